@@ -194,7 +194,7 @@ export default defineConfig({
       excludeFiles: [
         'bridge/cli/terminal/**',
         'bridge/stdio/stdio.ts',
-        'bridge/credentials/keychain-helper.ts',
+        'bridge/credentials/keychain/keychain-helper.ts',
       ],
       rules: {
         'no-restricted-properties': [
@@ -215,7 +215,11 @@ export default defineConfig({
           {
             patterns: [
               {
-                group: ['../**', 'node:*', 'wxt', 'wxt/**'],
+                regex: '^(\\.\\./)+(ui|platform|background|entrypoints|server|bridge|tests)/',
+                message: 'extension/core decides; it imports only core and shared.',
+              },
+              {
+                group: ['node:*', 'wxt', 'wxt/**'],
                 message: 'extension/core decides; it imports only core and shared.',
               },
               webExtension,
@@ -236,7 +240,7 @@ export default defineConfig({
                 message: 'extension/ui draws; it imports only core and shared.',
               },
               {
-                group: ['**/core/session-reader.ts', '**/core/endpoint-*.ts'],
+                group: ['**/core/session/session-reader.ts', '**/core/endpoint/endpoint-*.ts'],
                 allowTypeImports: true,
                 message: 'extension/ui shows what core decided.',
               },

@@ -68,14 +68,14 @@ export default defineConfig([
         groups: [
           createGroup('start', ['bridge/main.ts']),
           // What a connection with a stored login loads.
-          createGroup('stored-login', ['bridge/credentials/sealed-store.ts', 'bridge/oauth/login.ts']),
+          createGroup('stored-login', ['bridge/credentials/sealed-store.ts', 'bridge/oauth/login/login.ts']),
         ],
       },
     },
   },
   {
     // By itself: with a file in common it would load that of main, and so run a second bridge.
-    input: { 'keychain-helper': 'bridge/credentials/keychain-helper.ts' },
+    input: { 'keychain-helper': 'bridge/credentials/keychain/keychain-helper.ts' },
     platform: 'node',
     plugins: [publishOutput('bridge/dist', () => false)],
     external: ['keytar'],

@@ -1,17 +1,41 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
+/** Tests of modules. They leave nothing behind, so that files can share a worker. */
+const units = [
+  '{shared,server,bridge,extension,bench,soak}/**/*.test.ts',
+  'tests/{adapter,fuzz}/**/*.test.ts',
+]
+
+/** Tests of whole programs, and those that change their process, such as its umask. */
+const programs = ['tests/**/*.test.ts', '{bridge/credentials,server/store/postgres}/**/*.test.ts']
+const others = ['**/node_modules/**', '**/dist/**']
+
 export default defineConfig({
   test: {
-    include: ['{shared,server,bridge,extension,bench,soak,tests}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'units',
+          include: units,
+          exclude: [...others, ...programs.slice(1)],
+          pool: 'threads',
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'programs', include: programs, exclude: [...others, ...units.slice(1)] },
+      },
+    ],
     environment: 'node',
     setupFiles: ['tests/support/patience.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // One second by default, which a busy computer may need for nothing at all.
     expect: { poll: { timeout: 15_000 } },
-    // By default one processor is left idle: of two, that is half. Many tests wait for other processes.
-    maxWorkers: availableParallelism(),
+    // Many tests wait for other processes.
+    maxWorkers: availableParallelism() * 2,
   },
 })

@@ -1,4 +1,4 @@
-import { checkProfile } from './core/profile-form.ts'
+import { checkProfile } from './core/settings/profile-form.ts'
 import type { Profile } from './core/settings.ts'
 
 const variables = {

@@ -2,11 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { commandTable } from '../bridge/cli/command-table.ts'
-import { failureTable } from '../bridge/cli/failure-table.ts'
-import { flagOf as bridgeFlagOf, variableOf as bridgeVariableOf } from '../bridge/config/setting.ts'
+import { commandTable } from '../bridge/cli/command-line/command-table.ts'
+import { failureTable } from '../bridge/cli/failure/failure-table.ts'
+import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/setting.ts'
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
-import { flagOf, variablePrefix } from '../server/config/setting.ts'
 import { settings } from '../server/config/setting-table.ts'
 import { httpErrors } from '../server/http/http-error.ts'
 import { requestFaults } from '../server/http/request-fault.ts'
@@ -92,17 +91,18 @@ write(
   'configuration.md',
   `# Configuration of drawbridge-server
 
-Made by \`npm run docs\` from the table of settings in \`server/config/setting.ts\`.
+Made by \`npm run docs\` from the table of settings in \`server/config/setting-table.ts\`.
 
 A flag wins over its variable, a variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is a
 fault, and so is a file that a setting names and that cannot be used. Every fault is reported at once, under the name that the
 setting was given by (exit code 2). Files of settings may begin with a byte order mark. \`createDrawbridge\` takes the same
-settings by field name, each as a string.
+settings by field name, each as a string. Durations are whole seconds, or a number with a unit: 90, 15m, 1h or 30d. Switches are
+on or off; true, false, 1 and 0 are accepted as well.
 
 ${table(
   ['variable', 'flag', 'field', 'default', 'meaning'],
   settings.map((setting) => [
-    `\`${variablePrefix}${setting.variable}\``,
+    `\`${variableOf(setting)}\``,
     setting.secret ? 'none: it would be visible to others' : `\`${flagOf(setting)}\``,
     `\`${setting.field}\``,
     setting.defaultText,
@@ -228,7 +228,7 @@ fill(
             .filter(({ group }) => group === wanted)
             .map((setting) => [
               setting.secret ? 'none: it would be visible to others' : `\`${flagText(setting)}\``,
-              `\`${bridgeVariableOf(setting)}\``,
+              `\`${variableOf(setting)}\``,
               setting.defaultText,
               setting.doc,
             ]),
@@ -252,7 +252,5 @@ fill(
 
 function flagText(setting: (typeof bridgeSettings)[number]): string {
   const { value, negative } = setting
-  return [`${bridgeFlagOf(setting)}${value === undefined ? '' : ` ${value}`}`, negative]
-    .filter(Boolean)
-    .join(', ')
+  return [`${flagOf(setting)}${value === undefined ? '' : ` ${value}`}`, negative].filter(Boolean).join(', ')
 }

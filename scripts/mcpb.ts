@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { mcpbContent } from '../bridge/mcpb/mcpb-files.ts'
-import { desktopParts, fetchPackage, installedParts, lockedPackage } from '../bridge/mcpb/native-part.ts'
-import { zipArchive } from '../bridge/mcpb/zip-archive.ts'
+import { mcpbContent } from './mcpb/mcpb-files.ts'
+import { desktopParts, fetchPackage, installedParts, lockedPackage } from './mcpb/native-part.ts'
+import { zipArchive } from './mcpb/zip-archive.ts'
 
 const path = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
 

@@ -191,13 +191,28 @@ function createRequestContexts(
   const clientAddress = createClientAddress(config.trustedProxies, reachOf(config))
   const warn = warnWithoutAddress(basePath, reportTo(log))
   const pathsOfTokens = tokenPaths(basePath)
+  const nextId = createRequestIds(runtime)
   return (request, peer) => {
-    // Random: every client sees it, and it must not tell how many requests there were.
-    const id = encodeBase64url(runtime.randomBytes(12))
+    const id = nextId()
     const address = clientAddress(request, peer)
     warn(address, request)
     const report = reportTo(log, { request_id: id, address })
     return { id, address, report: nameTokenRefusals(report, request.url, pathsOfTokens) }
+  }
+}
+
+/**
+ * Creates the ids of requests. They are random: every client sees them, and they must not tell how many requests there were.
+ * They are drawn 256 at a time, because a call of the generator takes a tenth of the time of a short request.
+ */
+function createRequestIds({ randomBytes }: Pick<Runtime, 'randomBytes'>): () => string {
+  const idLength = 16
+  let ids = ''
+  return () => {
+    if (ids === '') ids = encodeBase64url(randomBytes(256 * 12))
+    const id = ids.slice(0, idLength)
+    ids = ids.slice(idLength)
+    return id
   }
 }
 

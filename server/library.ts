@@ -3,7 +3,7 @@ import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { pino } from 'pino'
 import { type App, createApp } from './app.ts'
 import { checkSettings, ConfigError } from './config/config.ts'
-import { isProduction } from './config/configuration-source.ts'
+import { isProduction, settingsOfObject } from './config/setting-source.ts'
 import type { ServerConfig, Settings } from './config/setting.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
 import { createLog } from './observability/log.ts'
@@ -77,11 +77,9 @@ function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
   if (options['tools'] !== undefined && !isJsonObject(options['tools'])) {
     optionProblems.push('tools: expected an object with what a tools module exports.')
   }
-  const checked = checkSettings(given, {
-    production: isProduction(process.env),
-    problems: optionProblems,
-  })
+  const checked = checkSettings(settingsOfObject(given), { production: isProduction(process.env) })
   const problems = [
+    ...optionProblems,
     ...checked.problems,
     ...(checked.config.tools === undefined
       ? []

@@ -66,7 +66,7 @@ describe('values', () => {
     expect(html``.toString()).toBe('')
   })
 
-  test('a look-alike object is no markup', () => {
+  test('a look-alike object is not markup', () => {
     const forged: HtmlValue = JSON.parse('{"markup":"<script>"}')
     expect(() => render(forged)).toThrow(TypeError)
     expect(html`x`).toBeInstanceOf(SafeHtml)

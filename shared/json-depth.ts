@@ -3,8 +3,8 @@ const opening = new Set([0x5b, 0x7b])
 const closing = new Set([0x5d, 0x7d])
 
 /**
- * Whether arrays and objects in JSON text are nested deeper than `maxDepth`: `[[]]` is two deep. Whether the text is valid
- * JSON is not checked; of text that is not, the answer means nothing.
+ * Whether arrays and objects in JSON text are nested deeper than `maxDepth`: `[[]]` is two deep. Does not check that
+ * the text is valid JSON; for other text the result means nothing.
  */
 export function isDeeperThan(maxDepth: number, text: string): boolean {
   let depth = 0

@@ -19,7 +19,7 @@ describe('JSON objects', () => {
     expect(parseJsonObject(text)).toEqual(isObject ? value : undefined)
   })
 
-  test('undefined is no JSON object', () => {
+  test('undefined is not a JSON object', () => {
     expect(isJsonObject(undefined)).toBe(false)
   })
 

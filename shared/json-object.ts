@@ -1,4 +1,4 @@
-/** A JSON object as parsed: no list, no null. Its members are unchecked. */
+/** A parsed JSON object, not an array or null. Its members are unchecked. */
 export type JsonObject = Record<string, unknown>
 
 /** Whether a parsed JSON value is an object. */
@@ -6,7 +6,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Parses text that must be a JSON object; anything else is `undefined`. */
+/** Parses text that must be a JSON object; `undefined` for anything else. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -14,4 +14,13 @@ export function parseJsonObject(text: string): JsonObject | undefined {
   } catch {
     return undefined
   }
+}
+
+/** JSON text with sorted members, so that equal values have equal text. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) =>
+    isJsonObject(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
 }

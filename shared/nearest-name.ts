@@ -1,4 +1,4 @@
-/** The name that a misspelt one was probably meant to be; undefined when none is near. */
+/** The name closest to a misspelt one; undefined when none is close. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.min(3, Math.floor(given.replaceAll('-', '').length / 3)))
   const [nearest] = names

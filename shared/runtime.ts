@@ -1,11 +1,11 @@
 /**
- * The only source of time, chance and network in Drawbridge. Each program builds one in its `main.ts`; tests
- * pass a fake with a fixed clock, so no test sleeps and no decision depends on the host.
+ * The only source of time, randomness and network. Each program creates one at its start; tests pass a fake with a fixed
+ * clock, so that no test sleeps and no decision depends on the machine.
  */
 export interface Runtime {
   /** The current time in epoch seconds, an integer: the unit of `exp`, `iat` and `expires_at` on the wire. */
   now(): number
-  /** That many bytes from a cryptographic generator. Everything unguessable is made of these. */
+  /** That many bytes from a cryptographic generator. All secrets and ids are made from these. */
   randomBytes(length: number): Uint8Array
   /** Resolves after that many milliseconds. */
   sleep(ms: number): Promise<void>

@@ -37,8 +37,8 @@ const refused: readonly (readonly [path: string, imported: string])[] = [
   ['extension/core/x.ts', '../ui/popup-screen.ts'],
   ['extension/core/x.ts', 'webextension-polyfill'],
   ['extension/ui/x.ts', '../platform/browser.ts'],
-  ['extension/ui/x.ts', '../core/session-reader.ts'],
-  ['extension/platform/x.ts', '../core/session-reader.ts'],
+  ['extension/ui/x.ts', '../core/session/session-reader.ts'],
+  ['extension/platform/x.ts', '../core/session/session-reader.ts'],
   ['extension/platform/x.ts', '../ui/popup-screen.ts'],
   ['extension/platform/x.ts', 'webextension-polyfill'],
   ['extension/background/x.ts', '../ui/popup-screen.ts'],
@@ -55,11 +55,11 @@ const allowed: typeof refused = [
   ['bridge/proxy/x.ts', '../http/http-client.ts'],
   ['bridge/oauth/x.ts', '../credentials/credential.ts'],
   ['extension/core/x.ts', '@drawbridge/shared/session-cookie/session-cookie.ts'],
-  ['extension/ui/x.ts', '../core/expiry.ts'],
+  ['extension/ui/x.ts', '../core/session/expiry.ts'],
   ['extension/platform/x.ts', '../core/ports.ts'],
   ['extension/platform/web-extension.ts', 'webextension-polyfill'],
-  ['extension/background/x.ts', '../core/badge.ts'],
-  ['extension/entrypoints/popup/x.ts', '../../core/popup.ts'],
+  ['extension/background/x.ts', '../core/session/badge.ts'],
+  ['extension/entrypoints/popup/x.ts', '../../core/popup/popup.ts'],
 ]
 
 const unusable: readonly (readonly [path: string, expression: string])[] = [

@@ -43,7 +43,7 @@ describe('the README', () => {
 
   it('shows what the server really prints', () => {
     const printed = block('is ready').replaceAll(/\s+/g, ' ')
-    const help = read('server/cli/serve-process.ts')
+    const help = read('server/cli/serve.ts')
     for (const line of [
       '1. Create an account',
       '2. Add to an MCP client',

@@ -7,10 +7,10 @@ import {
 } from '../config/config-reader.ts'
 import { type BridgeConfig, ConfigError } from '../config/config.ts'
 import { credentialsConfig } from '../config/config-part.ts'
-import type { CredentialsConfig } from '../credentials/credentials-config.ts'
+import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import type { ParsedArguments } from '../config/setting-argument.ts'
 import type { SettingGroup } from '../config/setting.ts'
-import type { ExitCode } from './exit-code.ts'
+import type { ExitCode } from './failure/command-failure.ts'
 import type { Terminal } from './terminal/output.ts'
 
 /** What every command gets from the command line. */

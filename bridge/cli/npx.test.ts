@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loginId } from '../credentials/login-id.ts'
+import { loginId } from '../credentials/credential-store.ts'
 import { runCommand } from '../../tests/support/bridge/cli/command-run.ts'
 import { storeLogin } from '../../tests/support/bridge/cli/stored-login.ts'
 

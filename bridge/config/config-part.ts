@@ -1,27 +1,37 @@
-import { parseProxy, type ValueSource } from './config-value.ts'
-import type { CredentialsConfig } from '../credentials/credentials-config.ts'
+import type { CredentialsConfig } from '../credentials/credential-store.ts'
+import { type HeaderEntry, type ValueSource, parseProxy } from './config-value.ts'
+import { settings } from './setting-table.ts'
+import { defaultValues } from '@drawbridge/shared/settings/read-settings.ts'
 import type { NetworkConfig } from '../http/network-config.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
 import type { McpProxyConfig } from '../proxy/proxy-config.ts'
-import type { HeaderEntry, SettingValues } from './setting.ts'
+import type { GivenValues, SettingValues } from './setting.ts'
 import { version } from './version.ts'
 
-/** How long the keychain may take under a client, which waits for the first answer. */
+/** How long the keychain may take while a client waits for the first response. */
 const keychainTimeoutMs = 2500
 
-/** How this computer reaches servers. Throws `TypeError` for a proxy of the environment that is none. */
+const noSource: ValueSource = { environment: {}, readText: () => '' }
+const defaults = defaultValues(settings, noSource) as GivenValues
+
+function withDefaults(given: GivenValues): SettingValues {
+  return { ...defaults, ...given } as SettingValues
+}
+
+/** How this computer reaches servers. Throws `TypeError` for an environment proxy that cannot be used. */
 export function networkConfig(
-  values: SettingValues,
+  given: GivenValues,
   { environment }: Pick<ValueSource, 'environment'>,
 ): NetworkConfig {
+  const values = withDefaults(given)
   return {
-    connectTimeoutMs: values.connectTimeout ?? 10_000,
-    headersTimeoutMs: values.headersTimeout ?? 300_000,
-    bodyTimeoutMs: values.bodyTimeout ?? 300_000,
-    ipv4: values.ipv4 === true,
+    connectTimeoutMs: values.connectTimeout,
+    headersTimeoutMs: values.headersTimeout,
+    bodyTimeoutMs: values.bodyTimeout,
+    ipv4: values.ipv4,
     ca: values.ca,
     proxy: proxies(values.proxy, environment),
-    allowHttp: values.allowHttp === true,
+    allowHttp: values.allowHttp,
     userAgent: `drawbridge/${version}`,
   }
 }
@@ -43,7 +53,7 @@ function proxies(given: string | undefined, environment: ValueSource['environmen
 }
 
 function environmentProxy(name: string, text: string): string | undefined {
-  // Other programs of this user may go through SOCKS.
+  // It may be there for other programs: the bridge cannot use SOCKS.
   if (name === 'ALL_PROXY' && /^socks/i.test(text)) return undefined
   try {
     return parseProxy(text)
@@ -52,23 +62,24 @@ function environmentProxy(name: string, text: string): string | undefined {
   }
 }
 
-/** Where a process runs, as far as a sign-in depends on it. */
+/** What says whether a browser can be opened. */
 type Desktop = Pick<ValueSource, 'environment'> & { platform: NodeJS.Platform }
 
-/** How signing in is done. `port` is the one behind the URL, as mcp-remote has it. */
+/** How signing in is done. `port` is the argument after the URL, as in mcp-remote. */
 export function oauthConfig(
   serverUrl: string,
-  values: SettingValues,
+  given: GivenValues,
   port: number | undefined,
   desktop: Desktop,
 ): OAuthConfig {
+  const values = withDefaults(given)
   return {
     serverUrl,
-    profile: values.profile ?? 'default',
+    profile: values.profile,
     grant: grantOf(values),
-    prefersDevice: !isForBrowser(values, port) && !opensBrowser(values, desktop),
+    prefersDevice: !isForBrowser(given, port) && !opensBrowser(given, desktop),
     resource: values.resource,
-    sendResource: values.disableResourceParameter !== true,
+    sendResource: !values.disableResourceParameter,
     staticClient: values.staticClient,
     privateKey: values.privateKey,
     clientMetadataUrl: values.clientMetadataUrl,
@@ -79,34 +90,34 @@ export function oauthConfig(
     callback: values.callback ?? {
       host: values.host ?? defaultCallbackHost(port, desktop.platform),
       port,
-      path: values.callbackPath ?? '/oauth/callback',
+      path: values.callbackPath,
     },
     successUrl: values.authSuccessUrl,
-    useIdToken: values.useIdToken === true,
-    signInTimeoutMs: values.authTimeout ?? 300_000,
-    allowHttp: values.allowHttp === true,
+    useIdToken: values.useIdToken,
+    signInTimeoutMs: values.authTimeout,
+    allowHttp: values.allowHttp,
   }
 }
 
 function grantOf(values: SettingValues): OAuthConfig['grant'] {
-  if (values.clientCredentials === true) return 'client_credentials'
+  if (values.clientCredentials) return 'client_credentials'
   return values.deviceCode === true ? 'device_code' : 'authorization_code'
 }
 
-/** Whether anything is set that means the link of a browser, be it that no browser is to be opened for it. */
-function isForBrowser(values: SettingValues, port: number | undefined): boolean {
-  const { open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl } = values
+/** Whether a setting asks for the browser link, even for one that is not opened automatically. */
+function isForBrowser(given: GivenValues, port: number | undefined): boolean {
+  const { open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl } = given
   const set = [open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl, port]
   return set.some((value) => value !== undefined)
 }
 
-/** Who names a port has registered a redirect URI as mcp-remote sends it. */
+/** A given port means a redirect URI that was registered for mcp-remote, which sends localhost. */
 function defaultCallbackHost(port: number | undefined, platform: NodeJS.Platform): string {
   return port === undefined || platform === 'win32' ? '127.0.0.1' : 'localhost'
 }
 
 /** Where credentials are kept. */
-export function credentialsConfig(values: SettingValues, home: string): CredentialsConfig {
+export function credentialsConfig(values: GivenValues, home: string): CredentialsConfig {
   const { store: backend, key, keyFile } = values
   return { home, backend, key, keyFile, keychainTimeoutMs }
 }
@@ -114,26 +125,26 @@ export function credentialsConfig(values: SettingValues, home: string): Credenti
 /** How messages are carried. */
 export function proxyConfig(
   serverUrl: string,
-  values: SettingValues,
+  given: GivenValues,
   headers: readonly HeaderEntry[],
 ): McpProxyConfig {
-  const pings = values.pingInterval ?? (values.keepAlive === true ? 30_000 : 0)
+  const values = withDefaults(given)
   return {
     serverUrl,
-    transport: values.transport ?? 'http-first',
-    protocol: values.protocol ?? 'auto',
+    transport: values.transport,
+    protocol: values.protocol,
     headers: Object.fromEntries(headers),
     tools: { allow: values.allowTool ?? [], deny: values.ignoreTool ?? [] },
-    retryMs: values.retry ?? 20_000,
-    watchdogMs: values.watchdog ?? 12_000,
-    pingMs: pings,
-    signInWaitMs: values.authWait ?? 1000,
-    cookies: values.disableCookies !== true,
+    retryMs: values.retry,
+    watchdogMs: values.watchdog,
+    pingMs: values.keepAlive ? values.pingInterval : (given.pingInterval ?? 0),
+    signInWaitMs: values.authWait,
+    cookies: !values.disableCookies,
   }
 }
 
-/** Whether a browser can be expected to come up where this process runs. */
-export function opensBrowser(values: SettingValues, { environment, platform }: Desktop): boolean {
+/** Whether a browser can probably be opened from this process. */
+export function opensBrowser(values: GivenValues, { environment, platform }: Desktop): boolean {
   if (values.open !== undefined) return values.open
   const has = (name: string): boolean => (environment[name] ?? '') !== ''
   if (platform === 'linux' && has('BROWSER')) return true

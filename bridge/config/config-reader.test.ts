@@ -168,12 +168,12 @@ describe('the configuration', () => {
     [['[2001:db8::1]:8787/mcp'], /Did you mean https:\/\/\[2001:db8::1\]:8787\/mcp\?/],
     [['mcp.example.com:99999/mcp'], /expected a URL that begins with https:\/\/\.$/],
     [['ftp://mcp.example.com'], /begins with https/],
-    [['https://user:SECRET@mcp.example.com'], /holds a user or a password/],
+    [['https://user:SECRET@mcp.example.com'], /contains a user name or password/],
     [[`${url}#x`], /without fragment/],
     [['http://10.0.0.1/mcp'], /plain http/],
     [[url, '3334', 'extra'], /extra: is one word too many/],
-    [[url, '--callback', 'http://localhost:1/x', '--host', 'localhost'], /host is in the callback/],
-    [[url, '1', '--callback', 'http://localhost:1/x'], /port belongs into the callback/],
+    [[url, '--callback', 'http://localhost:1/x', '--host', 'localhost'], /already contains the host/],
+    [[url, '1', '--callback', 'http://localhost:1/x'], /put the port into the callback/],
     [[url, '--client-credentials'], /needs --static-oauth-client-info/],
     [[url, '--token-endpoint', 'https://as.example/token'], /for --client-credentials only/],
     [
@@ -191,7 +191,9 @@ describe('the configuration', () => {
   })
 
   it.each<[content: string, problem: RegExp]>([
-    ['{', /is no JSON/],
+    ['{', /config\.json: is not valid JSON, line 1\.$/],
+    ['{\n"a":1,\n}', /config\.json: is not valid JSON, line 3\.$/],
+    ['{"token": SECRET}', /^(?!.*SECRET).*is not valid JSON\.$/],
     ['[]', /expected a JSON object/],
     ['{"servers":[]}', /expected servers to be an object/],
     ['{"servers":{"https://a.example":5}}', /https:\/\/a\.example: expected an object/],
@@ -206,11 +208,16 @@ describe('the configuration', () => {
     const content = {
       'static-oauth-client-info': { client_id: 'a', client_secret: '${S}' },
       debug: true,
+      open: false,
       'ignore-tool': ['a*', 'b'],
     }
-    const config = read([url], { files: { [configFile]: JSON.stringify(content) }, environment: { S: 'x' } })
+    const config = read([url], {
+      files: { [configFile]: JSON.stringify(content) },
+      environment: { S: 'x', DISPLAY: ':0' },
+    })
     expect(config.oauth.staticClient).toEqual({ clientId: 'a', clientSecret: 'x' })
     expect(config.output.debug).toBe(true)
+    expect(config.openBrowser).toBe(false)
     expect(config.proxy.tools.deny).toEqual(['a*', 'b'])
   })
 
@@ -223,7 +230,7 @@ describe('the configuration', () => {
     const { warnings, problems } = readSettings(parseArguments([url], []), surroundingsOf({ environment }))
     expect(problems).toEqual([])
     expect(warnings).toEqual([
-      'DRAWBRIDGE_PROFIEL: there is no such variable. Did you mean DRAWBRIDGE_PROFILE?',
+      'DRAWBRIDGE_PROFIEL: there is no such setting. Did you mean DRAWBRIDGE_PROFILE?',
     ])
   })
 
@@ -249,11 +256,14 @@ describe('the configuration', () => {
     expect(read([url], { environment }).credentials.key).toBe(key)
     expect(problemsOf([url, '--key', key]).join(' ')).toContain('Use DRAWBRIDGE_KEY')
     const twice = problemsOf([url, '--key-file', 'k'], { environment })
-    expect(twice).toEqual(['DRAWBRIDGE_KEY and --key-file: only one of them.'])
+    expect(twice).toEqual(['DRAWBRIDGE_KEY and --key-file: use only one of them.'])
     const wrong = problemsOf([url], { environment: { DRAWBRIDGE_KEY: 'SECRET' } })
     expect(wrong.join(' ')).toMatch(/^DRAWBRIDGE_KEY: expected 32 bytes/)
     expect(wrong.join(' ')).not.toContain('SECRET')
     expect(problemsOf([url], { files: { [configFile]: `{"key":"${key}"}` } }).join(' ')).not.toContain(key)
+    expect(problemsOf([url], { files: { [configFile]: '{"key":"short"}' } })).toEqual([
+      `key of ${configFile}: cannot be set in a file. Use DRAWBRIDGE_KEY.`,
+    ])
   })
 
   it('splits repeated variables', () => {

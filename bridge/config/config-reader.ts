@@ -1,28 +1,34 @@
 import { join } from 'node:path'
+import {
+  gatherSettings,
+  type ParsedSettings,
+  parseSettings,
+  type SettingOrigin,
+  unknownVariables,
+} from '@drawbridge/shared/settings/read-settings.ts'
+import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { credentialsConfig, networkConfig, oauthConfig, opensBrowser, proxyConfig } from './config-part.ts'
 import { conflicts, serverUrlProblem } from './config-rule.ts'
-import { parsePort } from './config-value-http.ts'
-import { parseAbsolutePath, type ValueSource } from './config-value.ts'
+import { type HeaderEntry, parseAbsolutePath, parsePort, type ValueSource } from './config-value.ts'
 import { type BridgeConfig, ConfigError } from './config.ts'
 import type { ParsedArguments } from './setting-argument.ts'
-import { gatherSettings, type GivenSetting, type SettingOrigin } from './setting-source.ts'
 import { settings } from './setting-table.ts'
-import { type HeaderEntry, type SettingValues, variablePrefix } from './setting.ts'
+import type { GivenValues, SettingValues } from './setting.ts'
 
-/** What a configuration is read in. */
+/** The process that a configuration is read in. */
 export interface Surroundings extends ValueSource {
   /** Home folder of this user, as the operating system says: not `HOME` of a client that strips it. */
   homeFolder: string
   platform: NodeJS.Platform
 }
 
-/** Everything that was set, understood, with every fault that was found on the way. */
+/** Everything that was set, with every fault found. */
 export interface ReadSettings {
-  /** Undefined when no URL was given. Verbatim. */
+  /** As it was given; undefined when it is missing. */
   serverUrl: string | undefined
   port: number | undefined
-  values: SettingValues
-  /** Where each came from; not in it: the default. */
+  values: GivenValues
+  /** Where each given setting came from. */
   origins: ReadonlyMap<keyof SettingValues, SettingOrigin>
   home: string
   /** See {@link BridgeConfig.expandedVariables}. */
@@ -31,31 +37,24 @@ export interface ReadSettings {
   warnings: readonly string[]
 }
 
-/** Reads all sources. Never throws for what they say: faults are in `problems`. */
+/** Reads every source. Faults are in `problems`; it never throws for them. */
 export function readSettings(line: ParsedArguments, surroundings: Surroundings): ReadSettings {
-  const problems = [...line.problems]
+  const { environment } = surroundings
   const [serverUrl, portText, ...more] = line.operands
+  const problems = [...line.problems]
   const port = attempt(
     () => (portText === undefined ? undefined : parsePort(portText)),
     `${String(portText)}:`,
     problems,
   )
-  for (const word of more) problems.push(`${word}: is one word too many.`)
+  problems.push(...more.map((word) => `${word}: is one word too many.`))
   const home = homeOf(line, surroundings)
-  const { given, ...sources } = gatherSettings(
-    line.flags,
-    surroundings.environment,
-    readConfigFile(join(home, 'config.json'), surroundings, problems),
-    serverUrl,
-  )
-  problems.push(...sources.problems)
-  const values: Record<string, unknown> = {}
+  const file = openConfigFile(join(home, 'config.json'), surroundings, serverUrl)
+  const given = gatherSettings(settings, line.flags, environment, file.sections)
   const expandedVariables = new Set<string>()
   const source = { ...surroundings, onVariable: (name: string) => void expandedVariables.add(name) }
-  for (const row of given) {
-    const value = attempt(() => valueOf(row, source), `${row.name}:`, problems)
-    if (value !== undefined) values[row.setting.field] = value
-  }
+  const parsed: ParsedSettings<keyof SettingValues> = parseSettings(given, source)
+  const values = parsed.values as GivenValues
   return {
     serverUrl,
     port,
@@ -63,17 +62,19 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
     origins: new Map(given.map(({ setting, origin }) => [setting.field, origin])),
     home,
     expandedVariables,
-    problems: [...problems, ...conflicts(values, port)],
-    warnings: [...line.warnings, ...sources.warnings],
+    problems: [...problems, ...file.problems, ...parsed.problems, ...conflicts(values, port)],
+    // Only a warning: the environment belongs to the client that starts the bridge.
+    warnings: [...line.warnings, ...unknownVariables('bridge', environment)],
   }
 }
 
 /** The complete configuration for one server. Throws {@link ConfigError} with every fault. */
 export function createBridgeConfig(read: ReadSettings, surroundings: Surroundings): BridgeConfig {
-  const { values, home, port } = read
+  const { serverUrl, values, home, port } = read
   const problems = [...read.problems]
   const network = attempt(() => networkConfig(values, surroundings), '', problems)
-  const serverUrl = checkServerUrl(read.serverUrl, values.allowHttp === true, problems)
+  const urlProblem = serverUrlProblem(serverUrl, values.allowHttp === true)
+  if (urlProblem !== undefined) problems.push(urlProblem)
   if (problems.length > 0 || network === undefined || serverUrl === undefined) throw new ConfigError(problems)
   const headers = [...(values.headerFile ?? []), ...(values.headers ?? [])]
   const fixed = fixedToken(values.token, headers)
@@ -91,41 +92,28 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
   })
 }
 
-/** Found by flag and variable alone: the file in it cannot say where it is. A wrong value is told with the others. */
+/** From flag or variable only, because the file is in it. A faulty value is reported with the other settings. */
 function homeOf(line: ParsedArguments, { environment, homeFolder }: Surroundings): string {
-  const text = line.flags.home?.[0] ?? environment[`${variablePrefix}HOME`] ?? ''
+  const text = line.flags.home?.[0] ?? environment['DRAWBRIDGE_HOME'] ?? ''
   return (
     attempt(() => (text === '' ? undefined : parseAbsolutePath(text)), '', []) ??
     join(homeFolder, '.drawbridge')
   )
 }
 
-function readConfigFile(
-  path: string,
-  surroundings: Surroundings,
-  problems: string[],
-): { path: string; content: string } | undefined {
+function openConfigFile(path: string, surroundings: Surroundings, serverUrl: string | undefined): ConfigFile {
+  let content: string
   try {
-    return { path, content: surroundings.readText(path) }
+    content = surroundings.readText(path)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT' && code !== 'ENOTDIR')
-      problems.push(`${path}: cannot be read (${code ?? 'unknown'}).`)
-    return undefined
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
+    return { sections: [], problems: isMissing ? [] : [`${path}: cannot be read (${code}).`] }
   }
+  return readConfigFile(path, content, serverUrl)
 }
 
-function valueOf({ setting, texts }: GivenSetting, source: ValueSource): unknown {
-  if (setting.repeats !== undefined) return texts.map((text) => setting.parse(text, source))
-  const [text = '', ...more] = texts
-  if (more.length > 0) throw new TypeError('expected one value')
-  if (setting.choices?.includes(text) === false) {
-    throw new TypeError(`expected ${setting.choices.join(', ').replace(/, ([^,]*)$/, ' or $1')}`)
-  }
-  return setting.parse(text, source)
-}
-
-/** A parser says what is expected, never the text: it may be a secret, or hold one. */
+/** Runs `work`, and turns its `TypeError` into a problem. */
 function attempt<Value>(work: () => Value, name: string, problems: string[]): Value | undefined {
   try {
     return work()
@@ -136,23 +124,13 @@ function attempt<Value>(work: () => Value, name: string, problems: string[]): Va
   }
 }
 
-function checkServerUrl(
-  text: string | undefined,
-  allowHttp: boolean,
-  problems: string[],
-): string | undefined {
-  const problem = serverUrlProblem(text, allowHttp)
-  if (problem !== undefined) problems.push(problem)
-  return problem === undefined ? text : undefined
-}
-
 interface FixedToken {
   token: string | undefined
   by: BridgeConfig['fixedBy']
   headers: readonly HeaderEntry[]
 }
 
-/** An `Authorization` header of the user is taken out of the headers when it is a bearer token: it is the login then. */
+/** Takes a bearer token out of the headers: it is the login. */
 function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]): FixedToken {
   const rest = headers.filter(([name]) => name.toLowerCase() !== 'authorization')
   if (token !== undefined) return { token, by: 'environment', headers: rest }
@@ -163,7 +141,7 @@ function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]):
   return { token: bearer, by: 'header', headers: rest }
 }
 
-/** The names of what was set, by where; never the values. */
+/** The names of the given settings by source; never their values. */
 export function namesByOrigin(read: ReadSettings): Record<SettingOrigin, readonly string[]> {
   const of = (origin: SettingOrigin): string[] =>
     settings.filter(({ field }) => read.origins.get(field) === origin).map(({ name }) => name)

@@ -1,24 +1,25 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { SettingValues } from './setting.ts'
+import { isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
+import type { GivenValues, SettingValues } from './setting.ts'
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
-  [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: only one of them.'],
+  [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: use only one of them.'],
   [
     ['resource', 'disableResourceParameter'],
-    '--resource and --disable-resource-parameter: only one of them.',
+    '--resource and --disable-resource-parameter: use only one of them.',
   ],
-  [['key', 'keyFile'], 'DRAWBRIDGE_KEY and --key-file: only one of them.'],
-  [['callback', 'host'], '--callback and --host: the host is in the callback already.'],
-  [['callback', 'callbackPath'], '--callback and --callback-path: the path is in the callback already.'],
+  [['key', 'keyFile'], 'DRAWBRIDGE_KEY and --key-file: use only one of them.'],
+  [['callback', 'host'], '--callback and --host: the callback already contains the host.'],
+  [['callback', 'callbackPath'], '--callback and --callback-path: the callback already contains the path.'],
 ]
 
-/** What is right by itself, and wrong together: a sentence for each. */
-export function conflicts(values: SettingValues, port: number | undefined): string[] {
+/** A sentence for each combination of settings that is not allowed. */
+export function conflicts(values: GivenValues, port: number | undefined): string[] {
   const isSet = (field: keyof SettingValues): boolean =>
     values[field] !== undefined && values[field] !== false
   const found = exclusive.filter(([fields]) => fields.every(isSet)).map(([, text]) => text)
   if (isSet('callback') && port !== undefined) {
-    found.push('--callback and a port behind the URL: the port belongs into the callback.')
+    found.push('--callback and a port behind the URL: put the port into the callback.')
   }
   if (isSet('clientCredentials') && !isSet('staticClient')) {
     found.push('--client-credentials: needs --static-oauth-client-info as well.')
@@ -32,7 +33,7 @@ export function conflicts(values: SettingValues, port: number | undefined): stri
   return found
 }
 
-/** What a host without a scheme was probably meant to be called by; undefined for what is no host. */
+/** The scheme that was probably meant for a host without one; undefined for text that is not a host. */
 function schemeFor(text: string): 'http:' | 'https:' | undefined {
   const isHost =
     /^(?:[\w.-]+(?:\.[a-z]{2,}|:\d+)|localhost|127(?:\.\d+){3}|\[[\da-f:]+\](?::\d+)?)(?:\/\S*)?$/i.test(text)
@@ -40,19 +41,19 @@ function schemeFor(text: string): 'http:' | 'https:' | undefined {
   return isLoopbackHostname(new URL(`http://${text}`).hostname) ? 'http:' : 'https:'
 }
 
-/** What is wrong with the URL of a server; undefined when it can be used. A password in it is never repeated. */
+/** What is wrong with the URL of a server, if anything. A password in it is never repeated. */
 export function serverUrlProblem(text: string | undefined, allowHttp: boolean): string | undefined {
   if (text === undefined) return 'The URL of the server is missing, such as https://mcp.example.com/mcp.'
-  if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) {
+  const url = webUrl(text)
+  if (url === undefined) {
     const scheme = schemeFor(text)
     const hint = scheme === undefined ? '' : ` Did you mean ${scheme}//${text}?`
     return `${text}: expected a URL that begins with ${scheme ?? 'https:'}//.${hint}`
   }
-  const url = new URL(text)
   if (url.username !== '' || url.password !== '') {
-    return 'The URL holds a user or a password, and everybody on this computer can see it. Use --header-file.'
+    return 'The URL contains a user name or password, which every user of this computer could see. Use --header-file.'
   }
   if (url.hash !== '') return `${text}: expected a URL without fragment.`
-  if (url.protocol === 'https:' || isLoopbackHostname(url.hostname) || allowHttp) return undefined
-  return `${text}: plain http goes to this machine only. Use https, or --allow-http where nobody can listen.`
+  if (isSecureUrl(url) || allowHttp) return undefined
+  return `${text}: plain http is for this computer only. Use https, or --allow-http on a network you trust.`
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
-import type { ValueSource } from './config-value.ts'
+import type { HeaderEntry, ValueSource } from './config-value.ts'
 import type { StaticClient } from '../oauth/oauth-config.ts'
 
 /** PEM text of at least one certificate, by the name of its file. */
@@ -81,8 +81,8 @@ function expandJson(value: unknown, source: ValueSource): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, expandJson(item, source)]))
 }
 
-/** Puts the values of environment variables in place of `${NAME}`. A variable that is not set is an error. */
-export function expandVariables(text: string, { environment, onVariable }: ValueSource): string {
+/** Replaces `${NAME}` by the environment variable. A variable that is not set is an error. */
+function expandVariables(text: string, { environment, onVariable }: ValueSource): string {
   return text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
     const value = environment[name]
     if (value === undefined) throw new TypeError(`expected the variable ${name} to be set`)
@@ -92,11 +92,48 @@ export function expandVariables(text: string, { environment, onVariable }: Value
 }
 
 /** Text of a file that a setting names; throws a `TypeError` with the code of the system when it cannot be read. */
-export function readFile(path: string, source: ValueSource): string {
+function readFile(path: string, source: ValueSource): string {
   try {
     return source.readText(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new TypeError(`expected a file that can be read (${code ?? 'it cannot'})`, { cause: error })
   }
+}
+
+// The transport sets these itself.
+const ownHeaders = new Set([
+  'accept',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'last-event-id',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'transfer-encoding',
+])
+
+/** `Name: value`, with `${VARIABLE}` in the value expanded. */
+export function parseHeader(text: string, source: ValueSource): HeaderEntry {
+  const [, name = '', value = ''] = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):(.*)$/s.exec(text) ?? []
+  if (name === '') throw new TypeError("expected 'Name: value'")
+  if (ownHeaders.has(name.toLowerCase())) {
+    throw new TypeError(`expected another header than ${name}, which the protocol needs`)
+  }
+  const expanded = expandVariables(value, source).trim()
+  if (!/^[\t\x20-\x7E\x80-\xFF]*$/.test(expanded)) {
+    throw new TypeError(`expected a value of ${name} without line ends`)
+  }
+  return [name, expanded]
+}
+
+/** The headers of a file, one a line; lines with `#` in front and empty ones are skipped. */
+export function parseHeaderFile(path: string, source: ValueSource): readonly HeaderEntry[] {
+  return readFile(path, source)
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '' && !line.trimStart().startsWith('#'))
+    .map((line) => parseHeader(line.trim(), source))
 }

@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { assert as assertProperty, constantFrom, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
+import { parseSwitch, parseToken } from '@drawbridge/shared/settings/value.ts'
 import * as fileValue from './config-value-file.ts'
 import * as value from './config-value.ts'
 
@@ -17,12 +19,9 @@ const source: value.ValueSource = {
   },
 }
 
-type Row = [parse: value.ValueParser<unknown>, text: string, result: unknown]
+type Row = [parse: ValueParser<unknown, value.ValueSource>, text: string, result: unknown]
 
 const accepted: Row[] = [
-  [value.parseSwitch, 'on', true],
-  [value.parseSwitch, 'FALSE', false],
-  [value.parseSwitch, '1', true],
   [value.parseDuration, '30', 30_000],
   [value.parseDuration, '500ms', 500],
   [value.parseDuration, '1.5s', 1500],
@@ -34,7 +33,6 @@ const accepted: Row[] = [
   [value.parseDurationOrOff, '20s', 20_000],
   [value.parseName, 'work-2', 'work-2'],
   [value.parseScope, 'mcp offline_access', 'mcp offline_access'],
-  [value.parseToken, ' abc.def\n', 'abc.def'],
   [value.parseSealingKeyText, `${'A'.repeat(43)}\n`, 'A'.repeat(43)],
   [fileValue.parseCertificateFile, 'ca.pem', files['ca.pem']],
   [value.parseSecureUrl, 'https://as.example/token', 'https://as.example/token'],
@@ -71,9 +69,7 @@ const accepted: Row[] = [
   ],
 ]
 
-const refused: [parse: value.ValueParser<unknown>, text: string, expected: RegExp][] = [
-  [value.parseSwitch, 'maybe', /on or off/],
-  [value.parseSwitch, 'constructor', /on or off/],
+const refused: [parse: ValueParser<unknown, value.ValueSource>, text: string, expected: RegExp][] = [
   [value.parseDuration, '0', /seconds, or a number with a unit/],
   [value.parseDuration, '-5', /unit/],
   [value.parseDuration, '5 s', /unit/],
@@ -81,11 +77,10 @@ const refused: [parse: value.ValueParser<unknown>, text: string, expected: RegEx
   [value.parseDuration, '1e3', /unit/],
   [value.parseName, '../../x', /letters/],
   [value.parseName, '', /letters/],
-  [value.parseScope, 'a  b', /single blanks/],
+  [value.parseScope, 'a  b', /single spaces/],
   [value.parseScope, 'a"b', /scopes/],
   [value.parseSealingKeyText, 'A'.repeat(42), /32 bytes/],
   [value.parseSealingKeyText, `${'A'.repeat(42)}=`, /32 bytes/],
-  [value.parseToken, 'a b', /without blanks/],
   [value.parseAbsolutePath, 'relative', /absolute/],
   [fileValue.parseCertificateFile, 'missing', /can be read \(ENOENT\)/],
   [fileValue.parseCertificateFile, 'client.json', /PEM/],
@@ -157,7 +152,7 @@ describe('values of settings', () => {
   })
 
   it('never come back in the message of a refusal', () => {
-    const parsers = [...accepted, ...refused].map(([parse]) => parse)
+    const parsers = [...[...accepted, ...refused].map(([parse]) => parse), parseSwitch, parseToken]
     assertProperty(
       property(constantFrom(...parsers), string({ minLength: 1 }), (parse, junk) => {
         const text = `sEcReT${junk}`
@@ -169,5 +164,83 @@ describe('values of settings', () => {
         }
       }),
     )
+  })
+})
+
+const headerSource: value.ValueSource = {
+  environment: { TOKEN: 'abc', SPLIT: 'a\r\nX-Evil: 1', EMPTY: '' },
+  readText(path) {
+    if (path !== 'headers') throw Object.assign(new Error('no'), { code: 'EACCES' })
+    return '# comment\n\n  X-One: 1 \r\nX-Two:${TOKEN}\n'
+  },
+}
+
+describe('a header', () => {
+  it.each([
+    ['X-Team: a', ['X-Team', 'a']],
+    ['X-Team:a:b', ['X-Team', 'a:b']],
+    ['Authorization: Bearer ${TOKEN}', ['Authorization', 'Bearer abc']],
+    ['X-Empty: ${EMPTY}', ['X-Empty', '']],
+    ['X: $TOKEN $5 ${not a name}', ['X', '$TOKEN $5 ${not a name}']],
+  ])('%s is read', (text, entry) => {
+    expect(fileValue.parseHeader(text, headerSource)).toEqual(entry)
+  })
+
+  it.each([
+    ['no colon', /Name: value/],
+    [': x', /Name: value/],
+    ['X Y: 1', /Name: value/],
+    ['X: ${MISSING}', /variable MISSING to be set/],
+    ['X: ${SPLIT}', /without line ends/],
+    ['X: a\nY: b', /without line ends/],
+    ['Content-Type: text/plain', /another header than Content-Type/],
+    ['mcp-session-id: 1', /which the protocol needs/],
+    ['Host: x', /another header/],
+  ])('%s is refused', (text, expected) => {
+    expect(() => fileValue.parseHeader(text, headerSource)).toThrow(expected)
+  })
+
+  it('of a file is one of its lines', () => {
+    expect(fileValue.parseHeaderFile('headers', headerSource)).toEqual([
+      ['X-One', '1'],
+      ['X-Two', 'abc'],
+    ])
+    expect(() => fileValue.parseHeaderFile('other', headerSource)).toThrow('EACCES')
+  })
+})
+
+describe('a callback', () => {
+  it.each([
+    ['http://localhost:3118/callback', { host: 'localhost', port: 3118, path: '/callback' }],
+    ['http://127.0.0.1/cb', { host: '127.0.0.1', port: undefined, path: '/cb' }],
+    ['http://[::1]:80/a/b', { host: '::1', port: 80, path: '/a/b' }],
+  ])('%s is read', (text, callback) => {
+    expect(value.parseCallback(text)).toEqual(callback)
+  })
+
+  it.each([
+    'https://localhost:3118/callback',
+    'http://example.com/callback',
+    'http://0.0.0.0:1/callback',
+    'http://localhost:3118',
+    'http://localhost:0/callback',
+    'http://localhost:70000/callback',
+    'http://user@localhost:1/x',
+    'http://localhost:1/x?y=1',
+    'http://localhost.evil.example:1/x',
+    'localhost:3118/callback',
+  ])('%s is refused', (text) => {
+    expect(() => value.parseCallback(text)).toThrow(TypeError)
+  })
+
+  it('has its parts alone as well', () => {
+    expect(value.parseCallbackHost('[::1]')).toBe('::1')
+    expect(() => value.parseCallbackHost('0.0.0.0')).toThrow(/localhost/)
+    expect(value.parseCallbackPath('/oauth/callback')).toBe('/oauth/callback')
+    expect(() => value.parseCallbackPath('callback')).toThrow(/begins with/)
+    expect(() => value.parseCallbackPath('/a?b')).toThrow(/begins with/)
+    expect(value.parsePort('1')).toBe(1)
+    for (const text of ['0', '65536', '1.5', '-1', '', 'x'])
+      expect(() => value.parsePort(text)).toThrow(/1 to 65535/)
   })
 })

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { decodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { durationParser, isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 /** What a value may refer to. */
@@ -7,54 +8,20 @@ export interface ValueSource {
   environment: Readonly<Record<string, string | undefined>>
   /** Text of a file; throws as `node:fs` does. */
   readText(path: string): string
-  /** Told the name of each variable that is put in place of `${NAME}`. */
+  /** Called with the name of each variable that replaces `${NAME}`. */
   onVariable?(name: string): void
 }
 
-/**
- * Turns the text of a setting into its value; throws a `TypeError` whose message says what is expected, without the text
- * itself. Texts of a repeated setting come one by one.
- */
-export type ValueParser<Value> = (text: string, source: ValueSource) => Value
-
-const onOff: Readonly<Record<string, boolean>> = {
-  on: true,
-  true: true,
-  '1': true,
-  off: false,
-  false: false,
-  '0': false,
-}
-
-/** `on` or `off`; also `true`, `false`, `1`, `0`, as people write in variables. */
-export function parseSwitch(text: string): boolean {
-  const value = Object.hasOwn(onOff, text.toLowerCase()) ? onOff[text.toLowerCase()] : undefined
-  if (value === undefined) throw new TypeError('expected on or off')
-  return value
-}
-
-const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
-const longestMs = 24 * 3_600_000
-
-/** A duration in milliseconds of at most a day: seconds, as mcp-remote has them, or a number with a unit. At least 1 ms. */
-export function parseDuration(text: string): number {
-  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text)
-  const ms = Math.round(Number(match?.[1]) * (msPerUnit[match?.[2] ?? 's'] ?? 1))
-  if (!match || ms < 1 || ms > longestMs) {
-    throw new TypeError('expected seconds, or a number with a unit, such as 30, 500ms, 20s or 5m')
-  }
-  return ms
-}
+/** A duration in milliseconds of at most a day: seconds, as mcp-remote has them, or a number with a unit. */
+export const parseDuration: (text: string) => number = durationParser({
+  unitMs: 1,
+  max: '24h',
+  examples: '30, 500ms, 20s or 5m',
+})
 
 /** As {@link parseDuration}; `off` and 0 are 0: no limit, or never. */
 export function parseDurationOrOff(text: string): number {
-  return text === 'off' || /^0(?:ms|s|m|h)?$/.test(text) ? 0 : parseDuration(text)
-}
-
-/** Any text but an empty one. */
-export function parseText(text: string): string {
-  if (text.trim() === '') throw new TypeError('expected a text')
-  return text
+  return text === 'off' || /^0(?:ms|s|m|h|d)?$/.test(text) ? 0 : parseDuration(text)
 }
 
 /** A name that may stand in a shell, a file name and a table. */
@@ -66,16 +33,9 @@ export function parseName(text: string): string {
 /** Space-separated scopes of the characters of RFC 6749 section 3.3. */
 export function parseScope(text: string): string {
   if (!/^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/.test(text)) {
-    throw new TypeError('expected scopes with single blanks between them')
+    throw new TypeError('expected scopes with single spaces between them')
   }
   return text
-}
-
-/** A bearer token as it may stand in a header (RFC 6750 section 2.1, but more characters: some servers use them). */
-export function parseToken(text: string): string {
-  const token = text.trim()
-  if (!/^[\x21-\x7E]+$/.test(token)) throw new TypeError('expected a token without blanks and line ends')
-  return token
 }
 
 /** A key of 32 bytes as base64url. */
@@ -84,11 +44,6 @@ export function parseSealingKeyText(text: string): string {
   if (decodeBase64url(key)?.length !== 32)
     throw new TypeError('expected 32 bytes as base64url, 43 characters')
   return key
-}
-
-/** An absolute path, or one relative to where the command runs. */
-export function parsePath(text: string): string {
-  return parseText(text)
 }
 
 /** A path that means the same wherever a client starts the bridge. */
@@ -100,8 +55,7 @@ export function parseAbsolutePath(text: string): string {
 /** An absolute https URL, or http for this machine. Kept as it was written: identifiers are compared to the letter. */
 export function parseSecureUrl(text: string): string {
   const url = webUrl(text)
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHostname(url.hostname)))
-    return text
+  if (url && isSecureUrl(url)) return text
   throw new TypeError('expected an https URL; http is for this machine only')
 }
 
@@ -149,7 +103,7 @@ export function parseAuthorizeParameter(text: string): readonly [name: string, v
   return [name, value]
 }
 
-// Overridden, they would take the protection away that the sign-in has.
+// Overriding them would break the protection of the sign-in.
 const protocolParameters = new Set([
   'client_id',
   'code_challenge',
@@ -159,7 +113,43 @@ const protocolParameters = new Set([
   'state',
 ])
 
-function webUrl(text: string): URL | undefined {
-  if (!/^https?:\/\/[^\s]+$/i.test(text) || !URL.canParse(text)) return undefined
-  return new URL(text)
+/** One header, its value complete. */
+export type HeaderEntry = readonly [name: string, value: string]
+
+/** Where the browser comes back to. */
+export interface CallbackAddress {
+  host: string
+  port: number | undefined
+  path: string
+}
+
+/** A redirect URI on this machine, `http://HOST[:PORT]/PATH` (RFC 8252 section 7.3). */
+export function parseCallback(text: string): CallbackAddress {
+  const match = /^http:\/\/(\[[0-9a-fA-F:]+\]|[^/:?#\s]+)(?::(\d{1,5}))?(\/[^?#\s]*)$/.exec(text)
+  const [, host = '', port, path = ''] = match ?? []
+  if (!match || !isLoopbackHostname(host)) {
+    throw new TypeError('expected a URL of this machine with a path, such as http://localhost:3118/callback')
+  }
+  return { host: parseCallbackHost(host), port: port === undefined ? undefined : parsePort(port), path }
+}
+
+/** A name that always means this machine. */
+export function parseCallbackHost(text: string): string {
+  if (!isLoopbackHostname(text)) throw new TypeError('expected localhost, 127.0.0.1 or ::1')
+  return text.replaceAll(/[[\]]/g, '')
+}
+
+/** The path of a redirect URI. */
+export function parseCallbackPath(text: string): string {
+  if (!/^\/[A-Za-z0-9\-._~!$&'()*+,;=:@/%]*$/.test(text)) {
+    throw new TypeError('expected a path that begins with /, such as /oauth/callback')
+  }
+  return text
+}
+
+/** A port that can be listened on. */
+export function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (port < 1 || port > 65_535) throw new TypeError('expected a port from 1 to 65535')
+  return port
 }

@@ -31,11 +31,11 @@ describe('the words of a command line', () => {
     [['--transprot', 'x'], '--transprot: there is no such flag. Did you mean --transport?'],
     [['--wholly-unknown'], '--wholly-unknown: there is no such flag.'],
     [['-x'], '-x: there is no such flag.'],
-    [['--scope'], '--scope: expected scopes behind it.'],
+    [['--scope'], '--scope: a value is missing, as in --scope <scopes>.'],
     [['--no-open=on'], '--no-open: takes no value.'],
-    [['--retry', '5', '--retry', '6'], '--retry: is there twice, with different values.'],
+    [['--retry', '5', '--retry', '6'], '--retry: is given twice, with different values.'],
     [['--json=yes'], '--json: takes no value.'],
-    [['--name'], '--name: expected name behind it.'],
+    [['--name'], '--name: a value is missing, as in --name <name>.'],
     [['--oauth2Bearer', 'abc'], '--oauth2Bearer: there is no such flag. Use the variable DRAWBRIDGE_TOKEN.'],
     [
       ['--streamableHttp', url],
@@ -43,7 +43,7 @@ describe('the words of a command line', () => {
     ],
     [
       ['--token', 'abc'],
-      '--token: is no flag, as everybody on this computer can see it. Use DRAWBRIDGE_TOKEN.',
+      '--token: is not a flag, because every user of this computer could see it. Use DRAWBRIDGE_TOKEN.',
     ],
     [['--constructor'], '--constructor: there is no such flag.'],
   ])('%j are refused', (words, problem) => {

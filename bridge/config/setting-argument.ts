@@ -3,27 +3,27 @@ import { nearestName } from '@drawbridge/shared/nearest-name.ts'
 import { settings } from './setting-table.ts'
 import { flagOf, type Setting, type SettingValues, variableOf } from './setting.ts'
 
-/** Texts of settings, by field; several for a repeated one, `on` for a bare switch. */
+/** Texts of settings by field: `on` for a bare switch, several for a repeated flag. */
 export type SettingTexts = Partial<Record<keyof SettingValues, readonly string[]>>
 
-/** A command line as it was understood. */
+/** A parsed command line. */
 export interface ParsedArguments {
-  /** What is no flag: the URL and the port. */
+  /** The arguments that are not flags: the URL and the port. */
   operands: readonly string[]
   flags: SettingTexts
   /** Flags of the command itself that are on, such as `--json`. */
   switches: ReadonlySet<string>
   /** Flags of the command itself that have a value, such as `--name`. */
   values: ReadonlyMap<string, string>
-  /** Sentences, one for each fault. */
+  /** One sentence for each fault. */
   problems: readonly string[]
-  /** Sentences about flags that are taken and do nothing. */
+  /** Sentences about flags that are accepted and do nothing. */
   warnings: readonly string[]
 }
 
 interface FlagRow {
   setting: Setting
-  /** What it says by itself; undefined when it takes a value. */
+  /** The text it stands for; undefined when it takes a value. */
   means: 'on' | 'off' | undefined
 }
 
@@ -36,13 +36,13 @@ function flagRows(setting: Setting): (readonly [string, FlagRow])[] {
   return setting.negative === undefined ? [own] : [own, [setting.negative, { setting, means: 'off' }]]
 }
 
-/** Every flag that {@link parseArguments} takes for settings. */
+/** Every flag of a setting. */
 export const settingFlags: readonly string[] = [...rows.keys()]
 
 /**
- * Reads the words of a command line. Flags may stand anywhere, with `=` or with a blank before their value; a value may
- * begin with a dash; `--` ends them. `own` are the flags of the command, those with a value as `--name <name>`. Values are
- * not looked at. Never throws.
+ * Parses the words of a command line. Flags may be anywhere, with `=` or a space before their value; a value may begin with a
+ * dash; `--` ends the flags. `own` lists the flags of the command itself, those with a value as `--name <name>`. Values are not
+ * checked. Never throws.
  */
 export function parseArguments(words: readonly string[], own: readonly string[]): ParsedArguments {
   const reading = new ArgumentReading(own)
@@ -70,7 +70,7 @@ class ArgumentReading {
   readonly values = new Map<string, string>()
   readonly problems: string[] = []
   readonly warnings: string[] = []
-  /** What the value of each flag of the command is called; undefined for a switch. */
+  /** The name of the value of each flag of the command; undefined for a switch. */
   readonly #own: ReadonlyMap<string, string | undefined>
 
   constructor(own: readonly string[]) {
@@ -98,8 +98,7 @@ class ArgumentReading {
       return
     }
     const text = inline ?? rest.shift()
-    if (text === undefined)
-      this.problems.push(`${name}: expected ${value.replaceAll(/[<>]/g, '')} behind it.`)
+    if (text === undefined) this.problems.push(`${name}: a value is missing, as in ${name} ${value}.`)
     else this.values.set(name, text)
   }
 
@@ -110,12 +109,12 @@ class ArgumentReading {
     }
     const text = inline ?? means ?? rest.shift()
     if (text === undefined) {
-      this.problems.push(`${name}: expected ${setting.value ?? 'a value'} behind it.`)
+      this.problems.push(`${name}: a value is missing, as in ${name} <${setting.value ?? 'value'}>.`)
       return
     }
     const before = this.texts.get(setting.field) ?? []
     if (before.length > 0 && setting.repeats === undefined && before[0] !== text) {
-      this.problems.push(`${name}: is there twice, with different values.`)
+      this.problems.push(`${name}: is given twice, with different values.`)
     }
     this.texts.set(setting.field, setting.repeats === undefined ? [text] : [...before, text])
   }
@@ -131,14 +130,14 @@ class ArgumentReading {
         ? this.#misspelt(name)
         : { problem: `there is no such flag. Use ${foreign.by}.`, takesValue: foreign.takesValue }
     this.problems.push(`${name}: ${problem}`)
-    // What belongs to a flag that is not taken is no fault of its own.
+    // The value of a refused flag is not a second fault.
     if (takesValue && inline === undefined && rest[0]?.startsWith('-') === false) rest.shift()
   }
 
   #misspelt(name: string): { problem: string; takesValue: boolean } {
     const secret = settings.find((setting) => setting.secret === true && flagOf(setting) === name)
     if (secret) {
-      const problem = `is no flag, as everybody on this computer can see it. Use ${variableOf(secret)}.`
+      const problem = `is not a flag, because every user of this computer could see it. Use ${variableOf(secret)}.`
       return { problem, takesValue: true }
     }
     const meant = nearestName(name, [...settingFlags, ...this.#own.keys(), '--help', '--version'])

@@ -1,12 +1,12 @@
-/** A flag of another bridge: why it is not taken, or that it has no effect here. */
+/** A flag of another bridge: it has no effect here, or another name. */
 export type ForeignFlag =
   | { kind: 'no_effect'; why: string }
-  /** `takesValue`: the word behind it belongs to it, and is no fault of its own. */
+  /** `takesValue`: the next word is its value. */
   | { kind: 'replaced'; by: string; takesValue: boolean }
 
 const replaced = (by: string, takesValue = true): ForeignFlag => ({ kind: 'replaced', by, takesValue })
 
-/** Flags that people bring along from mcp-remote, supergateway, mcp-proxy and others, and have another name here. */
+/** Flags of mcp-remote, supergateway, mcp-proxy and others that people try here. */
 export const foreignFlags: Readonly<Record<string, ForeignFlag>> = {
   '--enable-proxy': {
     kind: 'no_effect',

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { foreignFlags } from './setting-foreign.ts'
-import { serverVariables } from './setting-server-variable.ts'
 import { parseArguments, settingFlags } from './setting-argument.ts'
 import { settings } from './setting-table.ts'
 import { flagOf } from './setting.ts'
@@ -63,18 +60,6 @@ describe('the table of settings', () => {
     ]) {
       expect(names).toEqual([...new Set(names)])
     }
-  })
-
-  it('shares no variable with the server, whose variables it knows', () => {
-    const files = ['setting-table.ts', 'provider-setting.ts']
-    const read = (file: string): string =>
-      readFileSync(fileURLToPath(new URL(`../../server/config/${file}`, import.meta.url)), 'utf8')
-    const names = files.flatMap((file) =>
-      [...read(file).matchAll(/variable: '(\w+)'/g)].map(([, name]) => name ?? ''),
-    )
-    expect(names.length).toBeGreaterThan(30)
-    expect([...serverVariables].sort()).toEqual(names.sort())
-    for (const { variable } of settings) expect(serverVariables.has(variable)).toBe(false)
   })
 
   it.each(settings)('$name is documented in sentences', ({ doc, defaultText }) => {

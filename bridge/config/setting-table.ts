@@ -1,7 +1,206 @@
-import { networkSettings } from './setting-network.ts'
-import { serverSettings } from './setting-server.ts'
-import { signInSettings } from './setting-sign-in.ts'
-import type { Setting } from './setting.ts'
+import { settingsOf, type SettingTable } from '@drawbridge/shared/settings/setting.ts'
+import { oneOf, parseSwitch, parseText } from '@drawbridge/shared/settings/value.ts'
+import { parseCertificateFile, parseHeader, parseHeaderFile } from './config-value-file.ts'
+import {
+  parseAbsolutePath,
+  parseDurationOrOff,
+  parseProxy,
+  parseSealingKeyText,
+  type ValueSource,
+} from './config-value.ts'
+import { signInTable } from './setting-sign-in.ts'
+import type {
+  NetworkValues,
+  OutputValues,
+  ServerValues,
+  Setting,
+  SettingGroup,
+  StorageValues,
+} from './setting.ts'
+
+const serverTable: SettingTable<ServerValues, ValueSource> = {
+  headers: {
+    name: 'header',
+    value: "'Name: value'",
+    repeats: { separator: '\n', pair: ': ' },
+    parse: parseHeader,
+    defaultText: 'none',
+    doc: 'Header for every request to the server. ${VARIABLE} is expanded. An Authorization header replaces the sign-in.',
+    mcpRemote: true,
+  },
+  headerFile: {
+    value: 'file',
+    parse: parseHeaderFile,
+    defaultText: 'none',
+    doc: 'File with more headers, one per line; lines that begin with # are ignored.',
+    mcpRemote: true,
+  },
+  transport: {
+    value: 'kind',
+    ...oneOf('http-first', 'sse-first', 'http-only', 'sse-only'),
+    default: 'http-first',
+    doc: 'Streamable HTTP (http) or the older HTTP+SSE (sse): http-first, sse-first, http-only, sse-only.',
+    mcpRemote: true,
+  },
+  protocol: {
+    value: 'revision',
+    ...oneOf('auto', 'legacy', 'modern'),
+    default: 'auto',
+    doc: 'MCP revision of the server: legacy is 2025-11-25 and earlier, modern is 2026-07-28, auto detects it.',
+    mcpRemote: true,
+  },
+  allowTool: {
+    value: 'glob',
+    repeats: { separator: ',' },
+    parse: parseText,
+    defaultText: 'all',
+    doc: 'Tools the client may see and call; * matches any text. All others are hidden.',
+  },
+  ignoreTool: {
+    value: 'glob',
+    repeats: { separator: ',' },
+    parse: parseText,
+    defaultText: 'none',
+    doc: 'Tools the client may neither see nor call, even if they are allowed.',
+    mcpRemote: true,
+  },
+  retry: {
+    value: 'duration',
+    parse: parseDurationOrOff,
+    default: '20s',
+    doc: 'How long one message is retried while the server cannot be reached; off for never.',
+  },
+  watchdog: {
+    value: 'duration',
+    parse: parseDurationOrOff,
+    default: '12s',
+    doc: 'Silence during a call after which the bridge checks that the server is alive; off for never.',
+  },
+  keepAlive: {
+    parse: parseSwitch,
+    default: 'off',
+    doc: 'Send pings while the connection is idle.',
+    mcpRemote: true,
+  },
+  pingInterval: {
+    value: 'duration',
+    parse: parseDurationOrOff,
+    default: '30s',
+    doc: 'Time between two pings; turns --keep-alive on.',
+    mcpRemote: true,
+  },
+  disableCookies: {
+    parse: parseSwitch,
+    default: 'off',
+    doc: 'Do not keep cookies of the server. They are kept in memory, for load balancers with sticky sessions.',
+    mcpRemote: true,
+  },
+}
+
+const networkTable: SettingTable<NetworkValues, ValueSource> = {
+  proxy: {
+    value: 'url',
+    parse: parseProxy,
+    defaultText: 'HTTPS_PROXY, HTTP_PROXY and NO_PROXY',
+    doc: 'HTTP proxy for every server that NO_PROXY does not list; off for none.',
+    negative: '--no-proxy',
+  },
+  ca: {
+    value: 'file',
+    parse: parseCertificateFile,
+    defaultText: 'those of Node and NODE_EXTRA_CA_CERTS',
+    doc: 'PEM file with more certificate authorities to trust.',
+  },
+  ipv4: {
+    parse: parseSwitch,
+    default: 'off',
+    doc: 'Use IPv4 only.',
+    mcpRemote: true,
+  },
+  allowHttp: {
+    parse: parseSwitch,
+    default: 'off',
+    doc: 'Allow plain http to other computers. Anyone on the network path can then read the tokens.',
+    mcpRemote: true,
+  },
+  connectTimeout: {
+    value: 'duration',
+    parse: parseDurationOrOff,
+    default: '10s',
+    doc: 'Limit for connecting; off for none.',
+    mcpRemote: true,
+  },
+  headersTimeout: {
+    value: 'duration',
+    parse: parseDurationOrOff,
+    default: '5m',
+    doc: 'Limit until a response starts; off for none.',
+    mcpRemote: true,
+  },
+  bodyTimeout: {
+    value: 'duration',
+    parse: parseDurationOrOff,
+    default: '5m',
+    doc: 'Limit for silence within a response; off for none.',
+    mcpRemote: true,
+  },
+}
+
+const storageTable: SettingTable<StorageValues, ValueSource> = {
+  store: {
+    variable: 'CREDENTIAL_STORE',
+    value: 'kind',
+    ...oneOf('keychain', 'file', 'memory'),
+    defaultText: 'the keychain if it works, else file',
+    doc: 'Where the key that encrypts stored logins is kept: keychain, file, or memory, which stores nothing.',
+  },
+  key: {
+    value: 'key',
+    parse: parseSealingKeyText,
+    defaultText: 'none',
+    doc: 'The key that encrypts stored logins, for containers: 32 bytes as base64url. It is never written to disk.',
+    secret: true,
+    notInFile: true,
+  },
+  keyFile: {
+    value: 'file',
+    parse: parseText,
+    defaultText: 'none',
+    doc: 'File to derive the key from, for containers.',
+  },
+  home: {
+    value: 'folder',
+    parse: parseAbsolutePath,
+    defaultText: '~/.drawbridge',
+    doc: 'Folder for stored logins, logs and config.json.',
+    notInFile: true,
+  },
+}
+
+const outputTable: SettingTable<OutputValues, ValueSource> = {
+  debug: {
+    parse: parseSwitch,
+    default: 'off',
+    doc: 'Write a log to the folder logs in --home. It contains no token, header or body.',
+    mcpRemote: true,
+  },
+  silent: {
+    parse: parseSwitch,
+    default: 'off',
+    doc: 'Print nothing on stderr but the reason the bridge ends.',
+    mcpRemote: true,
+  },
+}
 
 /** Every setting there is: flags, variables, configuration file, help and documentation all come from here. */
-export const settings: readonly Setting[] = [...serverSettings, ...signInSettings, ...networkSettings]
+export const settings: readonly Setting[] = [
+  ...inGroup('Server', settingsOf(serverTable)),
+  ...inGroup('Signing in', settingsOf(signInTable)),
+  ...inGroup('Network', settingsOf(networkTable)),
+  ...inGroup('Storage', settingsOf(storageTable)),
+  ...inGroup('Output', settingsOf(outputTable)),
+]
+
+function inGroup(group: SettingGroup, rows: readonly Omit<Setting, 'group'>[]): Setting[] {
+  return rows.map((row) => Object.assign({ group }, row))
+}

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openCredentialRecord, parseCredentialRecord, sealCredential } from './credential-record.ts'
+import {
+  openCredentialRecord,
+  parseCredentialRecord,
+  sealCredential,
+  sealingKey,
+} from './credential-record.ts'
 import { CredentialError } from './credential-store.ts'
-import { sealingKey } from './sealing-key.ts'
 import { sampleCredential } from '../../tests/support/bridge/credentials/sample-credential.ts'
 
 const id = 'a'.repeat(64)

@@ -1,4 +1,5 @@
 import type { Credential } from './credential.ts'
+import { createHash } from 'node:crypto'
 
 /** What one login is stored under: the lower-case hexadecimal SHA-256 that {@link loginId} makes. */
 export type LoginId = string
@@ -59,7 +60,7 @@ export interface CredentialStore {
  * Short texts that all processes of this user can read, one under each name. Kept in clear, for their owner only: never a
  * token. Who posts holds the lock of that name, and removes it before giving the lock back.
  */
-export interface NoticeBoard {
+interface NoticeBoard {
   post(name: string, text: string): Promise<void>
   read(name: string): Promise<string | undefined>
   remove(name: string): Promise<void>
@@ -86,4 +87,45 @@ export class CredentialError extends Error {
     super(message, options)
     this.fault = fault
   }
+}
+
+/** Where credentials are kept. */
+export interface CredentialsConfig {
+  /** The folder of this user: `~/.drawbridge`, whatever XDG says, as clients strip the environment. */
+  home: string
+  /** Undefined: what was chosen before, else the keychain if it works, else a file. */
+  backend: KeyBackend | undefined
+  /** The key itself, as base64url of 32 bytes, from the environment. Secret; it is written nowhere. */
+  key?: string | undefined
+  /** A file whose content the key is derived from: for containers. */
+  keyFile: string | undefined
+  /** How long the keychain may take: seconds where a prompt may be on the screen, less under a client. */
+  keychainTimeoutMs: number
+}
+
+/**
+ * What the login of one server as one user is stored under. The ways to write the same address give the same id: case of
+ * the host, default port, fragment and slashes at the end do not count. `client` and `resource` are those of the
+ * configuration, undefined where the server decides. Not checked: that `serverUrl` is http or https.
+ */
+export function loginId(parts: {
+  serverUrl: string
+  resource: string | undefined
+  client: string | undefined
+  profile: string
+}): LoginId {
+  const named = [address(parts.serverUrl), parts.resource ?? null, parts.client ?? null, parts.profile]
+  return createHash('sha256').update(JSON.stringify(named)).digest('hex')
+}
+
+/** Whether `text` can be the name of a record. Anything else in that folder is not ours. */
+export function isLoginId(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text)
+}
+
+function address(serverUrl: string): string {
+  const url = new URL(serverUrl)
+  url.hash = ''
+  url.pathname = url.pathname.replace(/\/+$/, '')
+  return url.href
 }

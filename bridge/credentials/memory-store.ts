@@ -1,13 +1,13 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CredentialStore, LoginId } from './credential-store.ts'
 import type { Credential } from './credential.ts'
-import { createLocalTurns, inTurn } from './turn.ts'
+import { createLocalLocks, withLock } from './lock/lock.ts'
 
 /** Credentials that end with the process. Nothing is written anywhere, and nothing is shared. */
 export function createMemoryStore(runtime: Runtime): CredentialStore {
   const credentials = new Map<LoginId, Credential>()
   const notices = new Map<string, string>()
-  const localTurns = createLocalTurns()
+  const localLocks = createLocalLocks()
   return {
     read: async (id) => credentials.get(id),
     write: async (id, credential) => {
@@ -27,7 +27,8 @@ export function createMemoryStore(runtime: Runtime): CredentialStore {
         notices.delete(name)
       },
     },
-    exclusively: (name, options, work) => inTurn(name, options, async () => localTurns(name), work, runtime),
+    exclusively: (name, options, work) =>
+      withLock(name, options, async () => localLocks(name), work, runtime),
     backend: async () => 'memory',
   }
 }

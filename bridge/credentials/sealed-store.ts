@@ -1,15 +1,20 @@
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { openCredentialRecord, parseCredentialRecord, sealCredential } from './credential-record.ts'
-import { CredentialError, type CredentialStore, type LoginId, type StoredLogin } from './credential-store.ts'
+import {
+  CredentialError,
+  type CredentialStore,
+  type CredentialsConfig,
+  type LoginId,
+  type StoredLogin,
+  isLoginId,
+} from './credential-store.ts'
 import type { Credential } from './credential.ts'
-import type { CredentialsConfig } from './credentials-config.ts'
-import type { FileLock } from './file-lock.ts'
+import type { FileLock } from './lock/file-lock.ts'
 import { createKeyRing } from './key-ring.ts'
-import { createKeychain } from './keychain.ts'
-import { isLoginId } from './login-id.ts'
+import { createKeychain } from './keychain/keychain.ts'
 import { createMemoryStore } from './memory-store.ts'
-import { createPrivateFolder, type PrivateFolder } from './private-folder.ts'
+import { createPrivateFolder, type PrivateFolder } from './files/private-folder.ts'
 
 /**
  * Credentials in files that only their owner can read, each sealed with one key that the keychain keeps if there is one.
@@ -34,7 +39,9 @@ export function createCredentialStore(
   let fileLock: Promise<FileLock> | undefined
   /** Loaded when it is first taken: reading a login takes none. */
   const lock: FileLock = async (name, options, work) => {
-    fileLock ??= import('./file-lock.ts').then(({ createFileLock }) => createFileLock(locks, ports.runtime))
+    fileLock ??= import('./lock/file-lock.ts').then(({ createFileLock }) =>
+      createFileLock(locks, ports.runtime),
+    )
     return (await fileLock)(name, options, work)
   }
   const ring = createKeyRing(config, {

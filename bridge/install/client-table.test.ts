@@ -2,10 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstallSystem } from './client.ts'
-import { clientFile } from './client-file.ts'
+import { clientFile, clients, findClient } from './client-table.ts'
 import { clientOverview } from './client-overview.ts'
-import { clients, findClient } from './client-table.ts'
-import { snippetOf } from './snippet.ts'
+import { snippetOf } from './plan-install.ts'
 import {
   createInstallFixture,
   type InstallFixture,

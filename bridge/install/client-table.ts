@@ -1,13 +1,49 @@
-import type { Client, InstallSystem, Launch } from './client.ts'
-import {
-  inApplicationData,
-  inFolderOf,
-  inHome,
-  inXdgConfig,
-  joinOn,
-  localApplicationData,
-} from './client-path.ts'
+import { posix, win32 } from 'node:path'
+import type { Client, InstallSystem, Launch, Scope } from './client.ts'
 import { InstallError } from './install-error.ts'
+
+/** Joins as the platform of `system` does. */
+function joinOn(system: InstallSystem, ...parts: string[]): string {
+  return (system.platform === 'win32' ? win32 : posix).join(...parts)
+}
+
+/** A path below the home folder. */
+function inHome(system: InstallSystem, ...parts: string[]): string {
+  return joinOn(system, system.home, ...parts)
+}
+
+/** A path below the folder in which desktop programs keep their settings, as Electron finds it. */
+function inApplicationData(system: InstallSystem, ...parts: string[]): string {
+  if (system.platform === 'win32') return joinOn(system, roaming(system), ...parts)
+  if (system.platform === 'darwin') return inHome(system, 'Library', 'Application Support', ...parts)
+  return inXdgConfig(system, ...parts)
+}
+
+/** A path below `$XDG_CONFIG_HOME`, else `~/.config`. */
+function inXdgConfig(system: InstallSystem, ...parts: string[]): string {
+  const folder = system.environment['XDG_CONFIG_HOME']
+  return folder ? joinOn(system, folder, ...parts) : inHome(system, '.config', ...parts)
+}
+
+/** A path below the folder that a variable names, else below `otherwise` of the home folder. */
+function inFolderOf(
+  system: InstallSystem,
+  variable: string,
+  otherwise: readonly string[],
+  ...parts: string[]
+): string {
+  const folder = system.environment[variable]
+  return folder ? joinOn(system, folder, ...parts) : inHome(system, ...otherwise, ...parts)
+}
+
+/** `%LOCALAPPDATA%` of Windows. */
+function localApplicationData(system: InstallSystem): string {
+  return system.environment['LOCALAPPDATA'] ?? inHome(system, 'AppData', 'Local')
+}
+
+function roaming(system: InstallSystem): string {
+  return system.environment['APPDATA'] ?? inHome(system, 'AppData', 'Roaming')
+}
 
 /** Every client that an entry can be written for. What is not measured is of the documentation of the client. */
 export const clients: readonly Client[] = [
@@ -191,4 +227,20 @@ function claudeDesktopFiles(system: InstallSystem): readonly string[] {
     ...own(joinOn(system, local, 'Packages'), /^Claude_/i, 'LocalCache', 'Roaming', 'Claude'),
     usual,
   ]
+}
+
+/**
+ * The file that a client reads: of several places the first whose file is there, else the first. Throws
+ * {@link InstallError} if the client has no such scope.
+ */
+export function clientFile(client: Client, scope: Scope, system: InstallSystem): string {
+  if (scope === 'project') {
+    if (client.projectFile === undefined) {
+      throw new InstallError('usage', `${client.title} has no file for one project.`, 'Leave out --project.')
+    }
+    return joinOn(system, system.projectFolder, ...client.projectFile.split('/'))
+  }
+  const files = client.files(system)
+  const [first = ''] = files
+  return files.find((file) => system.exists(file)) ?? first
 }

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Launch, LaunchFlag } from './client.ts'
-import { InstallError } from './install-error.ts'
-import { checkLasting, whyPassing } from './lasting-path.ts'
+import { InstallError, checkServerName, serverNameOf } from './install-error.ts'
+import { checkLasting, whyPassing } from './program-path.ts'
 import { createLaunch } from './launch.ts'
 import { readOwnEntry } from './own-entry.ts'
-import { checkServerName, serverNameOf } from './server-name.ts'
 
 const url = 'https://app.example.com/mcp'
 

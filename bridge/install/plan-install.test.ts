@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { applyPlan } from './apply-plan.ts'
 import type { Client } from './client.ts'
 import { clients, findClient } from './client-table.ts'
-import { readEntries } from './entry-edit.ts'
+import { readEntries } from './edit/entry-edit.ts'
 import { InstallError } from './install-error.ts'
 import { planUninstall } from './plan-uninstall.ts'
 import {

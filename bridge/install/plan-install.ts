@@ -1,20 +1,32 @@
+import type { Client, Launch } from './client.ts'
+import { readEntries, setEntry } from './edit/entry-edit.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Client, Launch } from './client.ts'
-import { type ConfigFile, readConfigFile, refuseOutside } from './config-file.ts'
-import { decodeConfigText, encodeConfigText } from './config-text.ts'
-import { readEntries, setEntry } from './entry-edit.ts'
-import { InstallError } from './install-error.ts'
+import {
+  type ConfigFile,
+  decodeConfigText,
+  encodeConfigText,
+  readConfigFile,
+  refuseOutside,
+} from './config-file.ts'
+import { InstallError, checkServerName } from './install-error.ts'
 import { managedVariables } from './launch.ts'
-import { lineDiff } from './line-diff.ts'
+import { lineDiff } from './edit/line-diff.ts'
 import { readOwnEntry } from './own-entry.ts'
 import type { Plan } from './plan.ts'
-import { checkServerName } from './server-name.ts'
-import { snippetOf } from './snippet.ts'
-import { describeTextFault, TextFaultError } from './text-fault.ts'
+import { TextFaultError, describeTextFault } from './edit/text.ts'
+
+/** What to paste into the file of a client: the whole of an otherwise empty one. Without a last line end. */
+export function snippetOf(
+  client: Pick<Client, 'format' | 'keys'>,
+  name: string,
+  entry: Record<string, unknown>,
+): string {
+  return setEntry('', client, name, entry, () => false).trimEnd()
+}
 
 /** What is to be in the file of a client. */
-export interface InstallRequest {
+interface InstallRequest {
   client: Client
   /** The file, as `clientFile` finds it. */
   path: string

@@ -1,5 +1,37 @@
+import { InstallError } from './install-error.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+
+// Caches of npx, pnpm dlx, yarn dlx and bunx, and folders that systems empty.
+const passing = [
+  /[\\/]_npx[\\/]/,
+  /[\\/]dlx(?:-[^\\/]*)?[\\/]/,
+  /[\\/]xfs-[^\\/]*[\\/]/,
+  /[\\/]bunx-[^\\/]*[\\/]/,
+  /[\\/]fnm_multishells[\\/]/,
+]
+
+/** Why a program will not be at a path for long. `undefined`: nothing is known against it. */
+export function whyPassing(path: string, temporaryFolders: readonly string[]): string | undefined {
+  if (passing.some((pattern) => pattern.test(path))) return 'in the cache of a package runner'
+  const isBelow = temporaryFolders.some(
+    (folder) => folder !== '' && path.startsWith(folder) && /^[\\/]|^$/.test(path.slice(folder.length)),
+  )
+  return isBelow ? 'in a temporary folder' : undefined
+}
+
+/** Refuses a program that will be gone when a client starts it, with {@link InstallError}. */
+export function checkLasting(paths: readonly string[], temporaryFolders: readonly string[]): void {
+  for (const path of paths) {
+    const why = whyPassing(path, temporaryFolders)
+    if (why === undefined) continue
+    throw new InstallError(
+      'not_lasting',
+      `${path} is ${why}: the entry would stop working when it is cleared.`,
+      'Run npm i -g mcp-drawbridge, then the same command of the installed drawbridge; or take the risk with --force.',
+    )
+  }
+}
 
 /**
  * The path of a Node that stays when Homebrew installs the next version: its folder `Cellar` has the version in it and goes

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { redactSecrets } from './secret-redaction.ts'
+import { redactSecrets } from './server-text.ts'
 
 describe('a secret', () => {
   it.each<[secret: string, text: string, expected: string]>([

@@ -14,7 +14,12 @@ import { TransportError } from '../transport/transport.ts'
 import type { Transport } from '../transport/transport.ts'
 import type { ServerTransports } from './server-transports.ts'
 import { createServer2026, errorResponse, openSession2025 } from './adapted-server.ts'
-import type { DescribeFailure, Server2025, LocalPeer, Adapter } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import type {
+  DescribeFailure,
+  Server2025,
+  ClientPort,
+  Adapter,
+} from '@drawbridge/shared/mcp/adapter/ports.ts'
 
 /** The adapter between the client and a server of the other revision. */
 export interface AdaptedConnection {
@@ -53,7 +58,7 @@ export interface AdaptedConnectionPorts {
 export function createAdaptedConnection(to: McpEra, ports: AdaptedConnectionPorts): AdaptedConnection {
   const { transports, local, pendingRequests, client, remembered, doubt, runtime, describeFailure, warn } =
     ports
-  const shared = { local: { send } satisfies LocalPeer, runtime, describeFailure }
+  const shared = { client: { send } satisfies ClientPort, runtime, describeFailure }
   const adapted: AdaptedConnection = {
     adapter: to === 'modern' ? from2025To2026() : from2026To2025(),
     isVoid: false,
@@ -67,8 +72,8 @@ export function createAdaptedConnection(to: McpEra, ports: AdaptedConnectionPort
     const adapter = createAdapterFrom2025To2026({ ...shared, server, ...(discovered && { discovered }) })
     const { initialize, initialized } = client
     if (initialize === undefined || pendingRequests.get(initialize.id) !== undefined) return adapter
-    void adapter.take(parseWireMessage(initialize.message))
-    if (initialized !== undefined) void adapter.take(parseWireMessage(initialized))
+    void adapter.receive(parseWireMessage(initialize.message))
+    if (initialized !== undefined) void adapter.receive(parseWireMessage(initialized))
     return adapter
   }
 

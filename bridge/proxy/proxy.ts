@@ -15,8 +15,7 @@ import { createClientConnection } from './client-connection.ts'
 import { createInitializeQueue } from './initialize-queue.ts'
 import { createReadingLimit } from './reading-limit.ts'
 import type { McpProxyConfig } from './proxy-config.ts'
-import { createServerConnection } from './server-connection.ts'
-import type { ServerConnection } from './server-connection.ts'
+import { ServerConnection } from './server-connection.ts'
 import type { TransportPorts } from '../transport/transport.ts'
 import { createServerTransports } from './server-transports.ts'
 import { createRememberedServer } from '../transport/server-memory.ts'
@@ -138,7 +137,7 @@ export function createMcpProxy(config: McpProxyConfig, ports: McpProxyPorts): Mc
       note,
       randomId,
     })
-    const connection = createServerConnection(config.protocol, {
+    const connection = new ServerConnection(config.protocol, {
       transports,
       local,
       pendingRequests,

@@ -7,7 +7,7 @@ import { observeServer } from '../transport/server-memory.ts'
 import type { McpProxyConfig } from './proxy-config.ts'
 import type { RememberedServer } from '../transport/server-memory.ts'
 import type { Transport, TransportPorts, StreamingTransport } from '../transport/transport.ts'
-import { createAuthMiddleware } from '../sign-in/auth-middleware.ts'
+import { AuthMiddleware } from '../sign-in/auth-middleware.ts'
 import type { AuthMiddlewarePorts } from '../sign-in/auth-middleware.ts'
 import { SseTransport } from '../transport/sse.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
@@ -80,10 +80,10 @@ export function createServerTransports(
   ): ServerTransport {
     const { remembered, proved } = ports
     const bare = observeServer(inner, { era, transport, remembered, proved })
-    const full = createAuthMiddleware(bare, { era, waitMs: config.signInWaitMs, toolWaitMs }, ports)
+    const full = new AuthMiddleware(bare, { era, waitMs: config.signInWaitMs, toolWaitMs }, ports)
     let closing: Promise<void> | undefined
     const once: Transport = {
-      send: full.send,
+      send: (message, options) => full.send(message, options),
       // Translators close their sessions, and so does the end of the proxy: one DELETE is enough.
       close(graceMs) {
         closed()

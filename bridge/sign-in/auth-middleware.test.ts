@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { TransportError } from '../transport/transport.ts'
 import type { Transport } from '../transport/transport.ts'
-import { createAuthMiddleware } from './auth-middleware.ts'
+import { AuthMiddleware } from './auth-middleware.ts'
 import { createSignIns } from './sign-in-attempt.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
 import type { Json } from '../../tests/support/bridge/proxy/scripted-server.ts'
@@ -34,7 +34,7 @@ function create(refused: (method: string) => boolean, times: { toolWaitMs?: numb
     randomId: () => 'r',
     now: () => 1000,
   })
-  const beside = createAuthMiddleware(
+  const beside = new AuthMiddleware(
     transport,
     { era: 'legacy', waitMs: 20, toolWaitMs: 60, ...times },
     {
@@ -131,7 +131,7 @@ it('tells the client when sign-ins do not help', async () => {
     now: () => 1000,
   })
   const times = { waitMs: 50, toolWaitMs: 50 }
-  const beside = createAuthMiddleware(
+  const beside = new AuthMiddleware(
     transport,
     { era: 'legacy', ...times },
     {

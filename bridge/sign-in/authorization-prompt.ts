@@ -8,7 +8,7 @@ import type {
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { linkOf, signInLine, unconfirmedText } from './sign-in-attempt.ts'
-import type { SignInPlace } from './sign-in-attempt.ts'
+import type { AuthorizationPrompt } from './sign-in-attempt.ts'
 
 /** The name of the tool that hands out the link, unless the server has one of that name. */
 export function signInToolName(tools: readonly JsonObject[]): string {
@@ -33,8 +33,12 @@ export function toolText(text: string, isError: boolean, era: McpEra): JsonObjec
 }
 
 /** A request of the server to open the link (MCP 2025-11-25 elicitation, URL mode). */
-export function elicitationRequest(id: JsonRpcId, elicitationId: string, place: SignInPlace): JsonRpcRequest {
-  return { jsonrpc: '2.0', id, method: 'elicitation/create', params: urlElicitation(place, elicitationId) }
+export function elicitationRequest(
+  id: JsonRpcId,
+  elicitationId: string,
+  prompt: AuthorizationPrompt,
+): JsonRpcRequest {
+  return { jsonrpc: '2.0', id, method: 'elicitation/create', params: urlElicitation(prompt, elicitationId) }
 }
 
 /** Tells that the person is through (MCP 2025-11-25). */
@@ -43,10 +47,10 @@ export function elicitationComplete(elicitationId: string): JsonRpcNotification 
 }
 
 /** A result that asks for the same, in the era of 2026-07-28. */
-export function inputRequired(key: string, requestState: string, place: SignInPlace): JsonObject {
+export function inputRequired(key: string, requestState: string, prompt: AuthorizationPrompt): JsonObject {
   return {
     resultType: 'input_required',
-    inputRequests: { [key]: { method: 'elicitation/create', params: urlElicitation(place, undefined) } },
+    inputRequests: { [key]: { method: 'elicitation/create', params: urlElicitation(prompt, undefined) } },
     requestState,
   }
 }
@@ -82,31 +86,31 @@ export function withoutSignInState(message: JsonRpcMessage): JsonRpcMessage {
 
 /** What a person reads. `failure` is what the last sign-in failed with. */
 export function signInText(
-  place: SignInPlace | undefined,
+  prompt: AuthorizationPrompt | undefined,
   failure: string | undefined,
   toolName: string,
 ): string {
-  if (place !== undefined)
-    return `This server needs a sign-in. ${signInLine(place)} . Then call the tool again.`
+  if (prompt !== undefined)
+    return `This server needs a sign-in. ${signInLine(prompt)} . Then call the tool again.`
   return failure === undefined
     ? `This server needs a sign-in. It is being prepared; call the tool ${toolName} for the link.`
     : `This server needs a sign-in, and the last one failed: ${failure} Call the tool ${toolName} to begin a new one.`
 }
 
-function urlElicitation(place: SignInPlace, elicitationId: string | undefined): JsonObject {
+function urlElicitation(prompt: AuthorizationPrompt, elicitationId: string | undefined): JsonObject {
   return {
     mode: 'url',
-    message: elicitationText(place),
-    url: linkOf(place),
+    message: elicitationText(prompt),
+    url: linkOf(prompt),
     ...(elicitationId === undefined ? {} : { elicitationId }),
   }
 }
 
-function elicitationText(place: SignInPlace): string {
-  const warning = unconfirmedText(place)
-  if (place.kind === 'browser') return `${warning}This server needs a sign-in.`
-  const code = place.completeUrl === undefined ? ` The code is ${place.userCode}.` : ''
-  return `${warning}${place.askedBy} asks you to sign in.${code}`
+function elicitationText(prompt: AuthorizationPrompt): string {
+  const warning = unconfirmedText(prompt)
+  if (prompt.kind === 'browser') return `${warning}This server needs a sign-in.`
+  const code = prompt.completeUrl === undefined ? ` The code is ${prompt.userCode}.` : ''
+  return `${warning}${prompt.askedBy} asks you to sign in.${code}`
 }
 
 /** A result with the members that the revision of the server wants; `isCacheable` of a list. */

@@ -1,6 +1,7 @@
+import { type WireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
@@ -87,4 +88,16 @@ function serverInfoOf(known: JsonObject | undefined): unknown {
 function instructionsOf(known: JsonObject | undefined): JsonObject {
   const instructions = known?.['instructions']
   return typeof instructions === 'string' ? { instructions } : {}
+}
+
+/** The server's answer to the first message of an earlier client. */
+export function knownOpening(memory: ServerMemory | undefined): JsonObject | undefined {
+  return memory?.initializeResult ?? memory?.discoverResult
+}
+
+/** A response to `message` that does not come from the server. */
+export function answerTo(message: WireMessage, result: JsonObject): WireMessage {
+  const { envelope } = message
+  const id = envelope.kind === 'request' ? envelope.id : ''
+  return { ...toWireMessage({ jsonrpc: '2.0', id, result } satisfies JsonRpcMessage), isStandIn: true }
 }

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { createSignIns } from './sign-in-attempt.ts'
-import type { PendingSignIn, SignInPlace, SignIns } from './sign-in-attempt.ts'
+import type { PendingSignIn, AuthorizationPrompt, SignIns } from './sign-in-attempt.ts'
 
 interface Control {
-  tell(place: SignInPlace): void
+  tell(prompt: AuthorizationPrompt): void
   succeed(): void
   fail(error: Error): void
   isCancelled: boolean
@@ -17,7 +17,7 @@ function create(hasSignIn = true) {
   let successes = 0
   const signIn = (): PendingSignIn => {
     const control: Partial<Control> = { isCancelled: false }
-    const prompt = new Promise<SignInPlace>((resolve) => (control.tell = resolve))
+    const prompt = new Promise<AuthorizationPrompt>((resolve) => (control.tell = resolve))
     const done = new Promise<void>((resolve, reject) => {
       control.succeed = resolve
       control.fail = reject

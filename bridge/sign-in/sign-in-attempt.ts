@@ -5,7 +5,7 @@ import type { Settled } from '../transport/settled-within.ts'
  * Where a person has to go to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
  * `unconfirmed` the host of a page that does not confirm that it belongs to `namedBy`, which sends people there.
  */
-export type SignInPlace = { unconfirmed?: { page: string; namedBy: string } } & (
+export type AuthorizationPrompt = { unconfirmed?: { page: string; namedBy: string } } & (
   | { kind: 'browser'; url: string }
   | {
       kind: 'device'
@@ -19,7 +19,7 @@ export type SignInPlace = { unconfirmed?: { page: string; namedBy: string } } & 
 
 /** A sign-in as the proxy is given it. */
 export interface PendingSignIn {
-  prompt: Promise<SignInPlace>
+  prompt: Promise<AuthorizationPrompt>
   done: Promise<void>
   cancel(): void
 }
@@ -27,7 +27,7 @@ export interface PendingSignIn {
 /** One sign-in from its beginning to its end. */
 export interface SignInAttempt {
   /** Resolves with where to go; never rejects, but stays open when the sign-in fails before. */
-  readonly place: Promise<SignInPlace>
+  readonly prompt: Promise<AuthorizationPrompt>
   /** Rejects with what the sign-in failed with. */
   readonly done: Promise<void>
   /**
@@ -44,7 +44,7 @@ export interface SignInAttempt {
   readonly declined: Promise<void>
   decline(): void
   /** Whether the link was handed out as text. */
-  isHandedOut: boolean
+  wasShown: boolean
 }
 
 /** The sign-ins of this process: at most one at a time. */
@@ -108,8 +108,8 @@ export function createSignIns(ports: SignInsPorts): SignIns {
     if (!isClosed) ports.succeeded()
   }
 
-  async function announce(place: Promise<SignInPlace>): Promise<void> {
-    const where = await place
+  async function announce(prompt: Promise<AuthorizationPrompt>): Promise<void> {
+    const where = await prompt
     if (isClosed) return
     ports.say(signInLine(where))
     if (where.unconfirmed === undefined) ports.openBrowser(linkOf(where))
@@ -120,14 +120,14 @@ export function createSignIns(ports: SignInsPorts): SignIns {
     const done = follow(begun.done)
     // Nobody may be waiting when it fails; those who come later are told.
     done.catch(() => {})
-    const place = begun.prompt.catch(() => new Promise<SignInPlace>(() => {}))
-    announce(place).catch(() => ports.say('The browser could not be opened.'))
+    const prompt = begun.prompt.catch(() => new Promise<AuthorizationPrompt>(() => {}))
+    announce(prompt).catch(() => ports.say('The browser could not be opened.'))
     const deviceCode = createSignal()
-    void place.then(({ kind }) => kind === 'device' && deviceCode.give())
+    void prompt.then(({ kind }) => kind === 'device' && deviceCode.give())
     const startedMs = performance.now()
     const refusal = createSignal()
     const attempt: SignInAttempt = {
-      place,
+      prompt,
       done,
       settled(signal, askedMs = startedMs) {
         const endMs = Math.min(startedMs, askedMs) + ports.waitMs
@@ -138,7 +138,7 @@ export function createSignIns(ports: SignInsPorts): SignIns {
       isElicited: false,
       declined: refusal.given,
       decline: () => refusal.give(),
-      isHandedOut: false,
+      wasShown: false,
     }
     current = { attempt, cancel: () => begun.cancel() }
     return attempt
@@ -171,21 +171,21 @@ export function createSignal(): { given: Promise<void>; give(): void } {
 }
 
 /** The link to open: with the code in it where the server offers that. */
-export function linkOf(place: SignInPlace): string {
-  return place.kind === 'device' ? (place.completeUrl ?? place.url) : place.url
+export function linkOf(prompt: AuthorizationPrompt): string {
+  return prompt.kind === 'device' ? (prompt.completeUrl ?? prompt.url) : prompt.url
 }
 
 /** One line for a person: where to go, and what to type there; first what they should know about the page. */
-export function signInLine(place: SignInPlace): string {
+export function signInLine(prompt: AuthorizationPrompt): string {
   const line =
-    place.kind === 'browser'
-      ? `Sign in: ${place.url}`
-      : `${place.askedBy} asks you to open ${place.url} and enter the code ${place.userCode}`
-  return `${unconfirmedText(place)}${line}`
+    prompt.kind === 'browser'
+      ? `Sign in: ${prompt.url}`
+      : `${prompt.askedBy} asks you to open ${prompt.url} and enter the code ${prompt.userCode}`
+  return `${unconfirmedText(prompt)}${line}`
 }
 
 /** What a person should know about a page before they go there, with a space behind it; empty for a page that is confirmed. */
-export function unconfirmedText({ unconfirmed }: Pick<SignInPlace, 'unconfirmed'>): string {
+export function unconfirmedText({ unconfirmed }: Pick<AuthorizationPrompt, 'unconfirmed'>): string {
   if (unconfirmed === undefined) return ''
   const { page, namedBy } = unconfirmed
   return `${namedBy} sends you to ${page} to sign in. Nothing at ${page} confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. `
@@ -194,4 +194,14 @@ export function unconfirmedText({ unconfirmed }: Pick<SignInPlace, 'unconfirmed'
 /** Whether the only way on is a person. Errors of the token source look like those of the transports. */
 export function isSignInNeeded(error: unknown): boolean {
   return error instanceof Error && 'fault' in error && error.fault === 'sign_in_needed'
+}
+
+/** The link of `attempt`, if it is known within `waitMs`. */
+export async function promptOf(
+  attempt: SignInAttempt,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<AuthorizationPrompt | undefined> {
+  const end = await settledWithin(attempt.prompt, waitMs, { signal, when: attempt.done })
+  return end === 'done' ? attempt.prompt : undefined
 }

@@ -2,7 +2,14 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
-import { mcpErrorCode, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import {
+  mcpErrorCode,
+  mcpHeader,
+  mcpMetaKey,
+  modernRevision,
+  nameParameters,
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { errorCode, supportedVersions } from './revision-detection.ts'
@@ -96,7 +103,7 @@ export class StatelessTransport implements Transport {
 
   /** Reads all tools for the sake of their headers, with the claims of the call. */
   async #listTools(call: JsonRpcRequest): Promise<void> {
-    const { progressToken: _, ...meta } = metaOf(call)
+    const { progressToken: _, ...meta } = metaOf(call.params)
     const base: JsonObject = Object.keys(meta).length > 0 ? { _meta: meta } : {}
     let cursor: unknown
     for (let page = 0; page < maxPages; page += 1) {
@@ -139,20 +146,15 @@ export class StatelessTransport implements Transport {
 
 /** MCP 2026-07-28 transports, request headers: they repeat what the body says, for proxies that route by headers. */
 function headersOf(request: JsonRpcRequest | undefined): Record<string, string> {
-  const revision = request && metaOf(request)[mcpMetaKey.protocolVersion]
+  const revision = metaOf(request?.params)[mcpMetaKey.protocolVersion]
   const headers: Record<string, string> = {
     [mcpHeader.protocolVersion]: typeof revision === 'string' ? revision : modernRevision,
   }
   if (request === undefined) return headers
   const { method, params } = request
   headers[mcpHeader.method] = encodeMcpHeaderValue(method)
-  const named = method === 'tools/call' || method === 'prompts/get' ? params?.['name'] : undefined
-  const target = method === 'resources/read' ? params?.['uri'] : named
-  if (typeof target === 'string') headers[mcpHeader.name] = encodeMcpHeaderValue(target)
+  const parameter = nameParameters.get(method)
+  const name = parameter === undefined ? undefined : params?.[parameter]
+  if (typeof name === 'string') headers[mcpHeader.name] = encodeMcpHeaderValue(name)
   return headers
-}
-
-function metaOf({ params }: JsonRpcRequest): JsonObject {
-  const meta = params?.['_meta']
-  return isJsonObject(meta) ? meta : {}
 }

@@ -7,10 +7,10 @@ import {
   newCookie,
   newTab,
 } from '../../tests/support/extension/platform/memory-browser.ts'
-import { createPopup } from './popup.ts'
-import type { PopupView } from './popup-view.ts'
-import { maskToken } from './mask.ts'
-import { readSessions } from './session-reader.ts'
+import { createPopup } from './popup/popup.ts'
+import type { PopupView } from './popup/popup-view.ts'
+import { maskToken } from './display-text.ts'
+import { readSessions } from './session/session-reader.ts'
 import {
   appAllowed,
   cookieName,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maskToken } from './mask.ts'
+import { maskToken } from './display-text.ts'
 
 test('shows the ends of a token, and nothing of a short one', () => {
   expect(maskToken(`eyJhbG${'x'.repeat(400)}x9Kf`)).toBe('eyJhbG…x9Kf')

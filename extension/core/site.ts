@@ -1,3 +1,10 @@
+/** Whether a token may be sent there: https, or http that does not leave this computer. */
+export function isSafeForTokens(url: string): boolean {
+  const { protocol, hostname } = URL.parse(url) ?? { protocol: '', hostname: '' }
+  const isLoopback = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback)
+}
+
 /** Whether a page of the web is meant, and not one of the browser, a file or an extension. */
 export function isWebPage(url: string | undefined): url is string {
   return /^https?:$/.test(URL.parse(url ?? '')?.protocol ?? '')

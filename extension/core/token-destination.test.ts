@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isSafeForTokens } from './token-destination.ts'
+import { isSafeForTokens } from './site.ts'
 
 test.each([
   ['https://mcp.example.com', true],

@@ -1,4 +1,4 @@
-import type { ConnectionTest } from '../core/popup-view.ts'
+import type { ConnectionTest } from '../core/endpoint/connection-test.ts'
 import { messagePart } from './message.ts'
 import type { Translate } from './message.ts'
 import { fillList, find } from './slot.ts'

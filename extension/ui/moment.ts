@@ -1,4 +1,4 @@
-import { timeLeft } from '../core/expiry.ts'
+import { timeLeft } from '../core/session/expiry.ts'
 import type { Translate } from './message.ts'
 
 /** Times in the language of the texts, in the person's own variety of it. All are epoch seconds. */

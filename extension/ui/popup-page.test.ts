@@ -1,7 +1,7 @@
 // The popup's own page with every view, in a real browser.
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { PopupAction, PopupView } from '../core/popup-view.ts'
+import type { PopupAction, PopupView } from '../core/popup/popup-view.ts'
 import { findChromium, openChromium } from '../../tests/support/extension/ui/chromium.ts'
 import { buildStagedPage, readMessages } from '../../tests/support/extension/ui/staged-page.ts'
 import type { Message } from '../../tests/support/extension/ui/translator.ts'

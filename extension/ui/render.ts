@@ -1,4 +1,4 @@
-import type { PopupAction, PopupView } from '../core/popup-view.ts'
+import type { PopupAction, PopupView } from '../core/popup/popup-view.ts'
 import { localise } from './localise.ts'
 import { confined } from './message.ts'
 import type { Translate } from './message.ts'

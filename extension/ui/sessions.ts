@@ -1,4 +1,4 @@
-import type { PopupView } from '../core/popup-view.ts'
+import type { PopupView } from '../core/popup/popup-view.ts'
 import { messagePart } from './message.ts'
 import type { Translate } from './message.ts'
 import type { Moments } from './moment.ts'

@@ -3,7 +3,7 @@ import { type CommandInput, type ExitCode, exitCode } from './command.ts'
 import { commandGroups, type CommandRow, commandTable } from './command-table.ts'
 import { failureJson, failureText } from './failure-text.ts'
 import { systemTerminal } from './terminal.ts'
-import { flagOf, variablePrefix } from '../config/setting.ts'
+import { flagOf } from '../config/setting.ts'
 import { settings } from '../config/setting-table.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { version } from '../config/version.ts'
@@ -17,7 +17,7 @@ const examples = `Examples:
   ${program} doctor                          what is wrong, and what to do about it
   ${program} keys rotate                     a new key, while the server runs
 
-Every flag has a variable: --base-url is ${variablePrefix}BASE_URL. Exit codes: 0 ok, 1 failed, 2 usage.
+Every flag has a variable: --base-url is DRAWBRIDGE_BASE_URL. Exit codes: 0 ok, 1 failed, 2 usage.
 `
 
 type Options = Record<string, string | string[] | boolean | undefined>

@@ -45,8 +45,8 @@ export const commandTable: readonly CommandRow[] = [
     examples: ['doctor', 'doctor --json', 'doctor --token-stdin < token.txt'],
     switches: { '--token-stdin': 'read a provider access token from stdin and say which rules it passes' },
     async run(input, { isOn }) {
-      const { doctor } = await import('./doctor.ts')
-      const { readToken } = await import('./token-input.ts')
+      const { doctor } = await import('./doctor/doctor-command.ts')
+      const { readToken } = await import('./doctor/doctor-command.ts')
       return doctor(input, isOn('--token-stdin') ? await readToken(input.terminal) : undefined)
     },
   },
@@ -64,7 +64,7 @@ export const commandTable: readonly CommandRow[] = [
     json: factsAsJson,
     examples: ['keys list', 'keys list --json'],
     shown: ['store'],
-    run: async (input) => (await import('./keys-list.ts')).listKeys(input),
+    run: async (input) => (await import('./keys/keys-list.ts')).listKeys(input),
   },
   {
     usage: 'keys generate',
@@ -72,7 +72,7 @@ export const commandTable: readonly CommandRow[] = [
     json: factsAsJson,
     examples: ['keys generate', 'keys generate > secret-keys'],
     shown: [],
-    run: async (input) => (await import('./keys-generate.ts')).generateKey(input),
+    run: async (input) => (await import('./keys/keys-list.ts')).generateKey(input),
   },
   {
     usage: 'keys rotate',
@@ -82,7 +82,7 @@ export const commandTable: readonly CommandRow[] = [
     switches: { '--reseal-only': 'add no key: go on with the first one' },
     shown: ['store'],
     async run(input, { isOn }) {
-      const { rotateKeys } = await import('./keys-rotate.ts')
+      const { rotateKeys } = await import('./keys/keys-rotate.ts')
       let isStopped = false
       process.once('SIGINT', () => (isStopped = true))
       return rotateKeys(input, { resealOnly: isOn('--reseal-only'), isStopped: () => isStopped })
@@ -98,7 +98,7 @@ export const commandTable: readonly CommandRow[] = [
     },
     shown: ['store'],
     run: async (input, { operands, isOn }) =>
-      (await import('./keys-remove.ts')).removeKeys(input, operands, { now: isOn('--now') }),
+      (await import('./keys/keys-remove.ts')).removeKeys(input, operands, { now: isOn('--now') }),
   },
   {
     usage: 'grants list',
@@ -116,7 +116,7 @@ export const commandTable: readonly CommandRow[] = [
     },
     shown: ['store', 'provider', 'providerUrl'],
     run: async (input, { isOn, valueOf }) =>
-      (await import('./grants-list.ts')).listGrants(input, {
+      (await import('./grants/grants-list.ts')).listGrants(input, {
         user: valueOf('--user'),
         client: valueOf('--client'),
         all: isOn('--all'),
@@ -139,7 +139,7 @@ export const commandTable: readonly CommandRow[] = [
     },
     shown: ['store', 'provider', 'providerUrl'],
     run: async (input, { operands, isOn, valueOf }) =>
-      (await import('./grants-revoke.ts')).revokeGrants(input, {
+      (await import('./grants/grants-revoke.ts')).revokeGrants(input, {
         grantId: operands[0],
         user: valueOf('--user'),
         client: valueOf('--client'),
@@ -154,7 +154,7 @@ export const commandTable: readonly CommandRow[] = [
     switches: { '--all': 'also registrations that nobody has signed in with' },
     shown: ['store', 'clients'],
     run: async (input, { isOn }) =>
-      (await import('./clients-list.ts')).listClients(input, { all: isOn('--all') }),
+      (await import('./clients/clients-list.ts')).listClients(input, { all: isOn('--all') }),
   },
   {
     usage: 'clients add',
@@ -174,7 +174,7 @@ export const commandTable: readonly CommandRow[] = [
     },
     shown: ['store', 'privateUseRedirectUris'],
     run: async (input, { isOn, valueOf, valuesOf }) =>
-      (await import('./clients-add.ts')).addClient(input, {
+      (await import('./clients/clients-add.ts')).addClient(input, {
         name: valueOf('--name'),
         redirectUris: valuesOf('--redirect-uri'),
         grantTypes: valueOf('--grant-types'),
@@ -189,7 +189,7 @@ export const commandTable: readonly CommandRow[] = [
     examples: ['clients remove mcpc_J0Qm1yXv3kq8Zt5oW2bL7g'],
     shown: ['store'],
     run: async (input, { operands }) =>
-      (await import('./clients-remove.ts')).removeClient(input, operands[0] ?? ''),
+      (await import('./clients/clients-remove.ts')).removeClient(input, operands[0] ?? ''),
   },
 ]
 

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CheckedSettings, checkSettings, ConfigError } from '../config/config.ts'
-import { isProduction, readSettings } from '../config/configuration-source.ts'
+import { isProduction, readSettings } from '../config/setting-source.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { faultTexts, type FileField, fileFaults } from '../config/setting-file.ts'
 import type { Terminal } from './terminal.ts'
@@ -40,8 +40,7 @@ export function checkInput({
   flags,
   environment,
 }: Pick<CommandInput, 'flags' | 'environment'>): CheckedSettings {
-  const { given, name, problems } = readSettings(flags, environment)
-  return checkSettings(given, { production: isProduction(environment), problems }, name)
+  return checkSettings(readSettings(flags, environment), { production: isProduction(environment) })
 }
 
 /**

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { storeName } from '../config/config-value.ts'
+import { storeName } from '../config/store-address.ts'
 import { askPostgres } from './doctor/postgres-check.ts'
 import { readSqliteSchema } from './doctor/sqlite-check.ts'
 import { openStore } from '../startup/open-store.ts'

@@ -1,5 +1,148 @@
-import { serve } from './serve-process.ts'
-import { type CommandInput, type ExitCode, exitCode, checkInput } from './command.ts'
+import { constants } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { pino } from 'pino'
+import { createApp } from '../app.ts'
+import type { ServerConfig } from '../config/setting.ts'
+import { storeName } from '../config/store-address.ts'
+import { type CheckedSettings, ConfigError } from '../config/config.ts'
+import { reservedScopes } from '../core/tokens/scope.ts'
+import type { ToolModule } from '../mcp/tools/tool-module.ts'
+import { listen } from '../http/listener/listener.ts'
+import { createLog, reportTo } from '../observability/log.ts'
+import { createMetricsEndpoint } from '../observability/metrics-endpoint.ts'
+import { createMetrics } from '../observability/metrics.ts'
+import { systemRuntime } from '../startup/system-runtime.ts'
+import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
+import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
+import { version } from '../config/version.ts'
+import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
+
+/**
+ * A Ctrl-C in a terminal reaches every process of it, and npm passes it on to its child once more: what comes this soon
+ * is the same one.
+ */
+const sameMs = 500
+
+/**
+ * Resolves with the first SIGINT or SIGTERM. A further one ends the process at once, with the exit code that a shell
+ * gives to that signal, after `beforeExit`: as process 1 of a container nothing would end it otherwise.
+ */
+export function stopSignal(beforeExit: () => void): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let firstAt: number | undefined
+    const hear = (signal: NodeJS.Signals): void => {
+      const now = performance.now()
+      firstAt ??= now
+      resolve(signal)
+      if (now <= firstAt + sameMs) return
+      beforeExit()
+      process.exit(128 + constants.signals[signal])
+    }
+    process.on('SIGINT', hear)
+    process.on('SIGTERM', hear)
+  })
+}
+
+/**
+ * How long requests are still taken after SIGTERM, while `/readyz` says that no more should come: as long as a load
+ * balancer with a quick probe takes to hear of it.
+ */
+const leaveMs = 1000
+
+/**
+ * Serves until SIGINT or SIGTERM, then drains; a second signal ends the process at once. Rejects with a `ConfigError` that
+ * has every fault of the settings and of all files that they name, and when the store cannot be used or a port is taken.
+ */
+export async function serve(checked: CheckedSettings, output: { json: boolean }): Promise<void> {
+  const { config } = checked
+  const destination = pino.destination({ dest: 2, sync: false })
+  // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
+  const stopping = stopSignal(() => destination.flushSync())
+  const metrics = config.metricsListen && (await createMetrics())
+  const log = createLog(config.log, destination, metrics)
+  const tools = await readFiles(checked)
+  const app = createApp(config, systemRuntime, log, tools)
+  const listeners = []
+  try {
+    await app.prepare()
+    listeners.push(await listen(app.fetch, config.listen, { gate: app.gate, report: reportTo(log) }))
+    if (metrics && config.metricsListen) {
+      listeners.push(await listen(createMetricsEndpoint(metrics), config.metricsListen))
+    }
+    if (app.sandbox) {
+      const { hostname, port } = new URL(config.appUrl)
+      const host = hostname === 'localhost' ? config.listen.host : hostname.replace(/^\[|\]$/g, '')
+      listeners.push(await listen(app.sandbox.fetch, { host, port: Number(port || 80) }))
+    }
+  } catch (error) {
+    await Promise.all(listeners.map((listener) => listener.close()))
+    await app.close()
+    throw error
+  }
+  process.stdout.write(output.json ? `${JSON.stringify(readyFacts(config))}\n` : readyText(config))
+  const signal = await stopping
+  reportTo(log)('stopping', { signal })
+  app.drain()
+  // SIGINT comes from a person who waits, and nobody balances the load of the embedded provider.
+  if (signal === 'SIGTERM' && !app.sandbox) await delay(leaveMs)
+  const closing = listeners.map((listener) => listener.close())
+  app.endStreams()
+  await Promise.all(closing)
+  await app.close()
+  destination.flushSync()
+}
+
+/** The tools module, once nothing is wrong with it, with any setting and with any other file. */
+async function readFiles(checked: CheckedSettings): Promise<ToolModule | undefined> {
+  const { tools: path } = checked.config
+  const reading = path === undefined ? undefined : await readToolModule(path, reservedScopes)
+  const faults = [...fileFaults(checked, fileFields, systemRuntime.now()), ...toolModuleFaults(reading)]
+  const problems = [...checked.problems, ...faultTexts(faults, checked.nameOf)]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return reading?.kind === 'module' ? reading.module : undefined
+}
+
+function readyFacts(config: ServerConfig): Record<string, unknown> {
+  const { baseUrl, appUrl, provider, store } = config
+  return {
+    event: 'ready',
+    version,
+    mcp_url: `${baseUrl}/mcp`,
+    metadata_url: `${baseUrl}/.well-known/oauth-authorization-server`,
+    app_url: appUrl,
+    provider,
+    store: storeName(store),
+  }
+}
+
+function readyText(config: ServerConfig): string {
+  const { baseUrl, appUrl, provider, store } = config
+  const forgets = store.kind === 'memory' ? ' everything is forgotten at the end' : ''
+  return `Drawbridge ${version} is ready.
+
+  1. Create an account      ${appUrl}
+  2. Add to an MCP client   ${baseUrl}/mcp
+     and sign in once on the page that it opens.
+
+  Look around    curl -i ${baseUrl}/mcp
+                 curl ${baseUrl}/.well-known/oauth-authorization-server
+  Kept in        ${storeName(store)}${forgets}
+${provider === 'embedded' ? '' : `  Signed in by   ${config.providerUrl}\n`}${listenNote(config)}
+${provider === 'embedded' ? trialNote : '  Check it all   drawbridge-server doctor\n'}`
+}
+
+const trialNote = `  For trying things out only: the embedded session provider, its stand-in Google and
+  the demo web app run in this process, on loopback. NODE_ENV=production refuses them.
+`
+
+/** A base URL on this computer whose port is not the one listened on: meant behind a proxy, else a slip. */
+function listenNote({ baseUrl, listen }: ServerConfig): string {
+  const { hostname, port, protocol } = new URL(baseUrl)
+  const basePort = Number(port || (protocol === 'https:' ? 443 : 80))
+  if (!isLoopbackHostname(hostname) || basePort === listen.port) return ''
+  return `  Note           listening on port ${listen.port}, while BASE_URL says ${basePort}: right behind a proxy,\n                 otherwise set both --listen and --base-url\n`
+}
 
 /** Serves until SIGINT or SIGTERM. */
 export async function serveUntilStopped(input: CommandInput): Promise<ExitCode> {

@@ -13,7 +13,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const policy = { privateUseRedirectUris: [], allowLoopback: false }
+const config = { baseUrl: 'https://mcp.example', privateUseRedirectUris: [] }
 const redirect_uris = ['https://app.example/callback']
 const secret = 'a-secret-of-some-length'
 const jwks = { keys: [{ kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'BBBB' }] }
@@ -24,7 +24,9 @@ function write(content: unknown): string {
   return path
 }
 
-const read = (...entries: unknown[]) => readClientFile(write(entries), policy, start)
+const readDocuments = (...entries: unknown[]) =>
+  readDocumentFile({ ...config, clientDocumentFile: write(entries) })
+const read = (...entries: unknown[]) => readClientFile({ ...config, clients: write(entries) }, start)
 
 describe('readClientFile', () => {
   it('reads a public client', () => {
@@ -104,6 +106,7 @@ describe('readClientFile', () => {
     ['redirect_uris', { redirect_uris: undefined }],
     ['redirect_uris[0]', { redirect_uris: ['http://app.example/'] }],
     ['client_secrets is not known', { client_secrets: secret }],
+    ['clïent_secret, "x" is not known', { clïent_secret: secret, '"x"': 1 }],
     ['client_secret must be random', { client_secret: 'short' }],
     ['client_secret must be random', { client_secret: null }],
     ['not both', { client_secret: secret, client_secret_sha256: 'a'.repeat(64) }],
@@ -143,7 +146,7 @@ describe('readClientFile', () => {
     ['is no JSON', () => write(`[{"client_secret": "${secret}"`), /is not valid JSON\.$/],
     ['is no array', () => write({ client_secret: secret }), /must hold a JSON array\.$/],
   ])('fault: the file %s', (_rule, path, expected) => {
-    const found = readClientFile(path(), policy, start).faults
+    const found = readClientFile({ ...config, clients: path() }, start).faults
     expect(found).toEqual([expect.stringMatching(expected)])
     expect(found.join('')).not.toContain(secret)
   })
@@ -158,19 +161,16 @@ describe('readDocumentFile', () => {
   const document = { client_id: url, client_name: 'Quill', redirect_uris }
 
   it('reads documents, each under its own client_id', () => {
-    const documents = readDocumentFile(write([document]), policy)
+    const documents = readDocuments(document)
     expect(documents.entries.get(url)).toMatchObject({ id: url, name: 'Quill', authMethod: 'none' })
   })
 
   it('names what is wrong with each', () => {
-    const found = readDocumentFile(
-      write([{ ...document, client_name: undefined }, null, document, document]),
-      policy,
-    ).faults
+    const found = readDocuments({ ...document, client_name: undefined }, null, document, document).faults
     expect(found).toEqual([
       expect.stringMatching(/clients\.json, entry 1: client_name is missing\.$/),
       expect.stringMatching(/entry 2 must be a JSON object\.$/),
-      expect.stringMatching(/entry 4: client_id .* is there twice\.$/),
+      expect.stringMatching(/entry 4: client_id .* appears twice\.$/),
     ])
   })
 
@@ -181,7 +181,7 @@ describe('readDocumentFile', () => {
     'quill',
     '',
   ])('fault: %j would never be looked up', (client_id) => {
-    const found = readDocumentFile(write([{ ...document, client_id }]), policy).faults
+    const found = readDocuments({ ...document, client_id }).faults
     expect(found).toEqual([expect.stringMatching(/entry 1: client_id must be .* URL/)])
   })
 })

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import {
   type DocumentClient,
   isDocumentUrl,
@@ -22,9 +22,9 @@ import { hashSecret } from '../core/seal.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
 
-const fewestSecretCharacters = 16
+const minSecretCharacters = 16
 
-// What an entry may have. A member that is spelled wrong could make a confidential client a public one.
+// Members that an entry may have. A misspelt one could make a confidential client a public one.
 const knownMembers = new Set([
   'application_type',
   'client_id',
@@ -48,16 +48,13 @@ const knownMembers = new Set([
   'tos_uri',
 ])
 
-/** What one entry of a file came to. */
-type Reading<Value> = { kind: 'read'; value: Value } | { kind: 'faulty'; fault: string }
-
-/** What a file holds, by client id, and every fault of it. Each fault names the file; no secret is repeated. */
+/** The entries of a file by client id, and its faults. Each fault names the file; no secret is repeated. */
 export interface FileReading<Value> {
   entries: ReadonlyMap<string, Value>
   faults: readonly string[]
 }
 
-/** What client metadata may hold under `config`. */
+/** What client metadata may contain under `config`. */
 export function clientPolicy(
   config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris'>,
 ): ClientMetadataPolicy {
@@ -67,52 +64,56 @@ export function clientPolicy(
   }
 }
 
+/** What is wrong with one entry. Unlike an OAuth error its message goes to the operator only. */
+class EntryFault extends Error {}
+
+type FileConfig<Field extends 'clients' | 'clientDocumentFile'> = Pick<
+  ServerConfig,
+  'baseUrl' | 'privateUseRedirectUris' | Field
+>
+
 /**
  * The clients of the file that CLIENTS names: a JSON array of client metadata (RFC 7591 section 2), each with a `client_id`, for a
  * confidential client `client_secret` or `client_secret_sha256`, and `introspects` for a resource server.
  */
-export function readClientFile(path: string, policy: ClientMetadataPolicy, now: number): FileReading<Client> {
-  return readEntries(path, (entry) => readConfiguredClient(entry, policy, now))
+export function readClientFile(config: FileConfig<'clients'>, now: number): FileReading<Client> {
+  const policy = clientPolicy(config)
+  return readEntries(config.clients, (entry) => readConfiguredClient(entry, policy, now))
 }
 
-/** As {@link readClientFile} where CLIENTS may be unset. Throws {@link ConfigError} with the faults of the file. */
+/** As {@link readClientFile}. Throws {@link ConfigError} with the faults of the file. */
 export function readConfiguredClients(
-  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clients'>,
+  config: FileConfig<'clients'>,
   now: number,
 ): ReadonlyMap<string, Client> {
-  const { clients: path } = config
-  return path === undefined
-    ? new Map()
-    : faultless('clients', readClientFile(path, clientPolicy(config), now))
+  return entriesOf('clients', readClientFile(config, now))
 }
 
 /**
  * The documents of the file that CLIENT_DOCUMENT_FILE names: a JSON array of client id metadata documents, each under its own
  * `client_id`.
  */
-export function readDocumentFile(path: string, policy: ClientMetadataPolicy): FileReading<DocumentClient> {
-  return readEntries(path, (entry): Reading<DocumentClient> => {
+export function readDocumentFile(config: FileConfig<'clientDocumentFile'>): FileReading<DocumentClient> {
+  const policy = clientPolicy(config)
+  return readEntries(config.clientDocumentFile, (entry) => {
     const { client_id: url } = entry
     if (typeof url !== 'string' || !isDocumentUrl(url, policy.allowLoopback)) {
-      return faulty('client_id must be the https URL of the document, as a browser writes it.')
+      throw new EntryFault('client_id must be the https URL of the document, as a browser writes it.')
     }
     const reading = readClientDocument(url, entry, policy)
-    return reading.kind === 'client'
-      ? { kind: 'read', value: reading.client }
-      : { kind: 'faulty', fault: reading.reason }
+    if (reading.kind === 'invalid') throw new EntryFault(reading.reason)
+    return reading.client
   })
 }
 
-/** As {@link readDocumentFile} where CLIENT_DOCUMENT_FILE may be unset. Throws {@link ConfigError} with the faults of the file. */
+/** As {@link readDocumentFile}. Throws {@link ConfigError} with the faults of the file. */
 export function readDocumentCopies(
-  config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clientDocumentFile'>,
+  config: FileConfig<'clientDocumentFile'>,
 ): ReadonlyMap<string, DocumentClient> {
-  const { clientDocumentFile: path } = config
-  if (path === undefined) return new Map()
-  return faultless('clientDocumentFile', readDocumentFile(path, clientPolicy(config)))
+  return entriesOf('clientDocumentFile', readDocumentFile(config))
 }
 
-function faultless<Value>(
+function entriesOf<Value>(
   field: string,
   { entries, faults }: FileReading<Value>,
 ): ReadonlyMap<string, Value> {
@@ -121,66 +122,65 @@ function faultless<Value>(
 }
 
 function readEntries<Value extends { id: string }>(
-  path: string,
-  read: (entry: JsonObject) => Reading<Value>,
+  path: string | undefined,
+  read: (entry: JsonObject) => Value,
 ): FileReading<Value> {
   const entries = new Map<string, Value>()
+  if (path === undefined) return { entries, faults: [] }
   const array = readArray(path)
-  if (array.kind === 'faulty') return { entries, faults: [array.fault] }
-  const faults = array.value.flatMap((entry, index) => {
+  if (typeof array === 'string') return { entries, faults: [array] }
+  const faults = array.flatMap((entry, index) => {
     const name = `${path}, entry ${index + 1}`
     if (!isJsonObject(entry)) return [`${name} must be a JSON object.`]
-    const reading = read(entry)
-    if (reading.kind === 'faulty') return [`${name}: ${reading.fault}`]
-    const { value } = reading
-    if (entries.has(value.id)) return [`${name}: client_id ${value.id} is there twice.`]
-    entries.set(value.id, value)
-    return []
+    try {
+      const value = read(entry)
+      if (entries.has(value.id)) return [`${name}: client_id ${value.id} appears twice.`]
+      entries.set(value.id, value)
+      return []
+    } catch (error) {
+      if (error instanceof EntryFault || error instanceof OAuthError) return [`${name}: ${error.message}`]
+      throw error
+    }
   })
   return { entries, faults }
 }
 
-function readArray(path: string): Reading<unknown[]> {
+/** The array in a file, or a sentence that says why there is none. */
+function readArray(path: string): unknown[] | string {
   const file = readSettingFile(path)
-  if (file.kind === 'unreadable') return faulty(file.fault)
+  if (file.kind === 'unreadable') return file.fault
   try {
     const value: unknown = JSON.parse(file.text)
-    return Array.isArray(value) ? { kind: 'read', value } : faulty(`${path} must hold a JSON array.`)
+    return Array.isArray(value) ? value : `${path} must hold a JSON array.`
   } catch {
-    // What a parser says repeats the text, and there are secrets in it.
-    return faulty(`${path} is not valid JSON.`)
+    // The message of the parser quotes the text, which contains secrets.
+    return `${path} is not valid JSON.`
   }
 }
 
-function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, now: number): Reading<Client> {
+function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, now: number): Client {
   const { client_id: id, introspects = false } = entry
   const unknown = Object.keys(entry).filter((name) => !knownMembers.has(name))
-  if (unknown.length > 0) return faulty(`${unknown.join(', ')} is not known here.`)
+  if (unknown.length > 0) throw new EntryFault(`${unknown.join(', ')} is not known here.`)
   if (typeof id !== 'string' || !/^[\x21-\x7E]{1,200}$/.test(id)) {
-    return faulty('client_id must be 1 to 200 printable characters without blanks.')
+    throw new EntryFault('client_id must be 1 to 200 printable characters without spaces.')
   }
-  if (typeof introspects !== 'boolean') return faulty('introspects must be true or false.')
-  try {
-    const described = describe(entry, introspects, policy)
-    const proof = readProof(entry, described)
-    if (introspects && proof.authMethod === 'none') {
-      return faulty('a client that introspects needs a client_secret, or keys.')
-    }
-    const client: Client = {
-      ...described,
-      ...proof,
-      id,
-      kind: 'configured',
-      introspects,
-      managementHash: undefined,
-      document: undefined,
-      createdAt: now,
-      expiresAt: undefined,
-    }
-    return { kind: 'read', value: client }
-  } catch (error) {
-    if (error instanceof OAuthError) return faulty(error.description)
-    throw error
+  if (typeof introspects !== 'boolean') throw new EntryFault('introspects must be true or false.')
+  const described = describe(entry, introspects, policy)
+  const proof = readProof(entry, described)
+  if (introspects && proof.authMethod === 'none') {
+    throw new EntryFault('a client that introspects needs a client_secret, or keys.')
+  }
+  return {
+    ...described,
+    ...proof,
+    id,
+    kind: 'configured',
+    introspects,
+    managementHash: undefined,
+    document: undefined,
+    createdAt: now,
+    expiresAt: undefined,
   }
 }
 
@@ -220,15 +220,9 @@ function readSecretHash({
     return Buffer.from(hash, 'hex').toString('base64url')
   }
   if (secret === undefined) return undefined
-  // What is stored is a plain hash, so a secret that can be guessed could be found from it.
-  if (typeof secret !== 'string' || secret.length < fewestSecretCharacters) {
-    throw invalidMetadata(
-      `client_secret must be random text of at least ${fewestSecretCharacters} characters.`,
-    )
+  // Only a plain hash is stored: a short secret could be guessed from it.
+  if (typeof secret !== 'string' || secret.length < minSecretCharacters) {
+    throw invalidMetadata(`client_secret must be random text of at least ${minSecretCharacters} characters.`)
   }
   return hashSecret(secret)
-}
-
-function faulty(fault: string): { kind: 'faulty'; fault: string } {
-  return { kind: 'faulty', fault }
 }

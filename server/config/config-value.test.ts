@@ -1,46 +1,17 @@
-import { describe, expect, it } from 'vitest'
+import { describeParser } from '../../tests/support/settings/describe-parser.ts'
 import {
-  oneOf,
+  orOff,
   parseAddressRanges,
   parseBaseUrl,
   parseCaptcha,
   parseCount,
   parseDuration,
-  parseDurationOrOff,
-  parseHeaderValue,
   parseHosts,
   parseHostsWithPort,
-  parseList,
   parseListenAddress,
-  parseListenAddressOrOff,
   parseOrigins,
   parseParameters,
-  parseSecretKeys,
-  parseSecretKeySource,
-  parseStore,
-  parseSwitch,
-  parseText,
-  storeName,
-  type ValueParser,
 } from './config-value.ts'
-
-/** One parser, what it accepts and what it refuses. */
-function describeParser<Value>(
-  name: string,
-  parse: ValueParser<Value>,
-  accepted: readonly (readonly [text: string, value: Value])[],
-  refused: readonly string[],
-): void {
-  describe(name, () => {
-    it.each(accepted.map(([text, value]) => ({ text, value })))('$text', ({ text, value }) => {
-      expect(parse(text)).toEqual(value)
-    })
-    it.each(refused.map((text) => ({ text })))('refuses $text with what is expected', ({ text }) => {
-      expect(() => parse(text)).toThrow(TypeError)
-      expect(() => parse(text)).toThrow(/^expected /)
-    })
-  })
-}
 
 describeParser(
   'MCP auth Communication-Security, OAuth 2.1 1.5: parseBaseUrl',
@@ -109,32 +80,27 @@ describeParser(
     ['90s', 90],
     ['15m', 900],
     ['1h', 3600],
+    ['1.5h', 5400],
     ['30d', 2_592_000],
     ['3650d', 315_360_000],
   ],
-  ['', '0', '0d', '-1', '1.5h', '1w', '30 d', ' 1', '1H', '3651d', '99999999999', 'NaN', 'Infinity', '1e3'],
-)
-
-describeParser(
-  'parseSwitch',
-  parseSwitch,
   [
-    ['on', true],
-    ['off', false],
+    '',
+    '0',
+    '0d',
+    '-1',
+    '1.5s',
+    '500ms',
+    '1w',
+    '30 d',
+    ' 1',
+    '1H',
+    '3651d',
+    '99999999999',
+    'NaN',
+    'Infinity',
+    '1e3',
   ],
-  ['', 'ON', 'true', '1', 'yes'],
-)
-
-describeParser(
-  'parseList',
-  parseList,
-  [
-    ['', []],
-    [' , ,', []],
-    ['google', ['google']],
-    [' google , github,', ['google', 'github']],
-  ],
-  [],
 )
 
 describeParser(
@@ -159,29 +125,6 @@ describeParser(
 )
 
 describeParser(
-  'oneOf',
-  oneOf('info', 'debug'),
-  [
-    ['info', 'info'],
-    ['debug', 'debug'],
-  ],
-  ['', 'INFO', 'toString', 'info,debug'],
-)
-
-describeParser(
-  'parseStore',
-  parseStore,
-  [
-    ['memory:', { kind: 'memory' }],
-    ['sqlite:server.db', { kind: 'sqlite', path: 'server.db' }],
-    ['sqlite:/var/lib/a b/x:y.db', { kind: 'sqlite', path: '/var/lib/a b/x:y.db' }],
-    ['postgres://localhost/x', { kind: 'postgres', url: 'postgres://localhost/x' }],
-    ['postgresql://u:p@db:5432/x', { kind: 'postgres', url: 'postgresql://u:p@db:5432/x' }],
-  ],
-  ['', 'memory', 'memory:x', 'sqlite:', 'sqlite', 'server.db', 'postgres://', 'mysql://localhost/x'],
-)
-
-describeParser(
   'parseCount',
   parseCount,
   [
@@ -192,8 +135,8 @@ describeParser(
 )
 
 describeParser(
-  'parseDurationOrOff',
-  parseDurationOrOff,
+  'orOff',
+  orOff(parseDuration),
   [
     ['off', undefined],
     ['5m', 300],
@@ -219,78 +162,6 @@ describeParser(
     ['audience=https%3A%2F%2Fapi', { audience: 'https://api' }],
   ],
   ['', 'x', '=y', 'x=', 'state=1', 'a=b&redirect_uri=https://evil.example'],
-)
-
-describeParser(
-  'parseHeaderValue',
-  parseHeaderValue,
-  [['sb_publishable_x-Y', 'sb_publishable_x-Y']],
-  ['', 'a b', 'key\n', 'key\r\nx: y', 'é'],
-)
-
-describeParser('parseText', parseText, [['a b', 'a b']], ['', '  '])
-
-it.each([
-  ['memory:', 'memory:'],
-  ['sqlite:a.db', 'sqlite:a.db'],
-  ['postgres://user:hunter2@db.example:5432/main?sslmode=require', 'postgres://db.example:5432/main'],
-])('storeName of %s holds no password', (text, name) => {
-  expect(storeName(parseStore(text))).toBe(name)
-})
-
-const key = new Uint8Array(32).map((_, index) => index * 7)
-const text = Buffer.from(key).toString('base64')
-
-describeParser(
-  'parseSecretKeys',
-  parseSecretKeys,
-  [
-    [`a:${text}`, [{ kid: 'a', key }]],
-    [`a:${Buffer.from(key).toString('base64url')}`, [{ kid: 'a', key }]],
-    [
-      ` new-1:${text} , old_1:${text}`,
-      [
-        { kid: 'new-1', key },
-        { kid: 'old_1', key },
-      ],
-    ],
-  ],
-  [
-    '',
-    ',',
-    text,
-    `:${text}`,
-    'a:',
-    'a:c2hvcnQ=',
-    `a:${Buffer.alloc(31).toString('base64')}`,
-    `a:${Buffer.alloc(33).toString('base64')}`,
-    `a:${text}, a:${text}`,
-    `a.b:${text}`,
-    `${'k'.repeat(65)}:${text}`,
-    `a:${text.slice(0, -2)}!=`,
-    `a:${text}, b:short`,
-  ],
-)
-
-describeParser(
-  'parseSecretKeySource',
-  parseSecretKeySource,
-  [
-    ['file:keys/ring', { kind: 'file', path: 'keys/ring' }],
-    [`a:${text}`, { kind: 'ring', keys: [{ kid: 'a', key }] }],
-  ],
-  ['', 'file:', 'a:short'],
-)
-
-describeParser(
-  'parseListenAddressOrOff',
-  parseListenAddressOrOff,
-  [
-    ['off', undefined],
-    ['127.0.0.1:9464', { host: '127.0.0.1', port: 9464 }],
-    ['9464', { host: '127.0.0.1', port: 9464 }],
-  ],
-  ['', 'on', 'OFF', '127.0.0.1'],
 )
 
 describeParser(

@@ -1,26 +1,32 @@
 import { isIP } from 'node:net'
-import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { SealingKey } from '../core/seal.ts'
+import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
+import { durationParser, isSecureUrl, parseList } from '@drawbridge/shared/settings/value.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
-
-/** Turns the text of a setting into its value; throws a `TypeError` whose message says what is expected. */
-export type ValueParser<Value> = (text: string) => Value
 
 /** Absolute http(s) URL without query, fragment, credentials or trailing slash; https unless the host is loopback. */
 export function parseBaseUrl(text: string): string {
   if (!URL.canParse(text)) throw new TypeError('expected an absolute URL, such as https://mcp.example.com')
   const url = new URL(text)
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHostname(url.hostname))) {
+  if (!isSecureUrl(url)) {
     throw new TypeError('expected an https URL; http is for localhost and loopback addresses only')
   }
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
     throw new TypeError('expected a URL without query, fragment, user or password')
   }
-  // Not href: it keeps the mark of an empty query or fragment.
+  // href would keep the `?` or `#` of an empty query or fragment.
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** A cookie name: a token as HTTP has it, brackets allowed because a default name may hold an IPv6 address. */
+/** {@link parseBaseUrl} for this server's own URL: its path is part of every route, where `*`, `|` and `:name` would be patterns. */
+export function parseOwnBaseUrl(text: string): string {
+  const url = parseBaseUrl(text)
+  if (/[*|]|\/:/.test(new URL(url).pathname)) {
+    throw new TypeError('expected a path without "*", "|" and segments that begin with ":"')
+  }
+  return url
+}
+
+/** A cookie name: an HTTP token, with brackets because a default name may contain an IPv6 address. */
 export function parseCookieName(text: string): string {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z:[\]-]{1,200}$/.test(text)) {
     throw new TypeError('expected a cookie name, such as sb-myproject-auth-token')
@@ -42,9 +48,16 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
 }
 
-/** As {@link parseListenAddress}; undefined for `off`. */
-export function parseListenAddressOrOff(text: string): ListenAddress | undefined {
-  return text === 'off' ? undefined : parseListenAddress(text)
+/** Positive whole seconds: `90`, `90s`, `15m`, `1h`, `30d`. */
+export const parseDuration: ValueParser<number> = durationParser({
+  unitMs: 1000,
+  max: '3650d',
+  examples: '90, 15m, 1h or 30d',
+})
+
+/** What `parse` accepts, and `off`, which is undefined. */
+export function orOff<Value>(parse: ValueParser<Value>): ValueParser<Value | undefined> {
+  return (text) => (text === 'off' ? undefined : parse(text))
 }
 
 /** IP addresses and CIDR ranges, comma-separated. */
@@ -59,11 +72,11 @@ export function parseAddressRanges(text: string): string[] {
   })
 }
 
-/** Hosts as the `Host` header has them, comma-separated, with a port unless it is the one of the scheme. */
+/** Hosts as the `Host` header has them, comma-separated, with the port unless it is the default of the scheme. */
 export function parseHostsWithPort(text: string): string[] {
   return parseList(text.toLowerCase()).map((host) => {
     const url = `https://${host}`
-    // A default port is dropped by the parser, and no header has it either.
+    // The parser drops a default port, as clients do in the header.
     if (!URL.canParse(url) || new URL(url).host !== host) {
       throw new TypeError(`expected hosts such as mcp.internal:8787, not ${JSON.stringify(host)}`)
     }
@@ -84,34 +97,7 @@ export function parseHosts(text: string): string[] {
   })
 }
 
-const secondsPerUnit: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
-
-/** A positive whole number of seconds, or of the unit behind it: `90`, `90s`, `15m`, `1h`, `30d`. */
-export function parseDuration(text: string): number {
-  const match = /^(\d{1,9})([smhd]?)$/.exec(text)
-  const seconds = Number(match?.[1]) * (secondsPerUnit[match?.[2] ?? ''] ?? 1)
-  if (!match || seconds < 1 || seconds > 3650 * 86_400) {
-    throw new TypeError('expected seconds, or a number with a unit, such as 90, 15m, 1h or 30d')
-  }
-  return seconds
-}
-
-/** `on` or `off`. */
-export function parseSwitch(text: string): boolean {
-  if (text === 'on') return true
-  if (text === 'off') return false
-  throw new TypeError('expected on or off')
-}
-
-/** Comma-separated values; blanks around them are dropped. */
-export function parseList(text: string): string[] {
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean)
-}
-
-/** Comma-separated web origins, such as `https://app.example.com`. No wildcards: a URL may hold `*`, no origin matches it. */
+/** Comma-separated web origins, such as `https://app.example.com`. A `*` is refused, because it would match no origin. */
 export function parseOrigins(text: string): string[] {
   return parseList(text).map((origin) => {
     const exact = URL.canParse(origin) && new URL(origin).origin === origin.replace(/\/$/, '').toLowerCase()
@@ -122,65 +108,10 @@ export function parseOrigins(text: string): string[] {
   })
 }
 
-/** One of `values`. */
-export function oneOf<Value extends string>(...values: readonly Value[]): ValueParser<Value> {
-  return (text) => {
-    const found = values.find((value) => value === text)
-    if (!found) throw new TypeError(`expected ${values.join(' or ')}`)
-    return found
-  }
-}
-
-/** Which store driver, and where. A Postgres URL may hold a password: never show it whole. */
-export type StoreAddress =
-  | { kind: 'memory' }
-  | { kind: 'sqlite'; path: string }
-  | { kind: 'postgres'; url: string }
-
-/** `memory:`, `sqlite:PATH` or a `postgres:` URL. */
-export function parseStore(text: string): StoreAddress {
-  if (text === 'memory:') return { kind: 'memory' }
-  if (/^postgres(?:ql)?:\/\/./.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text }
-  const path = /^sqlite:(.+)$/.exec(text)?.[1]
-  if (path === undefined) throw new TypeError('expected sqlite:PATH, postgres://HOST/DATABASE or memory:')
-  return { kind: 'sqlite', path }
-}
-
-/** The text form of a store's address, without user and password. */
-export function storeName(store: StoreAddress): string {
-  switch (store.kind) {
-    case 'memory':
-      return 'memory:'
-    case 'sqlite':
-      return `sqlite:${store.path}`
-    case 'postgres': {
-      const { host, pathname } = new URL(store.url)
-      return `postgres://${host}${pathname}`
-    }
-  }
-}
-
-/** Any text but an empty one. */
-export function parseText(text: string): string {
-  if (text.trim() === '') throw new TypeError('expected a text')
-  return text
-}
-
-/** A text that can stand in an HTTP header as it is: a line end copied along with a key is found here, not at the first call. */
-export function parseHeaderValue(text: string): string {
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new TypeError('expected a key without blanks and line ends')
-  return text
-}
-
 /** A positive whole number. */
 export function parseCount(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError('expected a whole number of at least 1')
   return Number(text)
-}
-
-/** As {@link parseDuration}; undefined for `off`. */
-export function parseDurationOrOff(text: string): number | undefined {
-  return text === 'off' ? undefined : parseDuration(text)
 }
 
 /** `hcaptcha:SITE_KEY` or `turnstile:SITE_KEY`. */
@@ -190,7 +121,7 @@ export function parseCaptcha(text: string): Captcha {
   return { kind: match[1] as Captcha['kind'], siteKey: match[2] ?? '' }
 }
 
-// What this server sends itself: overridden, it would break the sign-in.
+// The server sends these itself.
 const ownParameters = new Set([
   'client_id',
   'code_challenge',
@@ -212,27 +143,4 @@ export function parseParameters(text: string): Record<string, string> {
     throw new TypeError('expected name=value pairs, such as access_type=offline&prompt=consent')
   }
   return Object.fromEntries(pairs)
-}
-
-/** Where the key ring comes from. */
-export type SecretKeySource = { kind: 'ring'; keys: readonly SealingKey[] } | { kind: 'file'; path: string }
-
-/** The ring itself as {@link parseSecretKeys}, or `file:PATH` of a file that holds it. */
-export function parseSecretKeySource(text: string): SecretKeySource {
-  const path = /^file:(.+)$/.exec(text)?.[1]
-  return path === undefined ? { kind: 'ring', keys: parseSecretKeys(text) } : { kind: 'file', path }
-}
-
-/** `kid:base64,...`: names of letters, digits, `-` and `_`, each with 32 bytes; the first one seals. */
-export function parseSecretKeys(text: string): SealingKey[] {
-  const ring = parseList(text).map((entry) => {
-    const match = /^([A-Za-z0-9_-]{1,64}):([A-Za-z0-9+/_-]+={0,2})$/.exec(entry)
-    const key = match ? new Uint8Array(Buffer.from(match[2] ?? '', 'base64')) : undefined
-    if (!match || key?.length !== 32) throw new TypeError('expected kid:base64 with 32 bytes for each key')
-    return { kid: match[1] ?? '', key }
-  })
-  if (ring.length === 0 || new Set(ring.map(({ kid }) => kid)).size !== ring.length) {
-    throw new TypeError('expected at least one key, each with its own kid')
-  }
-  return ring
 }

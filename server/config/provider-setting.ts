@@ -1,138 +1,103 @@
+import type { SettingTable } from '@drawbridge/shared/settings/setting.ts'
+import { oneOf, parseToken, parseList, parseText } from '@drawbridge/shared/settings/value.ts'
 import {
-  oneOf,
   parseBaseUrl,
   parseCaptcha,
   parseCount,
-  parseDurationOrOff,
-  parseHeaderValue,
-  parseList,
+  orOff,
+  parseDuration,
   parseParameters,
-  parseText,
 } from './config-value.ts'
-import type { Setting } from './setting.ts'
+import type { ProviderConfig } from './setting.ts'
 
 /** The settings about the session provider and about signing in there. */
-export const providerSettings: readonly Setting[] = [
-  {
-    field: 'provider',
-    variable: 'PROVIDER',
-    parse: oneOf('embedded', 'supabase', 'oidc'),
-    defaultText: 'embedded',
-    doc: 'Session provider that signs the users in: embedded (for trying out), supabase (Supabase Auth, GoTrue) or oidc (OpenID Connect).',
+export const providerTable: SettingTable<ProviderConfig> = {
+  provider: {
+    ...oneOf('embedded', 'supabase', 'oidc'),
+    default: 'embedded',
+    doc: 'Session provider that signs users in: embedded (for trying out), supabase (Supabase Auth, GoTrue) or oidc (OpenID Connect).',
   },
-  {
-    field: 'providerUrl',
-    variable: 'PROVIDER_URL',
+  providerUrl: {
     parse: parseBaseUrl,
     defaultText: 'APP_URL/auth/v1 for embedded, needed otherwise',
     doc: 'Base URL of the auth API of the session provider, for Supabase https://REF.supabase.co/auth/v1; for oidc the issuer.',
   },
-  {
-    field: 'providerKey',
-    variable: 'PROVIDER_KEY',
-    parse: parseHeaderValue,
+  providerKey: {
+    parse: parseToken,
     defaultText: 'none',
     doc: 'Publishable API key of a Supabase project, sent as apikey.',
     secret: true,
   },
-  {
-    field: 'providerIssuer',
-    variable: 'PROVIDER_ISSUER',
+  providerIssuer: {
     parse: parseText,
     defaultText: 'PROVIDER_URL',
     doc: 'The iss claim that a provider token must carry.',
   },
-  {
-    field: 'providerAudience',
-    variable: 'PROVIDER_AUDIENCE',
+  providerAudience: {
     parse: parseText,
     defaultText: 'authenticated; none for oidc',
     doc: 'The aud claim that a provider token must carry. For oidc: accept JWT access tokens of the issuer with this audience at /mcp.',
   },
-  {
-    field: 'providerJwtSecret',
-    variable: 'PROVIDER_JWT_SECRET',
+  providerJwtSecret: {
     parse: parseText,
     defaultText: 'none',
     doc: 'Shared secret of a Supabase project that signs its tokens with HS256. Without it only ES256 and RS256 are accepted.',
     secret: true,
   },
-  {
-    field: 'providerClientId',
-    variable: 'PROVIDER_CLIENT_ID',
+  providerClientId: {
     parse: parseText,
     defaultText: 'needed for oidc',
     doc: 'Client id of this server at the OpenID provider.',
   },
-  {
-    field: 'providerClientSecret',
-    variable: 'PROVIDER_CLIENT_SECRET',
+  providerClientSecret: {
     parse: parseText,
     defaultText: 'none: a public client',
     doc: 'Client secret of this server at the OpenID provider.',
     secret: true,
   },
-  {
-    field: 'providerName',
-    variable: 'PROVIDER_NAME',
+  providerName: {
     parse: parseText,
     defaultText: 'host of PROVIDER_URL',
     doc: 'What the button of the login page calls the OpenID provider.',
   },
-  {
-    field: 'providerScope',
-    variable: 'PROVIDER_SCOPE',
+  providerScope: {
     parse: parseText,
-    defaultText: 'openid email profile offline_access',
-    doc: 'Scope that is asked of the OpenID provider. It must issue refresh tokens for it.',
+    default: 'openid email profile offline_access',
+    doc: 'Scope to request from the OpenID provider, which must issue refresh tokens for it.',
   },
-  {
-    field: 'providerParameters',
-    variable: 'PROVIDER_PARAMETERS',
+  providerParameters: {
     parse: parseParameters,
     defaultText: 'none',
-    doc: 'Further parameters of the authorization request to the OpenID provider, as in access_type=offline&prompt=consent.',
+    doc: 'Further parameters of the authorization request to the OpenID provider, such as access_type=offline&prompt=consent.',
   },
-  {
-    field: 'providerSessions',
-    variable: 'PROVIDER_SESSIONS',
-    parse: oneOf('many', 'one'),
-    defaultText: 'many',
-    doc: 'How many sessions the OpenID provider keeps for one person and this client. With one, as at dex, all connections of a person share it.',
+  providerSessions: {
+    ...oneOf('many', 'one'),
+    default: 'many',
+    doc: 'How many sessions the OpenID provider keeps for one person and this client. With one, as in dex, all connections of a person share it.',
   },
-  {
-    field: 'social',
-    variable: 'SOCIAL',
+  social: {
     parse: parseList,
     defaultText: 'what the provider reports',
     doc: 'Social sign-in methods to offer, comma-separated, for example google.',
   },
-  {
-    field: 'captcha',
-    variable: 'CAPTCHA',
+  captcha: {
     parse: parseCaptcha,
     defaultText: 'none',
-    doc: 'Captcha that the Supabase project demands with a password, as hcaptcha:SITE_KEY or turnstile:SITE_KEY.',
+    doc: 'Captcha that the Supabase project requires with a password, as hcaptcha:SITE_KEY or turnstile:SITE_KEY.',
   },
-  {
-    field: 'secondFactor',
-    variable: 'SECOND_FACTOR',
-    parse: oneOf('if-enrolled', 'require', 'ignore'),
-    defaultText: 'if-enrolled',
+  secondFactor: {
+    ...oneOf('if-enrolled', 'require', 'ignore'),
+    default: 'if-enrolled',
     doc: 'Whether signing in asks for a second factor: if-enrolled asks accounts that have one, require refuses the others, ignore never asks.',
   },
-  {
-    field: 'sessionCheck',
-    variable: 'SESSION_CHECK',
-    parse: parseDurationOrOff,
-    defaultText: '5m',
-    doc: 'How long the word of the provider that a session still lives is trusted, or off to trust its tokens until they expire.',
+  sessionCheck: {
+    parse: orOff(parseDuration),
+    default: '5m',
+    doc: 'How long to trust that a session is still alive before asking the provider again; off trusts its tokens until they expire.',
   },
-  {
-    field: 'signInLimit',
-    variable: 'SIGN_IN_LIMIT',
+  signInLimit: {
     parse: parseCount,
-    defaultText: '20',
-    doc: 'Sign-in attempts per minute, all instances together, a third of it kept for browsers that have signed in before. Keep it below the rate limit of the provider: sessions are refreshed under that same limit.',
+    default: '20',
+    doc: 'Sign-in attempts per minute across all instances; a third is reserved for browsers that have signed in before. Keep it below the rate limit of the provider, which also covers refreshing sessions.',
   },
-]
+}

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkSettings } from './config.ts'
+import { settingsOfObject } from './setting-source.ts'
 import type { Settings } from './setting.ts'
 import { faultTexts, fileFaults, fileFields } from './setting-file.ts'
 
@@ -13,7 +14,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function texts(given: Settings): string[] {
-  const checked = checkSettings(given, { production: false })
+  const checked = checkSettings(settingsOfObject(given), { production: false })
   return faultTexts(fileFaults(checked, fileFields, 0), checked.nameOf)
 }
 

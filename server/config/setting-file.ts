@@ -1,21 +1,20 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { clientPolicy, readClientFile, readDocumentFile } from './client-file.ts'
-import type { CheckedSettings } from './config.ts'
-import { parseSecretKeys } from './config-value.ts'
-import { embeddedDatabases } from './embedded-rule.ts'
-import { type KeySource, keySourceOf } from './key-source.ts'
+import { readClientFile, readDocumentFile } from './client-file.ts'
+import { parseSecretKeys } from './store-address.ts'
+import { embeddedDatabases } from './store-address.ts'
+import { type KeySource, keySourceOf } from './store-address.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
-/** The settings that name a file which is read as data. TOOLS is code, which only loading it can check. */
+/** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */
 export type FileField = 'store' | 'secretKeys' | 'clients' | 'clientDocumentFile'
 
 /** Every {@link FileField}. */
 export const fileFields: readonly FileField[] = ['store', 'secretKeys', 'clients', 'clientDocumentFile']
 
-/** Something wrong with a file that a setting names, and what to do about it. Nothing secret is in either sentence. */
+/** What is wrong with a file that a setting names, and what to do. Neither sentence contains a secret. */
 export interface FileFault {
   field: FileField | 'tools'
   problem: string
@@ -24,24 +23,24 @@ export interface FileFault {
 
 /**
  * Every fault of the files that `fields` name, except for settings that are faulty themselves. Changes nothing. A file that
- * passes may still fail later: its disk may be full, or another server may be using it.
+ * passes may still fail later: the disk may be full, or another server may be using it.
  */
 export function fileFaults(
-  { config, unusable }: Pick<CheckedSettings, 'config' | 'unusable'>,
+  { config, unusable }: { config: ServerConfig; unusable: ReadonlySet<keyof ServerConfig> },
   fields: readonly FileField[],
   now: number,
 ): FileFault[] {
   const checks: Readonly<Record<FileField, () => FileFault[]>> = {
     store: () => storeFaults(config),
-    // Without a usable STORE it is not known where a generated key is.
+    // A generated key is next to the store, so it needs a usable STORE.
     secretKeys: () => (unusable.has('store') && !config.secretKeys ? [] : keyFaults(keySourceOf(config))),
-    clients: () => clientFaults(config, now),
-    clientDocumentFile: () => documentFaults(config),
+    clients: () => entryFaults('clients', readClientFile(config, now).faults),
+    clientDocumentFile: () => entryFaults('clientDocumentFile', readDocumentFile(config).faults),
   }
   return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
 }
 
-/** Faults as sentences for a `ConfigError`. Several of one setting have their next step only once, behind the last. */
+/** Faults as sentences for a `ConfigError`. Faults with the same next step have it once, after the last. */
 export function faultTexts(
   faults: readonly FileFault[],
   nameOf: (field: keyof ServerConfig) => string,
@@ -61,7 +60,7 @@ function keyFaults(source: KeySource): FileFault[] {
   ]
   const file = readSettingFile(path)
   if (file.kind === 'unreadable') {
-    // Where it cannot be made, it is the store that cannot be made either.
+    // If the folder is missing too, the fault of the store says so.
     if (generated && ['ENOENT', 'ENOTDIR'].includes(file.code)) return []
     if (file.code === 'ENOENT') {
       return fault(file.fault, `Make it with: umask 077; drawbridge-server keys generate > ${path}`)
@@ -80,19 +79,9 @@ function keyFaults(source: KeySource): FileFault[] {
   }
 }
 
-function clientFaults(config: ServerConfig, now: number): FileFault[] {
-  const { clients: path } = config
-  const faults = path === undefined ? [] : readClientFile(path, clientPolicy(config), now).faults
-  return faults.map((problem) => ({ field: 'clients', problem, nextStep: clientFileHelp }))
+function entryFaults(field: FileField, problems: readonly string[]): FileFault[] {
+  return problems.map((problem) => ({ field, problem, nextStep: 'docs/clients.md says what it holds.' }))
 }
-
-function documentFaults(config: ServerConfig): FileFault[] {
-  const { clientDocumentFile: path } = config
-  const faults = path === undefined ? [] : readDocumentFile(path, clientPolicy(config)).faults
-  return faults.map((problem) => ({ field: 'clientDocumentFile', problem, nextStep: clientFileHelp }))
-}
-
-const clientFileHelp = 'docs/clients.md says what it holds.'
 
 function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {
   if (store.kind !== 'sqlite') return []
@@ -156,7 +145,7 @@ function mayWrite(path: string): boolean {
   }
 }
 
-/** By its first bytes. An empty file is one: a server that was killed as it started leaves that. */
+/** By its first bytes. An empty file counts: a server that was killed while starting leaves one. */
 function isSqlite(path: string): boolean {
   const mark = Buffer.from('SQLite format 3\0')
   const head = Buffer.alloc(mark.length)

@@ -1,209 +1,160 @@
+import { settingsOf, type SettingTable } from '@drawbridge/shared/settings/setting.ts'
+import { oneOf, parseList, parseSwitch, parseText } from '@drawbridge/shared/settings/value.ts'
 import {
-  oneOf,
   parseAddressRanges,
   parseBaseUrl,
   parseCookieName,
   parseCount,
   parseDuration,
-  parseDurationOrOff,
+  orOff,
   parseHosts,
   parseHostsWithPort,
-  parseListenAddressOrOff,
-  parseList,
   parseListenAddress,
   parseOrigins,
-  parseSecretKeySource,
-  parseStore,
-  parseSwitch,
-  parseText,
+  parseOwnBaseUrl,
 } from './config-value.ts'
-import { providerSettings } from './provider-setting.ts'
-import type { Setting } from './setting.ts'
+import { providerTable } from './provider-setting.ts'
+import type { ServerConfig, Setting } from './setting.ts'
+import { parseSecretKeySource, parseStore } from './store-address.ts'
 
-/** Every setting there is: flags, variables, help and documentation all come from here. */
-export const settings: readonly Setting[] = [
-  {
-    field: 'baseUrl',
-    variable: 'BASE_URL',
-    parse: parseBaseUrl,
-    defaultText: 'http://localhost:8787',
-    doc: 'Public origin of the server, may carry a path. Never derived from request headers; https unless loopback.',
+const table: SettingTable<ServerConfig> = {
+  baseUrl: {
+    parse: parseOwnBaseUrl,
+    default: 'http://localhost:8787',
+    doc: 'Public URL of the server, perhaps with a path; https unless it is a loopback address. Never taken from request headers.',
   },
-  {
-    field: 'listen',
-    variable: 'LISTEN',
+  listen: {
     parse: parseListenAddress,
-    defaultText: '127.0.0.1:8787',
+    default: '127.0.0.1:8787',
     doc: 'Address and port to listen on.',
   },
-  {
-    field: 'appUrl',
-    variable: 'APP_URL',
+  appUrl: {
     parse: parseBaseUrl,
-    defaultText: 'http://localhost:8788',
+    default: 'http://localhost:8788',
     doc: 'The web application where accounts are created. The embedded provider and the demo app are served there.',
   },
-  ...providerSettings,
-  {
-    field: 'cookieName',
-    variable: 'COOKIE_NAME',
+  ...providerTable,
+  cookieName: {
     parse: parseCookieName,
     defaultText: 'sb-<first label of the provider host>-auth-token',
     doc: 'Base name of the session cookie.',
   },
-  {
-    field: 'sessionTokens',
-    variable: 'SESSION_TOKENS',
+  sessionTokens: {
     parse: parseSwitch,
-    defaultText: 'on',
-    doc: 'Accept tokens and session cookies of the provider at /mcp, beside tokens of this server.',
+    default: 'on',
+    doc: 'Accept tokens and session cookies of the provider at /mcp, as well as tokens of this server.',
   },
-  {
-    field: 'allowedOrigins',
-    variable: 'ALLOWED_ORIGINS',
+  allowedOrigins: {
     parse: parseOrigins,
     defaultText: 'the origins of BASE_URL and APP_URL',
     doc: 'Origins whose pages may call /mcp with the session cookie, comma-separated.',
   },
-  {
-    field: 'sessionTtl',
-    variable: 'SESSION_TTL',
+  sessionTtl: {
     parse: parseDuration,
-    defaultText: '30d',
-    doc: 'How long a connection lasts, counted from signing in.',
+    default: '30d',
+    doc: 'How long a connection lasts, counted from the sign-in.',
   },
-  {
-    field: 'accessTokenTtl',
-    variable: 'ACCESS_TOKEN_TTL',
+  accessTokenTtl: {
     parse: parseDuration,
-    defaultText: '1h',
+    default: '1h',
     doc: 'How long an access token lasts before the client refreshes it.',
   },
-  {
-    field: 'store',
-    variable: 'STORE',
+  store: {
     parse: parseStore,
-    defaultText: 'sqlite:.drawbridge/server.db',
-    doc: 'Where everything is remembered: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE for several instances, or memory: to forget it at the end.',
+    default: 'sqlite:.drawbridge/server.db',
+    doc: 'Where everything is stored: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE for several instances, or memory: to lose it on exit.',
   },
-  {
-    field: 'secretKeys',
-    variable: 'SECRET_KEYS',
+  secretKeys: {
     parse: parseSecretKeySource,
-    defaultText: 'generated beside the store for embedded, needed otherwise',
+    defaultText: 'generated next to the store for embedded, needed otherwise',
     doc: 'Keys that seal what is stored, as kid:base64 with 32 bytes each, comma-separated; the first seals, all open. Or file:PATH of a file that holds them.',
     secret: true,
   },
-  {
-    field: 'privateUseRedirectUris',
-    variable: 'PRIVATE_USE_REDIRECT_URIS',
+  privateUseRedirectUris: {
     parse: parseList,
-    defaultText: 'cursor://anysphere.cursor-mcp/oauth/callback',
-    doc: 'Redirect URIs with an own scheme that clients may register, comma-separated, each matched exactly.',
+    default: 'cursor://anysphere.cursor-mcp/oauth/callback',
+    doc: 'Redirect URIs with a private-use scheme that clients may register, comma-separated, each matched exactly.',
   },
-  {
-    field: 'tools',
-    variable: 'TOOLS',
+  tools: {
     parse: parseText,
     defaultText: 'whoami, and the notes of the demo web app',
-    doc: 'ES module with the tools that /mcp offers, as in ./my-tools.mjs; docs/tools.md says how it is written.',
+    doc: 'ES module with the tools that /mcp offers, such as ./my-tools.mjs; see docs/tools.md.',
   },
-  {
-    field: 'clients',
-    variable: 'CLIENTS',
+  clients: {
     parse: parseText,
     defaultText: 'none',
-    doc: 'JSON file with clients that need not register: an array of client metadata, each with a client_id.',
+    doc: 'JSON file with clients that need no registration: an array of client metadata, each with a client_id.',
   },
-  {
-    field: 'registration',
-    variable: 'REGISTRATION',
+  registration: {
     parse: parseSwitch,
-    defaultText: 'on',
-    doc: 'Whether clients may register themselves. Off: only clients of CLIENTS, of clients add and with a metadata document.',
+    default: 'on',
+    doc: 'Whether clients may register themselves. If off, the server accepts clients of CLIENTS, of clients add, and those with a metadata document.',
   },
-  {
-    field: 'registrationLimit',
-    variable: 'REGISTRATION_LIMIT',
+  registrationLimit: {
     parse: parseCount,
-    defaultText: '60',
-    doc: 'Registrations an hour from one address. Hosted assistants, whose users share an address, have ten times as many.',
+    default: '60',
+    doc: 'Registrations per hour from one address. Hosted assistants, whose users share addresses, get ten times as many.',
   },
-  {
-    field: 'clientDocuments',
-    variable: 'CLIENT_DOCUMENTS',
+  clientDocuments: {
     parse: parseSwitch,
-    defaultText: 'on',
-    doc: 'Whether a client may have the URL of its metadata document as its id. The server fetches that document.',
+    default: 'on',
+    doc: 'Whether a client ID may be the URL of a metadata document, which the server then fetches.',
   },
-  {
-    field: 'clientDocumentHosts',
-    variable: 'CLIENT_DOCUMENT_HOSTS',
+  clientDocumentHosts: {
     parse: parseHosts,
+    default: '',
     defaultText: 'every host',
-    doc: 'Hosts whose client metadata documents are taken, comma-separated: claude.ai, *.example.com; !host refuses one.',
+    doc: 'Hosts whose client metadata documents are accepted, comma-separated: claude.ai, *.example.com; !host refuses one.',
   },
-  {
-    field: 'clientDocumentFile',
-    variable: 'CLIENT_DOCUMENT_FILE',
+  clientDocumentFile: {
     parse: parseText,
     defaultText: 'none',
-    doc: 'JSON file with client metadata documents, an array, for a server that cannot fetch them.',
+    doc: 'JSON file with an array of client metadata documents, for a server that cannot fetch them.',
   },
-  {
-    field: 'longTokenTtl',
-    variable: 'LONG_TOKEN_TTL',
-    parse: parseDurationOrOff,
-    defaultText: 'off',
-    doc: 'Life of the access tokens of clients that never refresh, such as 30d: of those that registered without refresh_token, and of LONG_TOKEN_CLIENTS.',
+  longTokenTtl: {
+    parse: orOff(parseDuration),
+    default: 'off',
+    doc: 'How long access tokens last for clients that never refresh, such as 30d: those registered without refresh_token, and LONG_TOKEN_CLIENTS.',
   },
-  {
-    field: 'longTokenClients',
-    variable: 'LONG_TOKEN_CLIENTS',
+  longTokenClients: {
     parse: parseList,
+    default: '',
     defaultText: 'none',
-    doc: 'Ids of further clients that get access tokens of LONG_TOKEN_TTL, comma-separated.',
+    doc: 'IDs of further clients whose access tokens last LONG_TOKEN_TTL, comma-separated.',
   },
-  {
-    field: 'trustedProxies',
-    variable: 'TRUSTED_PROXIES',
+  trustedProxies: {
     parse: parseAddressRanges,
+    default: '',
     defaultText: 'none',
     doc: 'Addresses and ranges of reverse proxies, comma-separated: 127.0.0.1, 10.0.0.0/8. Their X-Forwarded-For names the client, for limits per address. Host and scheme are never taken from headers.',
   },
-  {
-    field: 'allowedHosts',
-    variable: 'ALLOWED_HOSTS',
+  allowedHosts: {
     parse: parseHostsWithPort,
+    default: '',
     defaultText: 'the host of BASE_URL',
-    doc: 'Further hosts that requests may be for, comma-separated, with their port: for a proxy that does not pass the Host header on.',
+    doc: 'Further hosts that requests may be for, comma-separated, with their port, for a proxy that does not pass on the Host header.',
   },
-  {
-    field: 'metricsListen',
-    variable: 'METRICS_LISTEN',
-    parse: parseListenAddressOrOff,
-    defaultText: 'off',
-    doc: 'Address and port for /metrics in the format of Prometheus. Nobody is asked who they are there: keep it inside.',
+  metricsListen: {
+    parse: orOff(parseListenAddress),
+    default: 'off',
+    doc: 'Address and port for Prometheus metrics at /metrics. It has no authentication: keep it on an internal network.',
   },
-  {
-    field: 'appName',
-    variable: 'APP_NAME',
+  appName: {
     parse: parseText,
     defaultText: 'host of APP_URL',
-    doc: 'What the pages for signing in call the web app.',
+    doc: 'What the sign-in pages call the web app.',
   },
-  {
-    field: 'embeddedTokenTtl',
-    variable: 'EMBEDDED_TOKEN_TTL',
+  embeddedTokenTtl: {
     parse: parseDuration,
-    defaultText: '3600',
-    doc: 'Life of the access tokens of the embedded provider.',
+    default: '3600',
+    doc: 'How long access tokens of the embedded provider last.',
   },
-  {
-    field: 'log',
-    variable: 'LOG',
-    parse: oneOf('silent', 'error', 'info', 'debug'),
-    defaultText: 'info',
+  log: {
+    ...oneOf('silent', 'error', 'info', 'debug'),
+    default: 'info',
     doc: 'How much is logged to stderr, as JSON lines: silent, error, info or debug.',
   },
-]
+}
+
+/** Every setting there is: flags, variables, help and documentation all come from here. */
+export const settings: readonly Setting[] = settingsOf(table)

@@ -1,15 +1,13 @@
-import type { SecondFactorPolicy } from '../providers/supabase/supabase.ts'
+import type { Setting as SettingOf } from '@drawbridge/shared/settings/setting.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
-import type { ListenAddress, SecretKeySource, StoreAddress, ValueParser } from './config-value.ts'
+import type { SecondFactorPolicy } from '../providers/supabase/supabase.ts'
+import type { ListenAddress } from './config-value.ts'
+import type { SecretKeySource, StoreAddress } from './store-address.ts'
 
-/** Prefix of every environment variable of the server. */
-export const variablePrefix = 'DRAWBRIDGE_'
+export { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 
-/** What the server runs with, complete and checked. Durations are seconds. */
-export interface ServerConfig {
-  baseUrl: string
-  listen: ListenAddress
-  appUrl: string
+/** The session provider, and how people sign in there. Durations are seconds. */
+export interface ProviderConfig {
   provider: 'embedded' | 'supabase' | 'oidc'
   providerUrl: string
   providerKey: string | undefined
@@ -30,34 +28,41 @@ export interface ServerConfig {
   sessionCheck: number | undefined
   /** Per minute, all instances together. */
   signInLimit: number
+}
+
+/** What the server runs with, complete and checked. Durations are seconds. */
+export interface ServerConfig extends ProviderConfig {
+  baseUrl: string
+  listen: ListenAddress
+  appUrl: string
   cookieName: string
   sessionTokens: boolean
   allowedOrigins: readonly string[]
   sessionTtl: number
   accessTokenTtl: number
   store: StoreAddress
-  /** Undefined: generated beside the store, which only the embedded provider allows. */
+  /** Undefined: generated next to the store, which only the embedded provider allows. */
   secretKeys: SecretKeySource | undefined
   privateUseRedirectUris: readonly string[]
-  /** Path of the ES module with the tools; undefined: the ones of the demo web app, or whoami alone. */
+  /** Path of the ES module with the tools; undefined: those of the demo web app, or whoami alone. */
   tools: string | undefined
   /** Path of the JSON file with clients that need no registration. */
   clients: string | undefined
   /** Whether clients may register themselves (RFC 7591). */
   registration: boolean
-  /** Registrations an hour that one address may make. */
+  /** Registrations per hour that one address may make. */
   registrationLimit: number
   /** Whether a client id may be the URL of a metadata document. */
   clientDocuments: boolean
-  /** Hosts whose metadata documents are taken, with `*.` in front for all below it, `!` for the ones that are not; empty: every host. */
+  /** Hosts whose metadata documents are accepted: `*.` includes subdomains, `!` refuses. Empty: every host. */
   clientDocumentHosts: readonly string[]
-  /** Path of the JSON file with metadata documents that are used when theirs cannot be fetched. */
+  /** Path of the JSON file with copies of metadata documents that cannot be fetched. */
   clientDocumentFile: string | undefined
-  /** Life of access tokens of clients that never refresh; undefined: the same as of others. */
+  /** Life of access tokens of clients that never refresh; undefined: as long as others. */
   longTokenTtl: number | undefined
-  /** Ids of clients that are known not to refresh, beside those that registered without `refresh_token`. */
+  /** IDs of clients that never refresh, in addition to those registered without `refresh_token`. */
   longTokenClients: readonly string[]
-  /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
+  /** Addresses and CIDR ranges whose `X-Forwarded-For` is trusted. */
   trustedProxies: readonly string[]
   /** Further host names that requests may be for, with their port. */
   allowedHosts: readonly string[]
@@ -71,23 +76,8 @@ export interface ServerConfig {
 /** How much is logged; `silent` logs nothing. */
 export type LogLevel = 'silent' | 'error' | 'info' | 'debug'
 
-/** Settings by field name, as text: what a flag or variable would say. Everything left out has its default. */
+/** Settings as text, by field. What is left out has its default. */
 export type Settings = Partial<Record<keyof ServerConfig, string>>
 
 /** One row of the table of settings. */
-export interface Setting {
-  field: keyof ServerConfig
-  /** Environment variable without the prefix; the flag is its lower-case form with dashes. */
-  variable: string
-  parse: ValueParser<unknown>
-  /** Text of the default, or what decides it, for help and documentation. */
-  defaultText: string
-  doc: string
-  /** Has no flag, because a command line is visible to every user of the machine; never repeated in a message. */
-  secret?: boolean
-}
-
-/** The flag of a setting, such as `--base-url`. */
-export function flagOf(setting: Pick<Setting, 'variable'>): string {
-  return `--${setting.variable.toLowerCase().replaceAll('_', '-')}`
-}
+export type Setting = SettingOf<keyof ServerConfig>

@@ -52,6 +52,21 @@ describe('createHttpApp', () => {
     expect(reported.at(-1)?.[0]).toBe('request_failed')
   })
 
+  it.each(['a:b', 'a.b', 'a+b', '(ab)', '[ab]', '$a', '@a', '~a', '%3Aa', '%2A', '%7Ba%7D', 'a%3F'])(
+    'a base path of %s is matched literally',
+    async (base) => {
+      const endpoints = [
+        { ...fine, path: `/${base}/fine` },
+        { ...fine, path: `/${base}/list/`, prefix: true },
+      ] as const
+      const get = route([...endpoints])
+      expect((await get(`/${base}/fine`)).status).toBe(200)
+      expect((await get(`/${base}/list/1`)).status).toBe(200)
+      for (const other of ['a', 'b', 'axb', 'aab', 'x'])
+        expect((await get(`/${other}/fine`)).status).toBe(404)
+    },
+  )
+
   it('a store that cannot be used is 503 with Retry-After and no challenge, and only the log knows why', async () => {
     const down: Endpoint = {
       path: '/down',

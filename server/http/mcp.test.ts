@@ -58,7 +58,7 @@ describe('401 with a challenge before anything else', () => {
     ['no token', 'Bearer '],
     ['another scheme', 'Basic YTpi'],
     ['two tokens', 'Bearer a b'],
-    ['something that is no token', 'Bearer opaque'],
+    ['something that is not a token', 'Bearer opaque'],
     ['a token of 20 kB', `Bearer ${'a'.repeat(20_000)}`],
   ])('%s: error="invalid_token"', async (_name, authorization) => {
     const response = await drawbridge.mcp(listTools, { authorization })
@@ -72,7 +72,7 @@ describe('401 with a challenge before anything else', () => {
     expect((await drawbridge.mcp('x'.repeat(5_000_000))).status).toBe(401)
   })
 
-  it('a refresh token is no access token', async () => {
+  it('a refresh token is not an access token', async () => {
     const { tokens } = await drawbridge.connect()
     const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${tokens.refresh_token}` })
     expect(response.status).toBe(401)
@@ -420,7 +420,7 @@ describe('the message', () => {
     ['a text', '"tools/list"', -32_600],
     ['no version', { id: 1, method: 'tools/list' }, -32_600],
     ['another version', { jsonrpc: '1.0', id: 1, method: 'tools/list' }, -32_600],
-    ['a method that is no text', { jsonrpc: '2.0', id: 1, method: 5 }, -32_600],
+    ['a method that is not text', { jsonrpc: '2.0', id: 1, method: 5 }, -32_600],
     ['an id that is an object', { jsonrpc: '2.0', id: {}, method: 'tools/list' }, -32_600],
     ['params that are a text', { jsonrpc: '2.0', id: 1, method: 'tools/list', params: 'x' }, -32_600],
   ])('Spec 2: %s is 400 with a JSON-RPC error', async (_rule, message, code) => {

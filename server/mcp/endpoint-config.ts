@@ -4,7 +4,7 @@ import type { Caller } from '../core/tokens/caller.ts'
 import type { Sealer } from '../core/seal.ts'
 import type { ToolDefinition } from './tools/tool.ts'
 import type { ToolContexts } from './tools/tool-context.ts'
-import type { ModuleNotices, ToolModule } from './tools/tool-module.ts'
+import type { ModuleNotifications, ToolModule } from './tools/tool-module.ts'
 
 /** What the MCP endpoint offers, and how it presents itself. */
 export interface McpEndpointConfig {
@@ -25,18 +25,18 @@ export interface McpEndpointConfig {
   report: (event: 'mcp_rejected' | 'tool_failed', error: unknown) => void
 }
 
-/** Serves MCP messages to callers who are already proven, and who hold the scopes that the message needs. */
+/** Serves MCP messages of authenticated callers who hold the scopes that the message needs. */
 export interface McpEndpoint {
-  /** HTTP methods that `handle` takes; POST always. */
+  /** The HTTP methods that `handle` supports; POST always. */
   methods: readonly string[]
   /**
    * `body` is the parsed JSON of `request`, a message or a batch, and undefined for methods other than POST; the stream of
    * `request` is not read again.
    */
   handle(request: Request, body: unknown, caller: Caller): Promise<Response>
-  notify: ModuleNotices
+  notify: ModuleNotifications
   /**
-   * Ends every stream that only waits for notices, with a closing result where the protocol has one, and each that
+   * Ends every stream that only waits for notifications, with a closing result where the protocol has one, and each that
    * opens from now on: a draining server would wait for them forever.
    */
   endStreams(): void

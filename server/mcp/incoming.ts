@@ -1,16 +1,17 @@
 import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { eraOfMessage, mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { JsonRpcId, JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
-/** What is being served: who sent it, and the parsed message or batch; undefined for a GET. */
+/** The request that is being served: its caller, and the parsed message or batch; undefined for a GET. */
 export interface Incoming {
   caller: Caller
   body: unknown
 }
 
-/** Length of a message, as JSON, that stays in memory while what it opened is open. */
+/** The maximum length, as JSON, of a message that stays in memory as long as the stream or session that it opened. */
 export const maxKeptLength: number = 64 * 1024
 
 /**
@@ -46,10 +47,17 @@ function isRevision2026(headers: Headers, body: unknown): boolean {
   return discovers || eraOfMessage(message) === 'modern' || headers.has(mcpHeader.method)
 }
 
-/** Whether a message asks for progress, and so for a stream where the revision has no other way to send it. */
+/** The id of the request in a body, for the error response; `null` if there is none. */
+export function requestIdOf(body: unknown): JsonRpcId | null {
+  if (!isJsonObject(body) || typeof body['method'] !== 'string') return null
+  const { id } = body
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}
+
+/** Whether a message asks for progress, which earlier revisions can only send in a stream. */
 export function asksForProgress(body: unknown): boolean {
-  const params = (body as { params?: { _meta?: { progressToken?: unknown } } } | null)?.params
-  return params?._meta?.progressToken !== undefined
+  const params = isJsonObject(body) && isJsonObject(body['params']) ? body['params'] : undefined
+  return metaOf(params)[mcpMetaKey.progressToken] !== undefined
 }
 
 /**

@@ -2,89 +2,156 @@ import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
-/** How a response that stays open is supervised. */
+/** How to supervise a response that stays open. */
 export interface StreamTerms {
   caller: Caller
   /**
-   * `notices` waits for messages, and ends with the caller's token. `call` belongs to a running call: it ends with
+   * `notifications` waits for notifications, and ends with the caller's token. `call` belongs to a running call: it ends with
    * the grant, and may outlast its token by a quarter of an hour, since an expired token cannot tell whether the
    * grant is alive.
    */
-  kind: 'notices' | 'call'
+  kind: 'notifications' | 'call'
   /** Ends the stream when it is aborted. */
   until?: AbortSignal
   /** Written before the server ends the stream. */
   closeFrame?: string
-  /** Called once when the stream ends; `refused`: because the caller's credential is no longer good. */
+  /** Called once when the stream ends; `refused`: because the caller's credential is no longer valid. */
   ended?: (how: 'over' | 'refused') => void
 }
 
-/** The responses of this process that are still being written. */
-export interface OpenStreams {
-  /** Returns the same response, supervised until its body ends. Only for event streams. */
-  track(response: Response, terms: StreamTerms): Response
-  /** Ends every stream whose caller has lost access. Never rejects. */
-  check(): Promise<void>
-  /** Ends the streams that wait for notices, now and from now on. Calls go on. */
-  endNotices(): void
-  /** Ends all streams, now and from now on. */
-  close(): void
-}
-
-/** The interval of keep-alive comments on a silent stream. */
-export const keepAliveMs = 15_000
-
-/** How much of a notice stream a client may leave unread before it is cut. */
+/** A client that leaves more than this unread of a `notifications` stream is cut off. */
 const maxUnreadBytes = 1024 * 1024
 const checkedAtOnce = 20
 const secondsAfterToken = 900
 
-interface OpenStream {
-  terms: StreamTerms
-  end(how: 'over' | 'refused'): void
-}
-
 /**
- * Supervises streams: a credential is checked when a request begins, and a stream can outlive it (MCP 2026-07-28
- * subscriptions: authorization holds for their whole life).
+ * Supervises the streams of this process: a credential is checked when a request begins, and a stream can outlive it (MCP
+ * 2026-07-28 subscriptions: authorization holds for their whole life).
  */
-export function createOpenStreams(runtime: Pick<Runtime, 'now'>): OpenStreams {
-  const open = new Set<OpenStream>()
-  const ending = new Set<StreamTerms['kind']>()
+export class OpenStreams {
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #open = new Set<OpenStream>()
+  /** The kinds of streams that end as soon as they open. */
+  readonly #ending = new Set<StreamTerms['kind']>()
 
-  const endAll = (kind: StreamTerms['kind']): void => {
-    ending.add(kind)
-    for (const stream of open) if (stream.terms.kind === kind) stream.end('over')
+  constructor(runtime: Pick<Runtime, 'now'>) {
+    this.#runtime = runtime
   }
 
-  return {
-    track(response, terms) {
-      if (!response.body) return response
-      const { stream, readable } = watch(response.body, terms, () => void open.delete(stream))
-      open.add(stream)
-      if (ending.has(terms.kind) || terms.until?.aborted) stream.end('over')
-      terms.until?.addEventListener('abort', () => stream.end('over'), { once: true })
-      return new Response(readable, response)
-    },
-    async check() {
-      const streams = [...open]
-      for (let first = 0; first < streams.length; first += checkedAtOnce) {
-        await Promise.all(
-          streams.slice(first, first + checkedAtOnce).map(async (stream) => {
-            if (!(await mayGoOn(stream.terms, runtime))) stream.end('refused')
-          }),
-        )
-      }
-    },
-    endNotices: () => endAll('notices'),
-    close() {
-      endAll('notices')
-      endAll('call')
-    },
+  /** Returns the same response, supervised until its body ends. Only for event streams. */
+  track(response: Response, terms: StreamTerms): Response {
+    if (!response.body) return response
+    const stream = new OpenStream(response.body, terms, () => void this.#open.delete(stream))
+    this.#open.add(stream)
+    if (this.#ending.has(terms.kind) || terms.until?.aborted) stream.end('over')
+    terms.until?.addEventListener('abort', () => stream.end('over'), { once: true })
+    return new Response(stream.readable, response)
+  }
+
+  /** Ends every stream whose caller has lost access. Never rejects. */
+  async check(): Promise<void> {
+    const streams = [...this.#open]
+    for (let first = 0; first < streams.length; first += checkedAtOnce) {
+      await Promise.all(
+        streams.slice(first, first + checkedAtOnce).map(async (stream) => {
+          if (!(await mayGoOn(stream.terms, this.#runtime))) stream.end('refused')
+        }),
+      )
+    }
+  }
+
+  /** Ends the streams that wait for notifications, now and from now on. Calls go on. */
+  endNotificationStreams(): void {
+    this.#endAll('notifications')
+  }
+
+  /** Ends all streams, now and from now on. */
+  close(): void {
+    this.#endAll('notifications')
+    this.#endAll('call')
+  }
+
+  #endAll(kind: StreamTerms['kind']): void {
+    this.#ending.add(kind)
+    for (const stream of this.#open) if (stream.terms.kind === kind) stream.end('over')
   }
 }
 
-/** How often open streams are checked, which is also how long one may outlive its grant. */
+/** Copies a body, and can end the copy at any time. */
+class OpenStream {
+  readonly terms: StreamTerms
+  readonly readable: ReadableStream<Uint8Array>
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>
+  readonly #onEnd: () => void
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #isOver = false
+
+  constructor(body: ReadableStream<Uint8Array>, terms: StreamTerms, onEnd: () => void) {
+    this.terms = terms
+    this.#reader = body.getReader()
+    this.#onEnd = onEnd
+    const isCall = terms.kind === 'call'
+    this.readable = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+          if (!isCall) void this.#copyAll()
+        },
+        ...(isCall && { pull: () => this.#copyChunk().catch((error: unknown) => this.#fail(error)) }),
+        cancel: async (reason) => {
+          this.#finish('over')
+          await this.#reader.cancel(reason)
+        },
+      },
+      isCall ? undefined : new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }),
+    )
+  }
+
+  /** Ends the copy after the close frame. */
+  end(how: 'over' | 'refused'): void {
+    this.#close(how, this.terms.closeFrame)
+  }
+
+  #close(how: 'over' | 'refused', closeFrame?: string): void {
+    if (!this.#finish(how)) return
+    if (closeFrame !== undefined) this.#controller?.enqueue(encodeUtf8(closeFrame))
+    this.#controller?.close()
+    void this.#reader.cancel().catch(() => {})
+  }
+
+  #fail(error: unknown): void {
+    if (this.#finish('over')) this.#controller?.error(error)
+  }
+
+  /** False if the stream was over already. */
+  #finish(how: 'over' | 'refused'): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
+    this.#onEnd()
+    this.terms.ended?.(how)
+    return true
+  }
+
+  async #copyAll(): Promise<void> {
+    try {
+      while (!this.#isOver) await this.#copyChunk()
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  async #copyChunk(): Promise<void> {
+    const { done, value } = await this.#reader.read()
+    if (this.#isOver) return
+    if (done) this.#close('over')
+    // Notifications must not pile up for a client that does not read.
+    else if (this.terms.kind === 'notifications' && (this.#controller?.desiredSize ?? 0) < 0)
+      this.#close('over')
+    else this.#controller?.enqueue(value)
+  }
+}
+
+/** The interval of checks, which is also how long a stream may outlive its grant. */
 const checkEveryMs = 15_000
 
 /** Runs `check` at intervals, never twice at once, until the returned function is called. */
@@ -99,11 +166,6 @@ export function repeatChecks(check: () => Promise<void>): () => void {
   return () => clearInterval(timer)
 }
 
-/** Whether a response is one that {@link OpenStreams.track} supervises. */
-export function isEventStream(response: Response): boolean {
-  return response.headers.get('content-type') === 'text/event-stream'
-}
-
 /** An identifier for user and grant together. The provider's own credentials have no grant. */
 export function ownerOf({ user, grantId, credential }: Caller): string {
   return JSON.stringify([user.id, grantId ?? credential])
@@ -114,62 +176,4 @@ async function mayGoOn({ caller, kind }: StreamTerms, runtime: Pick<Runtime, 'no
   if (overdue >= 0) return kind === 'call' && overdue < secondsAfterToken
   // While the store is down the answer is unknown; the next round asks again.
   return caller.isLive().catch(() => true)
-}
-
-/** Copies `body`, and can end the copy at any time. */
-function watch(
-  body: ReadableStream<Uint8Array>,
-  terms: StreamTerms,
-  forget: () => void,
-): { stream: OpenStream; readable: ReadableStream<Uint8Array> } {
-  const reader = body.getReader()
-  let controller: ReadableStreamDefaultController<Uint8Array>
-  let over = false
-
-  const finish = (how: 'over' | 'refused'): boolean => {
-    if (over) return false
-    over = true
-    forget()
-    terms.ended?.(how)
-    return true
-  }
-  const end = (how: 'over' | 'refused', last?: string): void => {
-    if (!finish(how)) return
-    if (last !== undefined) controller.enqueue(encodeUtf8(last))
-    controller.close()
-    void reader.cancel().catch(() => {})
-  }
-  const copy = async (): Promise<void> => {
-    const { done, value } = await reader.read()
-    if (over) return
-    if (done) end('over')
-    // Notices must not pile up for a client that does not read.
-    else if (terms.kind === 'notices' && (controller.desiredSize ?? 0) < 0) end('over')
-    else controller.enqueue(value)
-  }
-  const fail = (error: unknown): void => {
-    if (finish('over')) controller.error(error)
-  }
-  const copyAll = async (): Promise<void> => {
-    for (;;) {
-      await copy()
-      if (over) return
-    }
-  }
-
-  const readable = new ReadableStream<Uint8Array>(
-    {
-      start(given) {
-        controller = given
-        if (terms.kind === 'notices') void copyAll().catch(fail)
-      },
-      ...(terms.kind === 'call' && { pull: () => copy().catch(fail) }),
-      async cancel(reason) {
-        finish('over')
-        await reader.cancel(reason)
-      },
-    },
-    terms.kind === 'notices' ? new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }) : undefined,
-  )
-  return { stream: { terms, end: (how) => end(how, terms.closeFrame) }, readable }
 }

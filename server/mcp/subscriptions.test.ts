@@ -1,17 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { createSubscriptionSlots, type SubscriptionSlot } from './subscriptions.ts'
+import { type SubscriptionSlot, SubscriptionSlots } from './subscriptions.ts'
 
-function takeMany(
-  slots: ReturnType<typeof createSubscriptionSlots>,
-  userId: string,
-  count: number,
-): SubscriptionSlot[] {
+function takeMany(slots: SubscriptionSlots, userId: string, count: number): SubscriptionSlot[] {
   return Array.from({ length: count }, () => slots.acquire(userId)).filter((slot) => slot !== undefined)
 }
 
 describe('slots for subscriptions/listen', () => {
   it('of one user are bounded, and free again when one is left', () => {
-    const slots = createSubscriptionSlots({ total: 10, perUser: 2 })
+    const slots = new SubscriptionSlots({ total: 10, perUser: 2 })
     const [first] = takeMany(slots, 'ada', 3)
     expect(takeMany(slots, 'ada', 1)).toEqual([])
     first?.release()
@@ -19,7 +15,7 @@ describe('slots for subscriptions/listen', () => {
   })
 
   it('when all are taken, whoever has the most gives the oldest one up', () => {
-    const slots = createSubscriptionSlots({ total: 4, perUser: 3 })
+    const slots = new SubscriptionSlots({ total: 4, perUser: 3 })
     const ofEve = takeMany(slots, 'eve', 3)
     const ofBob = takeMany(slots, 'bob', 1)
     expect(takeMany(slots, 'ada', 1)).toHaveLength(1)
@@ -31,7 +27,7 @@ describe('slots for subscriptions/listen', () => {
   })
 
   it('nobody gives one up for somebody who would then have more', () => {
-    const slots = createSubscriptionSlots({ total: 2, perUser: 2 })
+    const slots = new SubscriptionSlots({ total: 2, perUser: 2 })
     const [ofAda] = takeMany(slots, 'ada', 1)
     const [ofBob] = takeMany(slots, 'bob', 1)
     expect(takeMany(slots, 'ada', 1)).toEqual([])

@@ -1,19 +1,20 @@
-import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcCode, jsonRpcError, type JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, maxKeptLength } from './incoming.ts'
-import { isEventStream, type OpenStreams } from './open-streams.ts'
+import { isEventStream, messageEvent } from './event-stream.ts'
+import type { OpenStreams } from './open-streams.ts'
 
-/** How many streams of `subscriptions/listen` may be open, all together and those of one user. */
+/** How many streams of `subscriptions/listen` may be open, in total and per user. */
 export interface SubscriptionLimits {
   total: number
   perUser: number
 }
 
-/** The limits in force. */
+/** The limits of the server. */
 export const subscriptionLimits: SubscriptionLimits = { total: 1024, perUser: 64 }
 
-/** A slot for one stream, taken as soon as the stream is asked for. */
+/** A slot for one stream, acquired as soon as the stream is requested. */
 export interface SubscriptionSlot {
   userId: string
   /** Aborted when a user with fewer streams needs the slot. */
@@ -21,43 +22,42 @@ export interface SubscriptionSlot {
   release(): void
 }
 
-/** The slots of this process. */
-export interface SubscriptionSlots {
-  /** Undefined when there is none for that user. */
-  acquire(userId: string): SubscriptionSlot | undefined
-}
-
 /**
- * Bounds the streams of `subscriptions/listen`. A slot is taken before anything is awaited, so concurrent requests get no
- * more than sequential ones. When all slots are taken, the user with the most streams gives up the oldest, unless that would
- * leave them with fewer than the newcomer: no user can lock the others out.
+ * Limits the streams of `subscriptions/listen` in this process. A slot is taken before anything is awaited, so concurrent
+ * requests get no more than sequential ones. When all slots are taken, the user with the most streams gives up the oldest, unless
+ * that would leave them with fewer than the newcomer: no user can lock the others out.
  */
-export function createSubscriptionSlots({ total, perUser }: SubscriptionLimits): SubscriptionSlots {
-  const slots = new Set<SubscriptionSlot & { evict: () => void }>()
+export class SubscriptionSlots {
+  readonly #limits: SubscriptionLimits
+  readonly #slots = new Set<SubscriptionSlot & { evict: () => void }>()
 
-  function makeRoom(own: number): boolean {
-    const largest = largestGroup(slots)
+  constructor(limits: SubscriptionLimits) {
+    this.#limits = limits
+  }
+
+  /** Undefined when none is left for that user. */
+  acquire(userId: string): SubscriptionSlot | undefined {
+    const { total, perUser } = this.#limits
+    const own = [...this.#slots].filter((slot) => slot.userId === userId).length
+    if (own >= perUser || (this.#slots.size >= total && !this.#makeRoom(own))) return undefined
+    const eviction = new AbortController()
+    const slot = {
+      userId,
+      evicted: eviction.signal,
+      evict: () => eviction.abort(),
+      release: () => void this.#slots.delete(slot),
+    }
+    this.#slots.add(slot)
+    return slot
+  }
+
+  #makeRoom(own: number): boolean {
+    const largest = largestGroup(this.#slots)
     const [oldest] = largest
     if (!oldest || largest.length <= own + 1) return false
     oldest.release()
     oldest.evict()
     return true
-  }
-
-  return {
-    acquire(userId) {
-      const own = [...slots].filter((slot) => slot.userId === userId).length
-      if (own >= perUser || (slots.size >= total && !makeRoom(own))) return undefined
-      const eviction = new AbortController()
-      const slot = {
-        userId,
-        evicted: eviction.signal,
-        evict: () => eviction.abort(),
-        release: () => void slots.delete(slot),
-      }
-      slots.add(slot)
-      return slot
-    },
   }
 }
 
@@ -72,11 +72,9 @@ export function largestGroup<Entry extends { userId: string }>(entries: Iterable
   return [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most), [])
 }
 
-type Id = string | number
-
 /** Serves a `subscriptions/listen` request with what `open` answers: a stream, or a refusal. */
 export type Subscribe = (
-  id: Id,
+  id: JsonRpcId,
   incoming: Incoming,
   open: () => Response | Promise<Response>,
 ) => Promise<Response>
@@ -87,11 +85,11 @@ export function createSubscribe(
   limits: SubscriptionLimits,
   streams: OpenStreams,
 ): Subscribe {
-  const slots = createSubscriptionSlots(limits)
+  const slots = new SubscriptionSlots(limits)
   return async (id, { caller, body }, open) => {
     // The message lives as long as its stream.
     if (isTooLongToKeep(body)) {
-      const text = `A subscriptions/listen message has at most ${maxKeptLength} characters.`
+      const text = `A subscriptions/listen message can have at most ${maxKeptLength} characters. Send a shorter one.`
       return Response.json(jsonRpcError(id, jsonRpcCode.invalidParams, text), { status: 400 })
     }
     const slot = slots.acquire(caller.user.id)
@@ -111,16 +109,16 @@ export function createSubscribe(
     }
     return streams.track(response, {
       caller,
-      kind: 'notices',
+      kind: 'notifications',
       until: slot.evicted,
-      closeFrame: `event: message\ndata: ${JSON.stringify(subscriptionResult(id, serverInfo))}\n\n`,
+      closeFrame: messageEvent(subscriptionResult(id, serverInfo)),
       ended: slot.release,
     })
   }
 }
 
 /** The result that ends a `subscriptions/listen` stream. */
-export function subscriptionResult(id: Id, serverInfo: McpEndpointConfig['serverInfo']): object {
+export function subscriptionResult(id: JsonRpcId, serverInfo: McpEndpointConfig['serverInfo']): object {
   const _meta = { [mcpMetaKey.subscriptionId]: id, [mcpMetaKey.serverInfo]: serverInfo }
   return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } }
 }

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { parseSecretKeys } from '../config/config-value.ts'
+import { parseSecretKeys } from '../config/store-address.ts'
 import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from '../core/seal.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { openKeyFile, readOrCreateSecretKeys } from './secret-key-file.ts'

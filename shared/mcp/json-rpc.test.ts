@@ -52,7 +52,7 @@ describe('invalid messages', () => {
     ],
     ['method and result', { jsonrpc: '2.0', id: 1, method: 'x', result: 1 }, 1, /neither/],
     ['method and error', { jsonrpc: '2.0', id: 1, method: 'x', error: {} }, 1, /neither/],
-    ['a method that is no string', { jsonrpc: '2.0', id: 'a', method: 1 }, 'a', /method/],
+    ['a method that is not a string', { jsonrpc: '2.0', id: 'a', method: 1 }, 'a', /method/],
     ['a null method', { jsonrpc: '2.0', id: 'a', method: null }, 'a', /method/],
     ['positional params (MCP: an object)', { jsonrpc: '2.0', id: 1, method: 'x', params: [1] }, 1, /params/],
     ['null params', { jsonrpc: '2.0', id: 1, method: 'x', params: null }, 1, /params/],
@@ -85,7 +85,7 @@ describe('invalid messages', () => {
     expect(parseText('{"jsonrpc":"2.0","id":1,"__proto__":{"method":"x"}}').kind).toBe('invalid')
   })
 
-  test('constructor and toString are no members of a message', () => {
+  test('constructor and toString are not members of a message', () => {
     expect(parseText('{"constructor":{},"toString":1}').kind).toBe('invalid')
   })
 })

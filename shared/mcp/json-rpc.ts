@@ -1,10 +1,10 @@
 import { isJsonObject } from '../json-object.ts'
 import type { JsonObject } from '../json-object.ts'
 
-/** A request id. MCP forbids `null` and wants it echoed unchanged (MCP 2026-07-28 basic, requests). */
+/** A request id. MCP forbids `null` and requires that responses repeat it unchanged (MCP 2026-07-28 basic, requests). */
 export type JsonRpcId = string | number
 
-/** A call that wants an answer. */
+/** A message that expects a response. */
 export interface JsonRpcRequest {
   jsonrpc: '2.0'
   id: JsonRpcId
@@ -12,34 +12,41 @@ export interface JsonRpcRequest {
   params?: JsonObject
 }
 
-/** A message without `id`: nobody answers it. */
+/** A message without `id`, which gets no response. */
 export interface JsonRpcNotification {
   jsonrpc: '2.0'
   method: string
   params?: JsonObject
 }
 
-/** The answer to a request that worked. */
+/** The response to a request that succeeded. */
 export interface JsonRpcResult {
   jsonrpc: '2.0'
   id: JsonRpcId
   result: unknown
 }
 
-/** The answer to a request that failed. `id` is `null` or absent if the request's id could not be read. */
+/** The response to a request that failed. `id` is `null` or absent if the request's id could not be read. */
 export interface JsonRpcError {
   jsonrpc: '2.0'
   id?: JsonRpcId | null
-  error: { code: number; message: string; data?: unknown }
+  error: JsonRpcErrorObject
 }
 
-/** Either answer. */
+/** The `error` member of a response. */
+export interface JsonRpcErrorObject {
+  code: number
+  message: string
+  data?: unknown
+}
+
+/** A result or an error. */
 export type JsonRpcResponse = JsonRpcResult | JsonRpcError
 
-/** Everything that may travel as one message. */
+/** Any single message. */
 export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse
 
-/** What `parseJsonRpcMessage` found. `id` of an invalid message is what an error answer should echo. */
+/** The kind of a parsed message. `id` of an invalid message is the one that an error response should repeat. */
 export type ParsedJsonRpcMessage =
   | { kind: 'request'; message: JsonRpcRequest }
   | { kind: 'notification'; message: JsonRpcNotification }
@@ -69,7 +76,7 @@ export function parseJsonRpcMessage(value: unknown): ParsedJsonRpcMessage {
   return 'method' in value ? parseCall(value, id) : parseResponse(value, id)
 }
 
-/** An error answer. `data` is left out if `undefined`. */
+/** An error response. `data` is left out if `undefined`. */
 export function jsonRpcError(
   id: JsonRpcId | null,
   code: number,
@@ -92,11 +99,11 @@ function parseResponse(value: JsonObject, id: JsonRpcId | null): ParsedJsonRpcMe
   if ('result' in value === 'error' in value) return invalid(id, 'expected a method, a result or an error')
   if ('error' in value && !isErrorObject(value['error']))
     return invalid(id, 'error must have an integer code and a message')
-  if (isErrorAnswer(value) || isResult(value)) return { kind: 'response', message: value }
+  if (isErrorResponse(value) || isResult(value)) return { kind: 'response', message: value }
   return invalid(null, 'id must be a string or a number')
 }
 
-// These guards settle what their caller has left open, the id; they are no complete checks by themselves.
+// These guards check the id only; their callers have checked the rest.
 function isRequest(value: object): value is JsonRpcRequest {
   return 'id' in value && isJsonRpcId(value.id)
 }
@@ -109,7 +116,7 @@ function isResult(value: object): value is JsonRpcResult {
   return 'result' in value && 'id' in value && isJsonRpcId(value.id)
 }
 
-function isErrorAnswer(value: object): value is JsonRpcError {
+function isErrorResponse(value: object): value is JsonRpcError {
   return 'error' in value && (!('id' in value) || value.id === null || isJsonRpcId(value.id))
 }
 

@@ -44,7 +44,7 @@ test.each([
   ['a stray character', '=?base64?e!==?='],
   ['a mark in the middle', '=?base64?eA==?=x?='],
   ['two values', '=?base64?=?base64?eA==?='],
-  ['bytes that are no UTF-8', '=?base64?/w==?='],
+  ['bytes that are not UTF-8', '=?base64?/w==?='],
 ])('marked as encoded, but %s: refused', (_rule, header) => {
   expect(decodeMcpHeaderValue(header)).toBeUndefined()
 })

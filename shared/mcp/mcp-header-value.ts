@@ -11,7 +11,7 @@ export function encodeMcpHeaderValue(value: string): string {
   return `=?base64?${base64.padEnd(Math.ceil(base64.length / 4) * 4, '=')}?=`
 }
 
-/** The inverse. `undefined` if the text is marked as encoded but holds no base64 of UTF-8. */
+/** Decodes a header value; `undefined` if it is marked as encoded but is not base64 of UTF-8. */
 export function decodeMcpHeaderValue(text: string): string | undefined {
   if (!looksEncoded(text)) return text
   const [, base64] = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(text) ?? []

@@ -1,12 +1,13 @@
 import type { JsonRpcMessage } from './json-rpc.ts'
+import { metaOf } from './params.ts'
 
-/** How a peer speaks: per-request metadata without sessions (`modern`), or `initialize` first (`legacy`). */
+/** A protocol era: `legacy` revisions (up to 2025-11-25) begin with `initialize`, `modern` ones (from 2026-07-28) have metadata in each request. */
 export type McpEra = 'modern' | 'legacy'
 
 /** The first revision without `initialize` and sessions. */
 export const modernRevision = '2026-07-28'
 
-/** The revisions that open with `initialize`, newest first. */
+/** The revisions that begin with `initialize`, newest first. */
 export const legacyRevisions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
 
 /** Request and response headers of the Streamable HTTP transport (MCP 2026-07-28 transports). */
@@ -16,9 +17,9 @@ export const mcpHeader = {
   name: 'Mcp-Name',
   /** Prefix of the headers that carry `x-mcp-header` arguments. */
   paramPrefix: 'Mcp-Param-',
-  /** Legacy revisions only; ignored and never minted in the modern era. */
+  /** Up to 2025-11-25. */
   sessionId: 'Mcp-Session-Id',
-  /** Legacy revisions only. */
+  /** Up to 2025-11-25. */
   lastEventId: 'Last-Event-ID',
 } as const
 
@@ -33,7 +34,7 @@ export const mcpMetaKey = {
   progressToken: 'progressToken',
 } as const
 
-/** Error codes MCP defines beside those of JSON-RPC. */
+/** The error codes that MCP adds to those of JSON-RPC. */
 export const mcpErrorCode = {
   /** Header and body disagree, or a required header is missing (400). */
   headerMismatch: -32_020,
@@ -41,24 +42,32 @@ export const mcpErrorCode = {
   missingClientCapability: -32_021,
   /** Unknown revision (400); `data` is `{ supported, requested }`. */
   unsupportedProtocolVersion: -32_022,
-  /** Legacy revisions only; the modern era answers -32602. */
+  /** Up to 2025-11-25; later revisions use -32602. */
   resourceNotFound: -32_002,
   /** 2025-11-25 only. */
   urlElicitationRequired: -32_042,
 } as const
 
-/** Whether a revision is one Drawbridge can speak. */
+/** Error codes of the transport that are not in the specification, as the MCP SDKs use them. */
+export const transportErrorCode = { refused: -32_000, sessionNotFound: -32_001 } as const
+
+/** The parameter that the `Mcp-Name` header repeats, by method (MCP 2026-07-28 transports). */
+export const nameParameters: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+])
+
+/** Whether Drawbridge supports a revision. */
 export function isKnownRevision(revision: string): boolean {
   return revision === modernRevision || (legacyRevisions as readonly string[]).includes(revision)
 }
 
 /**
- * The era a message belongs to: modern exactly if `params._meta` carries the protocol version, whatever its
- * value (MCP 2026-07-28 basic: required on every request). Responses carry no claim and count as legacy; the
- * request they answer decides.
+ * The era of a message: modern exactly if `params._meta` has the protocol version, whatever its value (MCP 2026-07-28 basic:
+ * required on every request). Responses do not have it and count as legacy; look at their request instead.
  */
 export function eraOfMessage(message: JsonRpcMessage): McpEra {
-  const meta = 'method' in message ? message.params?.['_meta'] : undefined
-  if (typeof meta !== 'object' || meta === null) return 'legacy'
+  const meta = 'method' in message ? metaOf(message.params) : {}
   return Object.hasOwn(meta, mcpMetaKey.protocolVersion) ? 'modern' : 'legacy'
 }

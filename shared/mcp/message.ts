@@ -2,7 +2,7 @@ import { isDeeperThan } from '../json-depth.ts'
 import { isJsonObject } from '../json-object.ts'
 import { type JsonRpcId, type JsonRpcMessage, parseJsonRpcMessage } from './json-rpc.ts'
 
-/** What the outermost members of a message say. `invalid` is no message, or none that may stand alone. */
+/** The kind of a message, by its outermost members. `invalid`: not a message, or not valid on its own. */
 export type Envelope =
   | { kind: 'request'; id: JsonRpcId; method: string }
   | { kind: 'notification'; method: string }
@@ -11,25 +11,25 @@ export type Envelope =
   | { kind: 'batch' }
   | { kind: 'invalid'; id: JsonRpcId | undefined; reason: string }
 
-/** One message as it came, to be passed on unchanged: JSON without line ends, so that it can be a line of stdio. */
+/** A message to pass on unchanged: JSON without line breaks, so that it can be a line of stdio. */
 export interface WireMessage {
   text: string
   envelope: Envelope
-  /** The HTTP status of the refusal whose body this response was; undefined for whatever came with 2xx or without a status. */
+  /** The HTTP status of a response that arrived in the body of an error; undefined otherwise. */
   status?: number
-  /** The bridge made it in place of a server that wants a sign-in: it says nothing about the server. */
+  /** The bridge made it for a server that requires a sign-in, so it is no evidence about the server. */
   isStandIn?: true
 }
 
-/** The `reason` of an invalid envelope that stands for JSON-RPC's parse error (-32700); any other is an invalid request. */
+/** The `reason` of an invalid envelope that is a parse error in JSON-RPC (-32700); any other is an invalid request. */
 export const notJsonReason = 'not valid JSON in UTF-8'
 
 const notJson: Envelope = { kind: 'invalid', id: undefined, reason: notJsonReason }
 
-// A byte order mark is kept, because JSON may not begin with one.
+// Keep a byte order mark, because JSON must not begin with one.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The message that a line, a body or an event holds. Line ends, which JSON has between its tokens only, become spaces. */
+/** Reads the message in a line, a body or an event. Line breaks, which JSON has only between its tokens, become spaces. */
 export function readMessage(bytes: Uint8Array): WireMessage {
   let text: string
   try {
@@ -62,7 +62,7 @@ function envelopeOf(value: unknown): Envelope {
     case 'response': {
       const { id } = parsed.message
       if (id === undefined || id === null)
-        return { kind: 'invalid', id: undefined, reason: 'an error that names no request' }
+        return { kind: 'invalid', id: undefined, reason: 'an error without the id of a request' }
       return { kind: 'response', id, isError: 'error' in parsed.message }
     }
     case 'invalid':
@@ -75,27 +75,27 @@ export function toWireMessage(message: JsonRpcMessage): WireMessage {
   return { text: JSON.stringify(message), envelope: envelopeOf(message) }
 }
 
-/** The message as an object, unknown members included. Throws a `TypeError` for a batch and for what is no message. */
+/** The message as an object, with unknown members. Throws a `TypeError` for a batch and for an invalid message. */
 export function parseWireMessage(wire: WireMessage): JsonRpcMessage {
-  if (wire.envelope.kind === 'batch') throw new TypeError('A batch is no single message.')
+  if (wire.envelope.kind === 'batch') throw new TypeError('A batch is not a single message.')
   const parsed = parseJsonRpcMessage(JSON.parse(wire.text))
-  if (parsed.kind === 'invalid') throw new TypeError(`No message of JSON-RPC: ${parsed.reason}.`)
+  if (parsed.kind === 'invalid') throw new TypeError(`This is not a JSON-RPC message: ${parsed.reason}.`)
   return parsed.message
 }
 
 const maxDepth = 1000
 
-/** Whether objects and lists are nested so deeply that writing the message again could overflow the stack. */
+/** Whether objects and arrays are nested so deeply that serializing the message could overflow the stack. */
 export function isNestedDeeply({ text }: Pick<WireMessage, 'text'>): boolean {
   return isDeeperThan(maxDepth, text)
 }
 
-/** No client or server has a reason for more; each one costs memory. */
+/** Far more than any client or server needs; each one costs memory. */
 const maxBatchLength = 10_000
 
 /**
- * The messages of a batch (MCP 2025-03-26 only); some may be `invalid`. Empty for what is no batch, an empty one, and one with
- * more than 10,000 messages.
+ * The messages of a batch (MCP 2025-03-26 only), some of which may be `invalid`. Empty if the message is not a batch, and for a
+ * batch with more than 10,000 messages.
  */
 export function splitBatch(batch: WireMessage): WireMessage[] {
   if (batch.envelope.kind !== 'batch') return []
@@ -109,7 +109,7 @@ export function splitBatch(batch: WireMessage): WireMessage[] {
   }))
 }
 
-/** The ids that a message wants answers for: none, one, or those of all requests of a batch. */
+/** The ids of the requests in a message: none, one, or several in a batch. */
 export function requestIds(message: WireMessage): Set<JsonRpcId> {
   const messages = message.envelope.kind === 'batch' ? splitBatch(message) : [message]
   const ids = new Set<JsonRpcId>()

@@ -23,9 +23,9 @@ describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-he
   })
 
   it.each<[string, object, RegExp]>([
-    ['with a colon', properties({ a: { ...text, 'x-mcp-header': 'A:' } }), /no header name/],
-    ['beyond ASCII', properties({ a: { ...text, 'x-mcp-header': 'Größe' } }), /no header name/],
-    ['with a number for a name', properties({ a: { ...text, 'x-mcp-header': 7 } }), /no header name/],
+    ['with a colon', properties({ a: { ...text, 'x-mcp-header': 'A:' } }), /not a header name/],
+    ['beyond ASCII', properties({ a: { ...text, 'x-mcp-header': 'Größe' } }), /not a header name/],
+    ['with a number for a name', properties({ a: { ...text, 'x-mcp-header': 7 } }), /not a header name/],
     [
       'of a list of types',
       properties({ a: { ...text, type: ['string', 'null'] } }),
@@ -39,9 +39,9 @@ describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-he
     ['of a number', properties({ a: { ...text, type: 'number' } }), /string, integer or boolean/],
     ['of an object', properties({ a: { ...text, type: 'object' } }), /string, integer or boolean/],
     ['without a type', properties({ a: { 'x-mcp-header': 'A' } }), /string, integer or boolean/],
-    ['with a blank', properties({ a: { ...text, 'x-mcp-header': 'a b' } }), /no header name/],
-    ['with a line end', properties({ a: { ...text, 'x-mcp-header': 'a\n' } }), /no header name/],
-    ['without a name', properties({ a: { ...text, 'x-mcp-header': '' } }), /no header name/],
+    ['with a blank', properties({ a: { ...text, 'x-mcp-header': 'a b' } }), /not a header name/],
+    ['with a line end', properties({ a: { ...text, 'x-mcp-header': 'a\n' } }), /not a header name/],
+    ['without a name', properties({ a: { ...text, 'x-mcp-header': '' } }), /not a header name/],
     [
       'twice, but for case',
       properties({ a: text, b: { ...text, 'x-mcp-header': 'REGION' } }),
@@ -63,7 +63,7 @@ describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-he
     ['else', { ...properties({}), if: {}, else: properties({ a: text }) }],
     ['additionalProperties', { ...properties({}), additionalProperties: text }],
     ['patternProperties', { ...properties({}), patternProperties: { '^a': text } }],
-    ['a keyword nobody knows', { ...properties({}), 'x-more': { deep: [text] } }],
+    ['an unknown keyword', { ...properties({}), 'x-more': { deep: [text] } }],
   ])('are refused in %s', (_where, schema) => {
     expect(readHeaderParameters(schema).kind).toBe('faulty')
   })

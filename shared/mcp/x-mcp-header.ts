@@ -11,7 +11,7 @@ export interface HeaderParameter {
   type: 'string' | 'integer' | 'boolean'
 }
 
-interface Place {
+interface SchemaNode {
   node: unknown
   path: readonly string[]
   /** Reached from the root through `properties` alone. */
@@ -20,7 +20,7 @@ interface Place {
 
 const marker = 'x-mcp-header'
 const headerToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** What is in these is data, not schema. */
+/** These contain data, not schemas. */
 const dataKeywords: ReadonlySet<string> = new Set([
   'enum',
   'const',
@@ -29,7 +29,7 @@ const dataKeywords: ReadonlySet<string> = new Set([
   'required',
   'dependentRequired',
 ])
-/** The members of these are named by the author: a member called `x-mcp-header` is no marker. */
+/** The author names the members of these, so a member called `x-mcp-header` is not a marker. */
 const mapKeywords: ReadonlySet<string> = new Set([
   'properties',
   '$defs',
@@ -38,21 +38,21 @@ const mapKeywords: ReadonlySet<string> = new Set([
   'dependentSchemas',
 ])
 const types: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
-/** A schema may be somebody else's: copying longer and longer paths must not become work for minutes. */
+/** A hostile schema must not keep us busy for minutes by copying ever longer paths. */
 const maxDepth = 100
 
 /**
- * The header parameters of a tool's input schema, or what is wrong with their declarations. They are allowed on properties
- * that are reached through `properties` alone; a marker anywhere else makes clients drop the tool. Schemas may be nested
- * without end. That it is a valid JSON Schema is not checked.
+ * The header parameters of a tool's input schema, or the fault in their declarations. They are allowed on properties
+ * that are reached through `properties` alone; a marker anywhere else makes clients drop the tool. Schemas can be nested
+ * without limit. Does not check that the schema is valid.
  */
 export function readHeaderParameters(
   schema: unknown,
 ): { kind: 'read'; parameters: HeaderParameter[] } | { kind: 'faulty'; fault: string } {
   const parameters: HeaderParameter[] = []
   const names = new Set<string>()
-  // A list instead of calls of itself, for the nesting.
-  const open: Place[] = [{ node: schema, path: [], reachable: true }]
+  // A list instead of recursion, because of the nesting.
+  const open: SchemaNode[] = [{ node: schema, path: [], reachable: true }]
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     if (Array.isArray(place.node)) {
       for (const node of place.node) open.push({ node, path: place.path, reachable: false })
@@ -66,12 +66,12 @@ export function readHeaderParameters(
       names.add(name)
       parameters.push(parameter)
     }
-    for (const below of placesBelow(place.node, place)) open.push(below)
+    for (const below of childNodes(place.node, place)) open.push(below)
   }
   return { kind: 'read', parameters }
 }
 
-/** What a header says for an argument. Undefined for what is absent, null, or fits no header: then there is none. */
+/** The header text of an argument. Undefined if there must be no header: the argument is absent, null, or does not fit in one. */
 export function headerParameterText(
   args: unknown,
   { path }: Pick<HeaderParameter, 'path'>,
@@ -96,7 +96,7 @@ function faulty(fault: string): { kind: 'faulty'; fault: string } {
   return { kind: 'faulty', fault }
 }
 
-function* placesBelow(node: JsonObject, { path, reachable }: Place): Generator<Place> {
+function* childNodes(node: JsonObject, { path, reachable }: SchemaNode): Generator<SchemaNode> {
   for (const [keyword, value] of Object.entries(node)) {
     if (dataKeywords.has(keyword) || typeof value !== 'object') continue
     if (!mapKeywords.has(keyword) || !isJsonObject(value)) yield { node: value, path, reachable: false }
@@ -108,10 +108,10 @@ function* placesBelow(node: JsonObject, { path, reachable }: Place): Generator<P
   }
 }
 
-function readMarker(node: JsonObject, { path, reachable }: Place): HeaderParameter | string {
+function readMarker(node: JsonObject, { path, reachable }: SchemaNode): HeaderParameter | string {
   const { [marker]: name, type } = node
   if (!reachable || path.length === 0) return `${marker} is for properties, reached through properties alone`
-  if (typeof name !== 'string' || !headerToken.test(name)) return `${marker} is no header name`
+  if (typeof name !== 'string' || !headerToken.test(name)) return `${marker} is not a header name`
   if (!isParameterType(type)) return `${marker} needs the type string, integer or boolean`
   return { path, header: mcpHeader.paramPrefix + name, type }
 }

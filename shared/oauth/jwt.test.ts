@@ -59,12 +59,12 @@ describe('not a compact JWS of JSON objects (RFC 7515 section 7.1)', () => {
     ['the standard alphabet in the signature', `${part({})}.${part({})}.+/+/`],
     ['white space around it', ` ${token({})}`],
     ['a line end', `${token({})}\n`],
-    ['a header that is no object', token({}, ['HS256'])],
-    ['a header that is no JSON', `${text('alg')}.${part({})}.`],
+    ['a header that is not an object', token({}, ['HS256'])],
+    ['a header that is not JSON', `${text('alg')}.${part({})}.`],
     ['claims that are a list', token([])],
     ['claims that are null', token(null)],
     ['claims that are a string', token('x')],
-    ['claims that are no UTF-8', `${part({})}.${encodeBase64url(new Uint8Array([0x7b, 0xff, 0x7d]))}.`],
+    ['claims that are not UTF-8', `${part({})}.${encodeBase64url(new Uint8Array([0x7b, 0xff, 0x7d]))}.`],
   ])('%s', (_rule, candidate) => {
     expect(readJwt(candidate)).toBeUndefined()
   })

@@ -2,7 +2,7 @@ import { decodeBase64url, decodeUtf8 } from '../base64url.ts'
 import { parseJsonObject } from '../json-object.ts'
 import type { JsonObject } from '../json-object.ts'
 
-/** A JWT whose signature nobody has checked: whoever sent it chose every member. */
+/** A JWT whose signature has not been checked: the sender may have made up every member. */
 export interface UnverifiedJwt {
   header: JsonObject
   claims: JsonObject

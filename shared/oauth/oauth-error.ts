@@ -1,4 +1,4 @@
-/** The registered error codes Drawbridge puts on the wire; `oauthErrorStatus` names the sections. */
+/** The registered error codes that Drawbridge sends; `oauthErrorStatus` names the sections. */
 export type OAuthErrorCode =
   | 'access_denied'
   | 'authorization_pending'
@@ -26,7 +26,7 @@ export type OAuthErrorCode =
   | 'unsupported_token_type'
 
 /**
- * HTTP status of each code: the one its specification names, else 400. RFC 6749 sections 4.1.2.1 and 5.2, RFC
+ * The HTTP status of each code: the one that its specification names, or 400. RFC 6749 sections 4.1.2.1 and 5.2, RFC
  * 6750 section 3.1, RFC 7009 section 2.2.1, RFC 7591 section 3.2.2, RFC 8628 section 3.5, RFC 8707 section 2,
  * OpenID Connect Core 1.0 section 3.1.2.6.
  */
@@ -65,17 +65,17 @@ export const oauthErrorStatus: Readonly<Record<OAuthErrorCode, number>> = {
 }
 
 /**
- * A protocol failure that the peer is told about. `description` (also `message`) goes out as
- * `error_description`, so it must hold nothing private; put the evidence in `cause`, which is only logged.
+ * A protocol failure that is sent to the peer. `description` (also `message`) becomes `error_description`, so it must not
+ * contain anything private; put details in `cause`, which is only logged.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly code: OAuthErrorCode
-  /** Text for the client's developer, already restricted to the characters the wire allows. */
+  /** For the client's developer; limited to the characters that `error_description` allows. */
   readonly description: string
-  /** HTTP status: the code's own, unless the caller knows better (429 beside `temporarily_unavailable`). */
+  /** HTTP status: that of the code, unless the thrower chose another (429 for `temporarily_unavailable`). */
   readonly status: number
-  /** When it makes sense to try again, for `Retry-After`; undefined: not known. */
+  /** When to try again, for `Retry-After`; undefined if not known. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(

@@ -74,20 +74,20 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
     ['http is the caller’s to refuse', { issuer: 'http://localhost:1' }, { issuer: 'http://localhost:1' }],
     ['unknown members are dropped', { signed_metadata: 'x', __proto_x: 1 }, {}],
     ['null counts as absent', { token_endpoint: null, scopes_supported: null }, {}],
-    ['an empty string is no URL', { registration_endpoint: '' }, {}],
+    ['an empty string is not a URL', { registration_endpoint: '' }, {}],
     ['a relative URL counts as absent', { token_endpoint: '/token' }, {}],
-    ['script is no endpoint', { authorization_endpoint: 'javascript:alert(1)' }, {}],
+    ['script is not an endpoint', { authorization_endpoint: 'javascript:alert(1)' }, {}],
     ['nor with an address in it', { authorization_endpoint: 'javascript:https://a.example' }, {}],
-    ['a file is no endpoint', { authorization_endpoint: 'file:///etc/passwd' }, {}],
+    ['a file is not an endpoint', { authorization_endpoint: 'file:///etc/passwd' }, {}],
     ['a URL without a host counts as absent', { token_endpoint: 'https://' }, {}],
     ['a list of other things counts as absent', { scopes_supported: ['a', 1] }, {}],
-    ['text is no list', { code_challenge_methods_supported: 'S256' }, {}],
+    ['text is not a list', { code_challenge_methods_supported: 'S256' }, {}],
     [
       'an empty list stays',
       { code_challenge_methods_supported: [] },
       { code_challenge_methods_supported: [] },
     ],
-    ['text is no flag', { client_id_metadata_document_supported: 'true' }, {}],
+    ['text is not a flag', { client_id_metadata_document_supported: 'true' }, {}],
     [
       'false stays',
       { authorization_response_iss_parameter_supported: false },
@@ -112,8 +112,8 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
     ['no object: a list', [fullServer], /JSON object/],
     ['no object: undefined', undefined, /JSON object/],
     ['no issuer', { token_endpoint: `${issuer}/token` }, /issuer/],
-    ['an issuer that is no text', { issuer: [issuer] }, /issuer/],
-    ['an issuer that is no URL', { issuer: 'auth.example.com' }, /issuer/],
+    ['an issuer that is not text', { issuer: [issuer] }, /issuer/],
+    ['an issuer that is not a URL', { issuer: 'auth.example.com' }, /issuer/],
     ['an issuer of another scheme', { issuer: 'urn:x' }, /issuer/],
   ])('unusable: %s', (_rule, document, reason) => {
     const parsed = parseAuthorizationServerMetadata(document)
@@ -138,12 +138,12 @@ describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
       { resource: 'HTTPS://M.example/mcp/' },
     ],
     [
-      'servers that are no URL are dropped',
+      'servers that are not URLs are dropped',
       { authorization_servers: ['x', issuer] },
       { authorization_servers: [issuer] },
     ],
     ['no usable server is an empty list', { authorization_servers: ['x'] }, { authorization_servers: [] }],
-    ['servers that are no list count as absent', { authorization_servers: issuer }, {}],
+    ['servers that are not a list count as absent', { authorization_servers: issuer }, {}],
     ['a name is any text', { resource_name: '<b>' }, { resource_name: '<b>' }],
     ['a name of another type counts as absent', { resource_name: { en: 'x' } }, {}],
     ['unknown members are dropped', { mcp_version: 1 }, {}],
@@ -183,7 +183,7 @@ describe('wellKnownUrl (RFC 8414 section 3.1, RFC 9728 section 3.1)', () => {
     expect(wellKnownUrl(location, 'x')).toBe(url)
   })
 
-  test('a text that is no URL is the caller’s mistake', () => {
+  test('a text that is not a URL is the caller’s mistake', () => {
     expect(() => wellKnownUrl('a.example', 'x')).toThrow(TypeError)
     expect(() => protectedResourceMetadataUrls('')).toThrow(TypeError)
     expect(() => authorizationServerMetadataUrls('/x')).toThrow(TypeError)

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../json-object.ts'
 import type { JsonObject } from '../json-object.ts'
 
-/** Authorization server metadata: RFC 8414 section 2 with the extensions Drawbridge speaks. */
+/** Authorization server metadata: RFC 8414 section 2 with the extensions that Drawbridge supports. */
 export interface AuthorizationServerMetadata {
   issuer: string
   authorization_endpoint?: string
@@ -30,7 +30,7 @@ export interface AuthorizationServerMetadata {
   code_challenge_methods_supported?: string[]
   prompt_values_supported?: string[]
   ui_locales_supported?: string[]
-  /** OpenID Connect Discovery 1.0 section 3 requires this and the next one; some clients insist. */
+  /** OpenID Connect Discovery 1.0 section 3 requires this and the next one; some clients require them. */
   subject_types_supported?: string[]
   id_token_signing_alg_values_supported?: string[]
   /** RFC 9207 section 3. */
@@ -72,11 +72,11 @@ export interface ClientMetadata {
   software_id?: string
   software_version?: string
   software_statement?: string
-  /** `native` or `web` (OpenID Connect Registration 1.0 section 2; MCP 2026-07-28 wants it sent). */
+  /** `native` or `web` (OpenID Connect Registration 1.0 section 2; MCP 2026-07-28 requires it). */
   application_type?: string
 }
 
-/** The answer to a registration: RFC 7591 section 3.2.1, RFC 7592 section 3 for the last two. */
+/** The response to a registration: RFC 7591 section 3.2.1, RFC 7592 section 3 for the last two. */
 export interface ClientInformation extends ClientMetadata {
   client_id: string
   client_secret?: string
@@ -88,18 +88,18 @@ export interface ClientInformation extends ClientMetadata {
   registration_access_token?: string
 }
 
-/** A document that was understood, or why it is unusable. */
+/** The parsed document, or why it is unusable. */
 export type ParsedMetadata<Document> =
   | { kind: 'parsed'; metadata: Document }
   | { kind: 'invalid'; reason: string }
 
 /**
- * Reads authorization server metadata as a client gets it. Only `issuer` is required; other members of the
- * wrong type, and endpoints that are no absolute http(s) URL, count as absent, because servers in the field
- * send empty strings and nulls. Unknown members are dropped.
+ * Parses authorization server metadata. Only `issuer` is required; other members of the wrong type, and endpoints that are
+ * not absolute http(s) URLs, count as absent, because servers in the field send empty strings and nulls. Unknown members are
+ * dropped.
  *
- * Not checked, and the caller's duty: that `issuer` is identical to the issuer asked for (RFC 8414 section
- * 3.3), that URLs are https, that `S256` is listed.
+ * The caller must check that `issuer` is identical to the requested issuer (RFC 8414 section 3.3), that URLs are https, and
+ * that `S256` is listed.
  */
 export function parseAuthorizationServerMetadata(
   value: unknown,
@@ -119,11 +119,11 @@ export function parseAuthorizationServerMetadata(
 }
 
 /**
- * Reads protected resource metadata as a client gets it, by the same tolerant rule: only `resource` is
- * required, entries of `authorization_servers` that are no http(s) URL are dropped. Strings are kept verbatim.
+ * Parses protected resource metadata with the same tolerance: only `resource` is required, and entries of
+ * `authorization_servers` that are not http(s) URLs are dropped. Strings are kept verbatim.
  *
- * Not checked, and the caller's duty: that `resource` covers the server asked (RFC 9728 section 3.3), that at
- * least one authorization server is named.
+ * The caller must check that `resource` covers the server (RFC 9728 section 3.3), and that at least one authorization server
+ * is named.
  */
 export function parseProtectedResourceMetadata(value: unknown): ParsedMetadata<ProtectedResourceMetadata> {
   if (!isJsonObject(value)) return { kind: 'invalid', reason: 'the document is not a JSON object' }
@@ -143,8 +143,8 @@ export function parseProtectedResourceMetadata(value: unknown): ParsedMetadata<P
 }
 
 /**
- * Where metadata of a name stands for an issuer or resource: between host and path, without a final slash;
- * a query is kept (RFC 8414 section 3.1, RFC 9728 section 3.1). Throws `TypeError` if `location` is no URL.
+ * The well-known URL of a document for an issuer or resource: the name goes between host and path, a final slash is
+ * removed, a query is kept (RFC 8414 section 3.1, RFC 9728 section 3.1). Throws `TypeError` if `location` is not a URL.
  */
 export function wellKnownUrl(location: string, name: string): string {
   const { origin, pathname, search } = new URL(location)
@@ -152,9 +152,9 @@ export function wellKnownUrl(location: string, name: string): string {
 }
 
 /**
- * Where a client looks for protected resource metadata when the challenge names no place: the path-inserted
+ * Where a client looks for protected resource metadata when the challenge does not say: the path-inserted
  * form, then the root (MCP 2026-07-28 authorization, protected resource metadata discovery). Throws
- * `TypeError` if `resource` is no URL.
+ * `TypeError` if `resource` is not a URL.
  */
 export function protectedResourceMetadataUrls(resource: string): string[] {
   const name = 'oauth-protected-resource'
@@ -164,7 +164,7 @@ export function protectedResourceMetadataUrls(resource: string): string[] {
 /**
  * Where a client looks for authorization server metadata, in order (MCP 2026-07-28 authorization,
  * authorization server metadata discovery): OAuth form, OpenID Connect form, and for an issuer with a path the
- * OpenID Connect form appended to it. Throws `TypeError` if `issuer` is no URL.
+ * OpenID Connect form appended to it. Throws `TypeError` if `issuer` is not a URL.
  */
 export function authorizationServerMetadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer)
@@ -225,7 +225,7 @@ const resourceListMembers = [
   'bearer_methods_supported',
 ] as const satisfies (keyof ProtectedResourceMetadata)[]
 
-/** The members of a document that have the wanted type. */
+/** The members of a document that have the expected type. */
 function pick<Name extends string, Value>(
   document: JsonObject,
   names: readonly Name[],

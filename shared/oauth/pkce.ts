@@ -10,7 +10,7 @@ export function isCodeChallenge(text: string): boolean {
   return /^[A-Za-z0-9\-_]{43}$/.test(text)
 }
 
-/** A new `code_verifier` of 43 characters holding 256 random bits (RFC 7636 sections 4.1 and 7.1). */
+/** A new `code_verifier`: 43 characters with 256 random bits (RFC 7636 sections 4.1 and 7.1). */
 export function createCodeVerifier(randomBytes: (length: number) => Uint8Array): string {
   return encodeBase64url(randomBytes(32))
 }
@@ -35,8 +35,8 @@ export function constantTimeEqual(a: string, b: string): boolean {
 
 /**
  * Whether a presented verifier belongs to the challenge of the authorization request (RFC 7636 section 4.6).
- * Only S256 exists here: `plain` gives no protection once the request leaks, and OAuth 2.1 drops it. A
- * malformed verifier never matches.
+ * Only S256 is supported: `plain` does not protect a request that leaks, and OAuth 2.1 drops it. A malformed verifier never
+ * matches.
  */
 export async function matchesCodeChallenge(verifier: string, challenge: string): Promise<boolean> {
   if (!isCodeVerifier(verifier) || !isCodeChallenge(challenge)) return false

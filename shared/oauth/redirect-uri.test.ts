@@ -219,7 +219,7 @@ describe('matchRedirectUri', () => {
     ['loopback, a query in place of the path', 'http://localhost:1/cb', 'http://localhost:2?cb', false],
     ['loopback, https in place of http', 'http://localhost:1/cb', 'https://localhost:2/cb', false],
     ['loopback, upper-case scheme', 'http://localhost:1/cb', 'HTTP://localhost:2/cb', false],
-    ['loopback, a port that is no number', 'http://localhost/cb', 'http://localhost:a/cb', false],
+    ['loopback, a port that is not a number', 'http://localhost/cb', 'http://localhost:a/cb', false],
     ['loopback, a port out of range', 'http://localhost/cb', 'http://localhost:65536/cb', false],
     ['loopback, a six-digit port', 'http://localhost/cb', 'http://localhost:000080/cb', false],
     ['loopback, a signed port', 'http://localhost/cb', 'http://localhost:+1/cb', false],

@@ -1,4 +1,4 @@
-/** Why a redirect URI is refused at registration; each is a different sentence to the client's author. */
+/** Why a redirect URI is refused at registration. */
 export type RedirectUriRefusal =
   | 'too-long'
   | 'forbidden-character'
@@ -12,7 +12,7 @@ export type RedirectUriRefusal =
 /** The outcome of `checkRedirectUri`. */
 export type RedirectUriCheck = { kind: 'accepted' } | { kind: 'refused'; reason: RedirectUriRefusal }
 
-const maximumLength = 2048
+const maxLength = 2048
 
 // Schemes that run script, read local files or never reach an app. Refused even when an operator lists them.
 const dangerousSchemes = new Set([
@@ -39,7 +39,7 @@ const dangerousSchemes = new Set([
 
 /**
  * Whether a host name always means this machine: `localhost`, 127.0.0.0/8 and `::1`, with or without brackets
- * (RFC 8252 sections 7.3 and 8.3). Purely textual: `2130706433` and `localhost.` are no loopback names here.
+ * (RFC 8252 sections 7.3 and 8.3). Purely textual: `2130706433` and `localhost.` do not count as loopback names.
  */
 export function isLoopbackHostname(hostname: string): boolean {
   const name = hostname.toLowerCase()
@@ -60,7 +60,7 @@ export function checkRedirectUri(text: string, options: { privateUse: readonly s
 }
 
 function refusal(text: string, privateUse: readonly string[]): RedirectUriRefusal | undefined {
-  if (text.length > maximumLength) return 'too-long'
+  if (text.length > maxLength) return 'too-long'
   if (!/^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]*$/.test(text)) return 'forbidden-character'
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[1]?.toLowerCase()
   if (scheme === undefined || !URL.canParse(text)) return 'not-absolute'
@@ -81,9 +81,8 @@ function webRefusal(text: string): RedirectUriRefusal | undefined {
 
 /**
  * Whether a presented `redirect_uri` is one of the registered ones: byte for byte (OAuth 2.1 section 2.3.1),
- * except that for http on a loopback host the port is ignored, because native clients take whatever port is
- * free (RFC 8252 section 7.3). Host, path and query stay exact; `localhost` and `127.0.0.1` are different
- * hosts. Works on the text itself, so no URL parser can make two different URIs equal.
+ * except that for http on a loopback host the port is ignored, because native clients use any free port (RFC 8252 section 7.3). Host, path and query stay exact; `localhost` and `127.0.0.1` are different
+ * hosts. Compares text, so that no URL parser can make two different URIs equal.
  */
 export function matchRedirectUri(registered: readonly string[], presented: string): boolean {
   if (registered.includes(presented)) return true
@@ -92,8 +91,8 @@ export function matchRedirectUri(registered: readonly string[], presented: strin
 }
 
 /**
- * What a consent page shows as the place the user is sent to: `host` or `host:port` in ASCII form (so that a
- * look-alike international name is visible), or `scheme:` for a private-use URI. Empty for what is no URL.
+ * The destination that a consent page shows: `host` or `host:port` in ASCII form (so that a look-alike international name
+ * is visible), or `scheme:` for a private-use URI. Empty if the text is not a URL.
  */
 export function redirectHost(uri: string): string {
   if (!URL.canParse(uri)) return ''

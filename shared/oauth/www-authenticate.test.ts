@@ -81,7 +81,7 @@ describe('parseWwwAuthenticate (RFC 9110 sections 11.2, 11.3 and 11.6.1)', () =>
     ['several spaces after the scheme', 'Bearer    a=1', [['bearer', { a: '1' }]]],
     ['of a repeated parameter the first', 'Bearer a=1, A=2', [['bearer', { a: '1' }]]],
     ['token68 is skipped', 'Negotiate YWJj+/==', [['negotiate', {}]]],
-    ['token68 with one equals sign is no parameter', 'Negotiate abc=', [['negotiate', {}]]],
+    ['token68 with one equals sign is not a parameter', 'Negotiate abc=', [['negotiate', {}]]],
     [
       'token68 before another challenge',
       'Negotiate abc==, Bearer a=1',
@@ -158,7 +158,7 @@ describe('parseWwwAuthenticate (RFC 9110 sections 11.2, 11.3 and 11.6.1)', () =>
     ['a value that never ends', 'Bearer a=1, b="never', [['bearer', { a: '1' }]]],
     ['a missing value', 'Bearer a=, b=2', [['bearer', { b: '2' }]]],
     ['a parameter before any scheme', 'a="1", Bearer b=2', [['bearer', { b: '2' }]]],
-    ['something that is no token', '"x", (y), Bearer b=2', [['bearer', { b: '2' }]]],
+    ['something that is not a token', '"x", (y), Bearer b=2', [['bearer', { b: '2' }]]],
     ['text after a quoted value', 'Bearer a="1"x, b=2', [['bearer', { a: '1', b: '2' }]]],
     ['the same after a later parameter', 'Bearer z=0, a="1"x, b=2', [['bearer', { z: '0', a: '1', b: '2' }]]],
     ['non-ASCII', 'é, Bearer b=2', [['bearer', { b: '2' }]]],

@@ -4,7 +4,7 @@ export interface AuthenticateChallenge {
   params: Map<string, string>
 }
 
-/** What a bearer challenge says. `error` is for requests that sent a credential (RFC 6750 section 3.1). */
+/** The content of a bearer challenge. `error` is for requests that sent a credential (RFC 6750 section 3.1). */
 export interface BearerChallenge {
   /** URL of the protected resource metadata (RFC 9728 section 5.1). */
   resourceMetadata: string
@@ -28,8 +28,8 @@ export function bearerChallenge(challenge: BearerChallenge): string {
 
 /**
  * Reads all challenges of a `WWW-Authenticate` header, also several in one value (RFC 9110 sections 11.2 to
- * 11.6.1). A token68 is skipped, of a repeated parameter the first counts, and text that fits nothing is
- * skipped up to the next comma. Never throws; linear in the length of the header.
+ * 11.6.1). Skips a token68, uses the first of repeated parameters, and skips invalid text up to the next comma. Never throws;
+ * takes time linear in the length of the header.
  */
 export function parseWwwAuthenticate(header: string): AuthenticateChallenge[] {
   const challenges: AuthenticateChallenge[] = []
@@ -100,7 +100,7 @@ class HeaderReader {
   }
 }
 
-/** Line ends and non-ASCII cannot stand in a header value; as `?` they cannot split the response either. */
+/** Replaces line ends, which could split the response, and non-ASCII, which a header value cannot contain. */
 function quote(value: string): string {
   return `"${value.replaceAll(/[^\x20-\x7E]/g, '?').replaceAll(/["\\]/g, String.raw`\$&`)}"`
 }

@@ -1,4 +1,4 @@
-/** A cookie as it travels: the value still percent-encoded, possibly quoted. Browsers' cookie APIs agree. */
+/** A cookie as in a header or in a browser's cookie API: the value is still percent-encoded, perhaps quoted. */
 export interface WireCookie {
   name: string
   value: string
@@ -6,8 +6,8 @@ export interface WireCookie {
 
 /**
  * Splits a `Cookie` header into its pairs (RFC 6265 section 4.2.1), duplicates and order kept, values
- * untouched. Text without `=` is skipped. A list and not an object, because a browser may send one name twice
- * and a cookie may be called `__proto__`.
+ * untouched. Text without `=` is skipped. A list and not an object, because a browser can send a name twice
+ * and a cookie can be called `__proto__`.
  */
 export function parseCookieHeader(header: string): WireCookie[] {
   return header.split(';').flatMap((pair) => {

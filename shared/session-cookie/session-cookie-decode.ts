@@ -9,12 +9,12 @@ export interface DecodedSession {
   sessionExpiresAt: number | undefined
 }
 
-/** Why a value holds no session: it cannot be decoded to JSON, or the JSON holds no access token. */
+/** Why a value is not a session: it cannot be decoded to JSON, or the JSON has no access token. */
 export type SessionDecodeFault = 'malformed' | 'no-access-token'
 
 /**
- * Decodes a session from the chunks of one cookie value, as on the wire and in order. If all of them together
- * are no session, ever shorter prefixes are tried: a shrunken session leaves old chunks behind its own.
+ * Decodes a session from the chunks of one cookie value, as on the wire and in order. If all of them together are not a
+ * session, tries ever shorter prefixes: a session that has shrunk leaves old chunks after its own.
  *
  * A valid prefix ends where the first JSON value of the joined text ends, so that place is looked for once and
  * a hostile value costs time linear in its length. Values: plain JSON, `base64-` or `base64l-<n>-` and base64
@@ -133,7 +133,7 @@ function readSession(json: string): DecodedSession | SessionDecodeFault {
   }
   if (Array.isArray(session)) return sessionOf(session[0], undefined)
   if (!isJsonObject(session)) return 'no-access-token'
-  // Own members only: `{"__proto__": {"access_token": ...}}` is no session.
+  // Own members only: `{"__proto__": {"access_token": ...}}` is not a session.
   return sessionOf(ownMember(session, 'access_token'), ownMember(session, 'expires_at'))
 }
 

@@ -64,7 +64,7 @@ describe('findSessionCookieNames: what a popup lists', () => {
     ['a ref with a dot', ['sb-a.0-auth-token.1'], ['a.0']],
     ['awkward refs', ['sb-__proto__-auth-token', 'sb-constructor-auth-token'], ['__proto__', 'constructor']],
     [
-      'neighbours are no sessions',
+      'neighbours are not sessions',
       [
         'sb-abc-auth-token-code-verifier',
         'sb-abc-auth-token-flow-12345678-code-verifier',

@@ -1,4 +1,4 @@
-/** A session that a jar holds, by the name of its cookie. */
+/** A session in a cookie jar, by the name of its cookie. */
 export interface NamedSessionCookie {
   /** The base name, without a chunk number: what `readSessionCookie` takes. */
   name: string
@@ -8,7 +8,7 @@ export interface NamedSessionCookie {
 
 /**
  * Whether a cookie called `cookieName` is the session's, `name`, or a chunk of it: `name.0`, `name.1` and so
- * on, the number without leading zeros. `name.01`, `name.` and `name-code-verifier` belong to something else.
+ * on, the number without leading zeros. `name.01`, `name.` and `name-code-verifier` belong to others.
  */
 export function isSessionCookieName(cookieName: string, options: { name: string }): boolean {
   const { name } = options
@@ -18,8 +18,8 @@ export function isSessionCookieName(cookieName: string, options: { name: string 
 
 /**
  * Lists the sessions with a default name (`sb-<ref>-auth-token`, chunked or not) in order of first
- * appearance. For a popup that shows every project of a site; a server reads one configured name only. Says
- * nothing about whether a session can be decoded.
+ * appearance. For a popup that shows every project of a site; a server reads one configured name only. Does not check whether
+ * a session can be decoded.
  */
 export function findSessionCookieNames(names: readonly string[]): NamedSessionCookie[] {
   const found = new Map<string, NamedSessionCookie>()
@@ -35,7 +35,7 @@ export function findSessionCookieNames(names: readonly string[]): NamedSessionCo
 /**
  * The name a client library gives the session cookie of a project unless the app chose another: the first
  * label of the host, so `https://<ref>.supabase.co` gives `sb-<ref>-auth-token` and every local project on
- * 127.0.0.1 shares `sb-127-auth-token`. Throws `TypeError` if the text is no URL.
+ * 127.0.0.1 shares `sb-127-auth-token`. Throws `TypeError` if the text is not a URL.
  */
 export function defaultSessionCookieName(projectUrl: string): string {
   return `sb-${new URL(projectUrl).hostname.split('.', 1)[0] ?? ''}-auth-token`

@@ -2,29 +2,28 @@ import { encodeBase64url, encodeUtf8 } from '../base64url.ts'
 import type { WireCookie } from './cookie-header.ts'
 import { isSessionCookieName } from './session-cookie-name.ts'
 
-const maximumValueLength = 3180
+const maxValueLength = 3180
 
 /**
- * The cookies that hold a session, laid out as `@supabase/ssr` 0.12.7 writes by default: `base64-` and the
- * JSON in base64url, in one cookie up to 3180 characters, else in `<name>.0`, `<name>.1` and so on, all but
- * the last exactly that long. The library's limit is on the percent-encoded value; these characters need no
- * encoding, so the plain length is the same. Attributes and the removal of older cookies are the caller's:
- * see `staleSessionCookies`.
+ * The cookies for a session, as `@supabase/ssr` 0.12.7 writes them by default: `base64-` and the JSON in base64url, in one
+ * cookie up to 3180 characters, or else in `<name>.0`, `<name>.1` and so on, all but the last exactly that long. The
+ * library limits the percent-encoded value; these characters need no encoding, so the plain length is the same. The caller
+ * adds attributes and removes older cookies: see `staleSessionCookies`.
  */
 export function writeSessionCookies(session: object, options: { name: string }): WireCookie[] {
   const value = `base64-${encodeBase64url(encodeUtf8(JSON.stringify(session)))}`
-  if (value.length <= maximumValueLength) return [{ name: options.name, value }]
-  const count = Math.ceil(value.length / maximumValueLength)
+  if (value.length <= maxValueLength) return [{ name: options.name, value }]
+  const count = Math.ceil(value.length / maxValueLength)
   return Array.from({ length: count }, (_, index) => ({
     name: `${options.name}.${index}`,
-    value: value.slice(index * maximumValueLength, (index + 1) * maximumValueLength),
+    value: value.slice(index * maxValueLength, (index + 1) * maxValueLength),
   }))
 }
 
 /**
- * Names of cookies to delete beside writing `written`, so that no chunk of a longer session and no un-chunked
- * value stays: a reader could take it for part of the new one. With `written` empty: everything a sign-out
- * removes. Neighbours such as `<name>-code-verifier` are kept. Each name once.
+ * The names of cookies to delete when writing `written`: chunks of a longer session and un-chunked values, which a reader
+ * could take for a part of the new session. With an empty `written`, everything that a sign-out removes. Cookies such as
+ * `<name>-code-verifier` are kept.
  */
 export function staleSessionCookies(
   present: readonly string[],

@@ -83,7 +83,11 @@ describe('rule 1: which cookies count', () => {
     ['chunk names with leading zeros', [{ name: `${name}.00`, value: good }], { kind: 'absent' }],
     ['chunk names with a sign', [{ name: `${name}.+0`, value: good }], { kind: 'absent' }],
     ['chunk names in other digits', [{ name: `${name}.٠`, value: good }], { kind: 'absent' }],
-    ['a dot in the name is no wildcard', [{ name: name.replace('-', '.'), value: good }], { kind: 'absent' }],
+    [
+      'a dot in the name is not a wildcard',
+      [{ name: name.replace('-', '.'), value: good }],
+      { kind: 'absent' },
+    ],
     ['an empty value', [{ name, value: '' }], { kind: 'absent' }],
     ['empty chunks', [{ name: `${name}.0`, value: '' }], { kind: 'absent' }],
     [
@@ -129,11 +133,11 @@ describe('rule 2: quotes and percent-encoding of one value', () => {
     ['half a pair', '"{"access_token":"t"}', invalid('malformed')],
     ['a lone quote', '"', invalid('malformed')],
     ['a stray % leaves the text as it is', token, session('a%b+c')],
-    ['plus is no space', '{"access_token":"a+b"}', session('a+b')],
-    ['a plus in percent-encoded text is no space', '%7B%22access_token%22:%22a+b%22%7D', session('a+b')],
+    ['plus is not a space', '{"access_token":"a+b"}', session('a+b')],
+    ['a plus in percent-encoded text is not a space', '%7B%22access_token%22:%22a+b%22%7D', session('a+b')],
     ['decoding happens once', encodeURIComponent('{"access_token":"a%2Bb"}'), session('a%2Bb')],
     ['quotes inside the encoding stay', '%22%7B%7D%22', invalid('malformed')],
-    ['percent-encoded bytes that are no UTF-8', '%FF{"access_token":"t"}', invalid('malformed')],
+    ['percent-encoded bytes that are not UTF-8', '%FF{"access_token":"t"}', invalid('malformed')],
   ])('%s', (_rule, value, reading) => {
     expect(readValue(value)).toEqual(reading)
   })
@@ -244,8 +248,8 @@ describe('Spec 5.3: rule 4: decoding one candidate', () => {
     ['white space around plain JSON', ` ${json} `, session('tökén😀')],
     ['length prefix and JSON', `base64l-zz-${json}`, session('tökén😀')],
     ['length prefix and base64', `base64l-1-${base64(json)}`, session('tökén😀')],
-    ['length prefix and a list: the list is no base64', 'base64l-1-["t"]', invalid('malformed')],
-    ['a length that is no number is not checked', `base64l-zzzzzzzz-${json}`, session('tökén😀')],
+    ['length prefix and a list: the list is not base64', 'base64l-1-["t"]', invalid('malformed')],
+    ['a length that is not a number is not checked', `base64l-zzzzzzzz-${json}`, session('tökén😀')],
     ['a length prefix without length', `base64l--${base64(json)}`, invalid('malformed')],
     ['a length prefix in upper case', `base64l-A-${base64(json)}`, invalid('malformed')],
     ['the prefix is case-sensitive', `Base64-${base64(json)}`, invalid('malformed')],
@@ -256,7 +260,7 @@ describe('Spec 5.3: rule 4: decoding one candidate', () => {
     ['an illegal character', `base64-${base64(json)}!`, invalid('malformed')],
     ['a dot, as in a JWT', `base64-${base64(json)}.`, invalid('malformed')],
     [
-      'bytes that are no UTF-8',
+      'bytes that are not UTF-8',
       `base64-${encodeBase64url(Uint8Array.of(0x5b, 0x22, 0xff, 0x22, 0x5d))}`,
       invalid('malformed'),
     ],
@@ -269,12 +273,12 @@ describe('Spec 5.3: rule 4: decoding one candidate', () => {
     ['an empty object', '{}', invalid('no-access-token')],
     ['an empty token', '{"access_token":""}', invalid('no-access-token')],
     ['a numeric token', '{"access_token":1}', invalid('no-access-token')],
-    ['a refresh token is no access token', '{"refresh_token":"t"}', invalid('no-access-token')],
+    ['a refresh token is not an access token', '{"refresh_token":"t"}', invalid('no-access-token')],
     ['an inherited member does not count', '{"__proto__":{"access_token":"t"}}', invalid('no-access-token')],
     ['of a repeated member the last', '{"access_token":"a","access_token":"b"}', session('b')],
     ['an escaped member name', String.raw`{"access\u005ftoken":"\u0074\""}`, session('t"')],
     ['brackets and quotes in strings', String.raw`{"a":"}]\"}\\","access_token":"t"}`, session('t')],
-    ['a token that is no JWT', '{"access_token":"a.b"}', session('a.b')],
+    ['a token that is not a JWT', '{"access_token":"a.b"}', session('a.b')],
     ['JSON text', '"t"', invalid('malformed')],
     ['a number', '7', invalid('malformed')],
     ['two values', '{"access_token":"t"}{}', invalid('malformed')],
@@ -306,9 +310,9 @@ describe('rule 5: which candidate, and expiry', () => {
     ['a JWT without a usable exp: the session’s', at('soon', now + 1), now + 1, false],
     ['exp zero is an expiry', at(0, now + 1), 0, true],
     ['unknown counts as unexpired', at(undefined), undefined, false],
-    ['text is no expiry', at(undefined, '0'), undefined, false],
-    ['null is no expiry', at(undefined, null), undefined, false],
-    ['infinity is no expiry', '{"access_token":"x","expires_at":1e999}', undefined, false],
+    ['text is not an expiry', at(undefined, '0'), undefined, false],
+    ['null is not an expiry', at(undefined, null), undefined, false],
+    ['infinity is not an expiry', '{"access_token":"x","expires_at":1e999}', undefined, false],
   ])('%s', (_rule, value, expiresAt, expired) => {
     expect(readValue(value)).toMatchObject({ kind: 'session', expiresAt, expired })
   })

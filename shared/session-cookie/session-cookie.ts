@@ -7,30 +7,30 @@ import { isSessionCookieName } from './session-cookie-name.ts'
 export { staleSessionCookies, writeSessionCookies } from './session-cookie-write.ts'
 
 /**
- * Why cookies of the right name hold no session. `too-large`: over 32 chunks or 131072 characters.
+ * Why cookies of the right name do not contain a session. `too-large`: over 32 chunks or 131072 characters.
  * `no-access-token`: JSON without one. `missing-chunk`: a chunk before the last is gone. `malformed`: neither
  * base64, UTF-8 nor JSON fits.
  */
 export type InvalidSessionReason = 'too-large' | 'no-access-token' | 'missing-chunk' | 'malformed'
 
-/** What a cookie jar says about one session. */
+/** The session in a cookie jar, or why there is none. */
 export type SessionCookieReading =
   | { kind: 'session'; accessToken: string; expiresAt: number | undefined; expired: boolean }
   | { kind: 'absent' }
   | { kind: 'invalid'; reason: InvalidSessionReason }
 
-const maximumChunks = 32
-const maximumLength = 131_072
-const maximumRepeats = 3
+const maxChunks = 32
+const maxLength = 131_072
+const maxRepeats = 3
 
 /**
- * Reads the session named `name` from a cookie jar, whichever release of the client libraries wrote it, and
- * whatever stale chunks or duplicates lie beside it. Candidates in order: each un-chunked value, then the
+ * Reads the session named `name` from a cookie jar, written by any release of the client libraries, also among stale chunks
+ * and duplicates. Candidates in order: each un-chunked value, then the
  * chunks `.0 .1 ...` in numeric order up to the first gap and ever shorter prefixes of them, again with second
  * and third occurrences if chunk names repeat. The first unexpired session counts, else the first.
  *
  * `now` and `expiresAt` are epoch seconds. `expiresAt` is the token's own `exp`, without one the session's
- * `expires_at`; a session is expired from that second on, and unexpired if nobody says. The token is **not
+ * `expires_at`; a session is expired from that second on, and unexpired if neither exists. The token is **not
  * verified**, need not be a JWT, and is the only secret returned. Never throws.
  */
 export function readSessionCookie(
@@ -51,7 +51,7 @@ export function readSessionCookie(
     if (!reading.expired) return reading
     expired ??= reading
   }
-  return expired ?? { kind: 'invalid', reason: tellingFault(faults) }
+  return expired ?? { kind: 'invalid', reason: mostHelpfulReason(faults) }
 }
 
 /** Non-empty values by cookie name, for the base name and its chunk names only. */
@@ -66,7 +66,7 @@ function collectValues(cookies: readonly WireCookie[], name: string): Map<string
   return values
 }
 
-/** Yields the values to decode, each a list of chunks, and notes what keeps others from being tried. */
+/** Yields the values to decode, each a list of chunks. Adds to `faults` why others are not tried. */
 function* candidates(
   values: ReadonlyMap<string, readonly string[]>,
   name: string,
@@ -78,7 +78,7 @@ function* candidates(
   }
   const run = consecutiveChunks(values, name)
   if (run.length + Math.min(whole.length, 1) < values.size) faults.add('missing-chunk')
-  const repeats = Math.min(maximumRepeats, Math.max(0, ...run.map((chunk) => chunk.length)))
+  const repeats = Math.min(maxRepeats, Math.max(0, ...run.map((chunk) => chunk.length)))
   for (let repeat = 0; repeat < repeats; repeat++) {
     const chunks = run.map((occurrences) => occurrences[repeat] ?? occurrences.at(-1) ?? '')
     if (isAcceptable(chunks, faults)) yield chunks
@@ -91,7 +91,7 @@ function consecutiveChunks(
   name: string,
 ): (readonly string[])[] {
   const run: (readonly string[])[] = []
-  while (run.length <= maximumChunks) {
+  while (run.length <= maxChunks) {
     const occurrences = values.get(`${name}.${run.length}`)
     if (occurrences === undefined) break
     run.push(occurrences)
@@ -101,7 +101,7 @@ function consecutiveChunks(
 
 function isAcceptable(chunks: readonly string[], faults: Set<InvalidSessionReason>): boolean {
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
-  if (chunks.length <= maximumChunks && length <= maximumLength) return true
+  if (chunks.length <= maxChunks && length <= maxLength) return true
   faults.add('too-large')
   return false
 }
@@ -112,8 +112,8 @@ function describe(session: DecodedSession, now: number): Extract<SessionCookieRe
   return { kind: 'session', accessToken, expiresAt, expired: expiresAt !== undefined && expiresAt <= now }
 }
 
-/** Of several faults the one that says most about what to do. */
-function tellingFault(faults: ReadonlySet<InvalidSessionReason>): InvalidSessionReason {
+/** The reason that tells most about what to do. */
+function mostHelpfulReason(faults: ReadonlySet<InvalidSessionReason>): InvalidSessionReason {
   const order: InvalidSessionReason[] = ['too-large', 'no-access-token', 'missing-chunk']
   return order.find((reason) => faults.has(reason)) ?? 'malformed'
 }

@@ -23,7 +23,7 @@ import { createSystemRuntime } from '../support/adapter/runtime.ts'
 import { createServer2026 } from '../../bridge/proxy/adapted-server.ts'
 import type { Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
-/** The v1 SDK as the local client, the v2 SDK as the server; the transport is HTTP without a socket. */
+/** The v1 SDK as the client, the v2 SDK as the server; the transport is HTTP without a socket. */
 
 const text = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] })
 const form = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
@@ -149,7 +149,7 @@ async function connect(capabilities: ConstructorParameters<typeof Client>[1] = {
   const [near, own] = InMemoryTransport.createLinkedPair()
   const answered: JsonRpcResponse[] = []
   const adapter = createAdapterFrom2025To2026({
-    local: {
+    client: {
       async send(message) {
         if (!('method' in message)) answered.push(message)
         await own.send(message as JSONRPCMessage)
@@ -159,7 +159,7 @@ async function connect(capabilities: ConstructorParameters<typeof Client>[1] = {
     describeFailure,
     runtime: createSystemRuntime(),
   })
-  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void adapter.take(message) })
+  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void adapter.receive(message) })
   await own.start()
   const client = new Client({ name: 'near', version: '1' }, capabilities)
   const errors: Error[] = []

@@ -28,7 +28,7 @@ import { describeFailure, until } from '../support/adapter/fakes.ts'
 import { createSystemRuntime } from '../support/adapter/runtime.ts'
 import type { RequestOptions, Server2025 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
-/** The v2 SDK as the local client, the v1 SDK as the server, with a stream for each request and a standing one. */
+/** The v2 SDK as the client, the v1 SDK as the server, with a stream for each request and a GET stream. */
 
 const text = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] })
 const form = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
@@ -143,7 +143,7 @@ function createServer(far: Far): Server {
       )
       return text({ form1, roots, thought })
     }
-    // As most servers of that time do: on the standing stream.
+    // As most servers of that time do: on the GET stream.
     if (name === 'stray') return text(await server.elicitInput(ask))
     if (name === 'many')
       return text(
@@ -197,7 +197,7 @@ async function connect(capabilities: JsonObject = everything) {
   const [near, own] = InMemoryTransport.createLinkedPair()
   const sent: JsonRpcMessage[] = []
   const adapter = createAdapterFrom2026To2025({
-    local: {
+    client: {
       async send(message) {
         sent.push(message)
         await own.send(message as JSONRPCMessage)
@@ -208,7 +208,7 @@ async function connect(capabilities: JsonObject = everything) {
     runtime: createSystemRuntime(),
     warn: () => {},
   })
-  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void adapter.take(message) })
+  Object.assign(own, { onmessage: (message: JsonRpcMessage) => void adapter.receive(message) })
   await own.start()
   const client = new Client(
     { name: 'near', version: '1' },
@@ -255,7 +255,7 @@ describe('a client of the v2 SDK and a server of the v1 SDK', () => {
     expect(errors).toEqual([])
   })
 
-  it('ask and answer, on the stream of the call and beside it', async () => {
+  it('ask and answer, on the stream of the call and on the GET stream', async () => {
     const { client, far, errors, sent } = await connect()
     const accepted = { action: 'accept', content: { name: 'Ada' } }
     expect(told(await client.callTool({ name: 'ask' }))).toEqual({

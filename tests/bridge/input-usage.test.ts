@@ -15,7 +15,7 @@ const faults: readonly [words: readonly string[], said: RegExp][] = [
   [['--streamableHttp', url], /drawbridge <url>/],
   [[url, '--transport', 'carrier-pigeon'], /--transport.*http-first, sse-first, http-only or sse-only/],
   [[url, '--retry', 'soon'], /--retry/],
-  [[url, '--retry'], /--retry: expected/],
+  [[url, '--retry'], /--retry: a value is missing/],
   [[url, '--silent=perhaps'], /--silent/],
   [[url, 'https://other.example.com/mcp'], /https:\/\/other\.example\.com\/mcp/],
   [[url, '99999'], /99999.*port/],
@@ -63,7 +63,7 @@ describe.concurrent('a command line that is wrong', () => {
   )
 
   it.each([
-    ['{', /config\.json: is no JSON/],
+    ['{', /config\.json: is not valid JSON, line 1/],
     ['[]', /expected a JSON object/],
     ['{"servers":[]}', /servers/],
     ['{"token":"abcsecret"}', /token/],

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { computeTotp } from '../../server/sandbox/provider/totp.ts'
+import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
 import type { Browser, Visit } from '../support/server/browser.ts'
 import { type AuthServer, startAuthServer } from './auth-server.ts'
 import { createPerson, createServerBrowser } from './person.ts'

@@ -1,6 +1,6 @@
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { PopupView } from '../../extension/core/popup-view.ts'
+import type { PopupView } from '../../extension/core/popup/popup-view.ts'
 import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
 import { launchBrowser } from '../support/browsers/launch-browser.ts'
 import { reopen, viewOf } from '../support/browsers/popup-page.ts'

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { CredentialsConfig } from '../../bridge/credentials/credentials-config.ts'
+import type { CredentialsConfig } from '../../bridge/credentials/credential-store.ts'
 import { sampleCredential } from '../support/bridge/credentials/sample-credential.ts'
 import { type StoreChild, startStoreChild } from '../support/bridge/credentials/start-store-child.ts'
 import { underLoad } from '../support/under-load.ts'

@@ -1,5 +1,5 @@
 import { expect, it, type TestContext } from 'vitest'
-import { computeTotp } from '../../server/sandbox/provider/totp.ts'
+import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ContractAccount } from './accounts.ts'
 import { claimsOf, type ContractStep, failureOf, signedIn, valueOf } from './driver.ts'

@@ -1,14 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Credential } from '../../credentials/credential.ts'
-import { CredentialError } from '../../credentials/credential-store.ts'
-import type { CredentialsConfig } from '../../credentials/credentials-config.ts'
+import { CredentialError, type CredentialsConfig } from '../../credentials/credential-store.ts'
 import { durationText } from '../terminal/duration-text.ts'
-import { exitCode } from '../exit-code.ts'
-import { type FailureContext, fill } from '../failure-text.ts'
-import { loginView } from '../login-view.ts'
-import { failureFinding } from './failure-finding.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { exitCode } from '../failure/command-failure.ts'
+import { type FailureContext, fill } from '../failure/failure-text.ts'
+import { loginView } from '../connect/login-view.ts'
+import { type Finding, fail, failureFinding, ok, warn } from './finding.ts'
 
 /** Where the key of the logins is or would be. Writes, reads and removes an item of no meaning. */
 export async function checkKeychain(config: CredentialsConfig, context: FailureContext): Promise<Finding> {
@@ -25,7 +23,7 @@ export async function checkKeychain(config: CredentialsConfig, context: FailureC
       'Not used: the key of the logins is in a file, and whoever reads your files has it.',
     )
   }
-  const { probeKeychain } = await import('../../credentials/keychain.ts')
+  const { probeKeychain } = await import('../../credentials/keychain/keychain.ts')
   const probe = await probeKeychain(config)
   if (probe.kind === 'works') return ok('keychain', 'The keychain takes, gives and forgets an item.')
   const { message, fix } = failureFinding('keychain', new CredentialError(probe.kind, probe.detail), context)

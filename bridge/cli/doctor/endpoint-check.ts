@@ -1,7 +1,7 @@
 import { parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { AuthenticateChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
-import type { EndpointAnswer, FirstAnswer } from '../endpoint-probe.ts'
-import { exitCode } from '../exit-code.ts'
+import type { EndpointAnswer, FirstAnswer } from '../connect/endpoint-probe.ts'
+import { exitCode } from '../failure/command-failure.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** What a server says to a client without a token. Whether it wants a sign-in decides what is looked at next. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { NetworkError } from '../../http/http-client.ts'
 import { TransportError } from '../../transport/transport.ts'
-import { CommandFailure } from '../command-failure.ts'
-import { failureTable } from '../failure-table.ts'
-import { failureFinding } from './failure-finding.ts'
+import { CommandFailure } from '../failure/command-failure.ts'
+import { failureTable } from '../failure/failure-table.ts'
+import { failureFinding } from './finding.ts'
 
 const context = { serverUrl: 'https://mcp.example.com/a.b/mcp?c=d' }
 

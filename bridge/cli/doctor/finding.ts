@@ -1,16 +1,11 @@
-import { type ExitCode, exitCode } from '../exit-code.ts'
-import { asTyped } from '../program-name.ts'
+import * as shared from '@drawbridge/shared/terminal/finding.ts'
+import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { asTyped } from '../terminal/program-name.ts'
+import { type FailureContext, describeError } from '../failure/failure-text.ts'
+import type { Terminal } from '../terminal/output.ts'
 
-/** What a check came to: fine, worth knowing, or broken. */
-export type FindingState = 'ok' | 'warn' | 'fail'
-
-/** One line of `doctor`. Nothing secret is in it. */
-export interface Finding {
-  name: CheckName
-  state: FindingState
-  message: string
-  /** What to do about it. */
-  fix?: string
+/** One line of `doctor`. */
+export interface Finding extends shared.Finding<CheckName> {
   /** What a failure means for the exit code of the command. Not printed. */
   exit?: ExitCode
 }
@@ -46,12 +41,12 @@ export type CheckName = keyof typeof checkNames
 
 /** All is well. */
 export function ok(name: CheckName, message: string): Finding {
-  return { name, state: 'ok', message }
+  return shared.ok(name, message)
 }
 
 /** It works, or may work, and somebody should know. */
 export function warn(name: CheckName, message: string, fix?: string): Finding {
-  return { name, state: 'warn', message, ...(fix !== undefined && { fix: asTyped(fix) }) }
+  return shared.warn(name, message, fix === undefined ? undefined : asTyped(fix))
 }
 
 /** Something does not work; every such finding says what to do. */
@@ -61,5 +56,38 @@ export function fail(
   fix: string,
   exit: ExitCode = exitCode.failed,
 ): Finding {
-  return { name, state: 'fail', message, fix: asTyped(fix), exit }
+  return { ...shared.fail(name, message, asTyped(fix)), exit }
+}
+
+/** Any error as what a check came to, with what it means for the exit code. */
+export function failureFinding(name: CheckName, error: unknown, context: FailureContext): Finding {
+  const { sentences, nextStep, exit } = describeError(error, context)
+  return fail(name, sentences.join(' '), withoutDoctor(nextStep), exit)
+}
+
+/** A next step without the advice to run the command that runs, unless it is the only one. */
+function withoutDoctor(nextStep: string): string {
+  return nextStep.replace(/(?<=[.;]) [^.;]*: drawbridge doctor .*$/, '')
+}
+
+/** A finding as lines for people. On a terminal of `columns` its texts are folded. */
+export function findingText(
+  finding: Finding,
+  { colour }: Pick<Terminal, 'colour'>,
+  columns?: number,
+): string {
+  return shared.findingText(finding, { nameWidth: 20, colour, columns })
+}
+
+/** A finding as `--json` prints it. */
+export function factsOf({ name, state, message, fix }: Finding): Finding {
+  return { name, state, message, ...(fix !== undefined && { fix }) }
+}
+
+/** 4 when the server cannot be reached, 3 when nothing but a sign-in is missing, 1 for anything else that failed. */
+export function exitCodeOf(findings: readonly Finding[]): ExitCode {
+  const failed = findings.filter(({ state }) => state === 'fail')
+  if (failed.length === 0) return exitCode.ok
+  if (failed.some(({ exit }) => exit === exitCode.unreachable)) return exitCode.unreachable
+  return failed.every(({ exit }) => exit === exitCode.signInNeeded) ? exitCode.signInNeeded : exitCode.failed
 }

@@ -9,12 +9,12 @@ import {
 import type { AuthenticateChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import type { HttpClient } from '../../http/http-client.ts'
 import { readJson } from '../../http/read-body.ts'
-import { coversMore, coversServer } from '../../oauth/discovery-url.ts'
+import { coversMore, coversServer } from '../../oauth/discovery/document.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
 import type { OAuthPorts } from '../../oauth/server-exchange.ts'
-import { checkSignInPage } from '../../oauth/sign-in-page.ts'
-import { describeError } from '../failure-text.ts'
+import { checkSignInPage } from '../../oauth/browser/sign-in-page.ts'
+import { describeError } from '../failure/failure-text.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const maxBytes = 1_000_000

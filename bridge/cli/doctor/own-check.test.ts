@@ -1,8 +1,8 @@
+import { findingSummary, type FindingState } from '@drawbridge/shared/terminal/finding.ts'
 import { describe, expect, it } from 'vitest'
 import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './own-check.ts'
-import { type ExitCode, exitCode } from '../exit-code.ts'
-import { checkNames, fail, type Finding, type FindingState, ok, warn } from './finding.ts'
-import { exitCodeOf, factsOf, findingText, summary } from './report.ts'
+import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { type Finding, checkNames, exitCodeOf, factsOf, fail, findingText, ok, warn } from './finding.ts'
 
 const none = { flag: [], variable: [], file: [] }
 
@@ -108,10 +108,10 @@ describe('the exit code', () => {
   })
 
   it('goes with a summary', () => {
-    expect(summary(after(unreachable))).toBe(
+    expect(findingSummary(after(unreachable))).toBe(
       '1 ok, 1 warning, 1 failed. Repair what failed, from the top, and run doctor again.',
     )
-    expect(summary([])).toBe('0 ok, 0 warnings, 0 failed.')
+    expect(findingSummary([])).toBe('0 ok, 0 warnings, 0 failed.')
   })
 
   it('is for checks that are all documented', () => {

@@ -1,7 +1,7 @@
 import type { Surroundings } from '../../config/config-reader.ts'
 import type { SettingTexts } from '../../config/setting-argument.ts'
-import type { SettingOrigin } from '../../config/setting-source.ts'
-import { asTyped } from '../program-name.ts'
+import type { SettingOrigin } from '@drawbridge/shared/settings/read-settings.ts'
+import { asTyped } from '../terminal/program-name.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** The Node that runs. Older ones are turned away before this code is loaded. */

@@ -5,9 +5,8 @@ import type { NetworkConfig } from '../../http/network-config.ts'
 import { networkError } from '../../http/network-fault.ts'
 import { chooseProxy } from '../../http/proxy-choice.ts'
 import { createTrustedAuthorities } from '../../http/trusted-authorities.ts'
-import { exitCode } from '../exit-code.ts'
-import { failureFinding } from './failure-finding.ts'
-import { type CheckName, type Finding, fail, ok, warn } from './finding.ts'
+import { exitCode } from '../failure/command-failure.ts'
+import { type CheckName, type Finding, fail, failureFinding, ok, warn } from './finding.ts'
 
 const timeoutMs = 10_000
 const soonDays = 14

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { fail } from './finding.ts'
-import { findingText } from './report.ts'
+import { fail, findingText } from './finding.ts'
 
 it('a finding shows nothing of a server that a terminal would act on', () => {
   const evil = '\u001B[2J\nok'

@@ -12,10 +12,9 @@ import { createMcpProxy, type McpProxyPorts } from '../../proxy/proxy.ts'
 import { TransportError } from '../../transport/transport.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { version } from '../../config/version.ts'
-import { exitCode } from '../exit-code.ts'
-import { type FailureContext, fill, rpcFailure } from '../failure-text.ts'
-import { failureFinding } from './failure-finding.ts'
-import { type Finding, fail, ok } from './finding.ts'
+import { exitCode } from '../failure/command-failure.ts'
+import { type FailureContext, fill, rpcFailure } from '../failure/failure-text.ts'
+import { type Finding, fail, failureFinding, ok } from './finding.ts'
 
 /** What a session is opened with. */
 export interface SessionCheckPorts {

@@ -1,4 +1,4 @@
-import { createSettingsPage } from '../../core/settings-page.ts'
+import { createSettingsPage } from '../../core/settings/settings-page.ts'
 import { createSettingsBrowser } from '../../platform/settings-browser.ts'
 import { translate } from '../../platform/translate.ts'
 import { createSettingsScreen } from '../../ui/settings/screen.ts'

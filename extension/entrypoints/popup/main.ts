@@ -1,5 +1,5 @@
-import { createPopup } from '../../core/popup.ts'
-import type { PopupView } from '../../core/popup-view.ts'
+import { createPopup } from '../../core/popup/popup.ts'
+import type { PopupView } from '../../core/popup/popup-view.ts'
 import { createBrowser } from '../../platform/browser.ts'
 import { translate } from '../../platform/translate.ts'
 import { render } from '../../ui/render.ts'

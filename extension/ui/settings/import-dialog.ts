@@ -1,5 +1,5 @@
-import type { ProfileChange } from '../../core/settings-file.ts'
-import type { ProfilesView } from '../../core/settings-view.ts'
+import type { ProfileChange } from '../../core/settings/settings-file.ts'
+import type { ProfilesView } from '../../core/settings/settings-view.ts'
 import type { MessageKey, Translate } from '../message.ts'
 import type { Contents } from '../slot.ts'
 

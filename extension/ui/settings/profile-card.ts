@@ -1,4 +1,4 @@
-import type { ProfileView, Purpose, SiteAccess } from '../../core/settings-view.ts'
+import type { ProfileView, Purpose, SiteAccess } from '../../core/settings/settings-view.ts'
 import { messagePart } from '../message.ts'
 import type { Translate } from '../message.ts'
 

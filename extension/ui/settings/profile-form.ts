@@ -1,5 +1,5 @@
-import type { ProfileForm } from '../../core/settings-view.ts'
-import type { ProfileDraft, ProfileField } from '../../core/profile-form.ts'
+import type { ProfileForm } from '../../core/settings/settings-view.ts'
+import type { ProfileDraft, ProfileField } from '../../core/settings/profile-form.ts'
 import { messagePart } from '../message.ts'
 import type { Translate } from '../message.ts'
 import type { Contents } from '../slot.ts'

@@ -1,5 +1,5 @@
-import type { ProfileDraft } from '../../core/profile-form.ts'
-import type { SettingsAction, SettingsView } from '../../core/settings-view.ts'
+import type { ProfileDraft } from '../../core/settings/profile-form.ts'
+import type { SettingsAction, SettingsView } from '../../core/settings/settings-view.ts'
 import { localise } from '../localise.ts'
 import { confined } from '../message.ts'
 import type { Translate } from '../message.ts'

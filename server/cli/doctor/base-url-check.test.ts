@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
 import { type DrawbridgeFixture, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { askBaseUrl, type BaseUrlFacts, checkBaseUrl, checkTransport } from './base-url-check.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 
 const baseUrl = 'http://localhost:8787/base'
 const config = configSample({ baseUrl })

@@ -2,7 +2,7 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { publicUrls } from '../../http/public-urls.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { fail, type Finding, ok, warn } from './finding.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 import { type Visit, visit } from './visit.ts'
 
 /** What the server says about itself when it is asked as a client asks: through BASE_URL. */

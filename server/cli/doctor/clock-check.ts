@@ -1,4 +1,4 @@
-import { fail, type Finding, ok, warn } from './finding.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 import type { Visit } from './visit.ts'
 
 const worthKnowingSeconds = 30

@@ -1,6 +1,6 @@
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 
 type CookieConfig = Pick<ServerConfig, 'baseUrl' | 'appUrl' | 'cookieName' | 'providerUrl'>
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { checkSettings } from '../../config/config.ts'
+import { settingsOfObject } from '../../config/setting-source.ts'
 import type { Settings } from '../../config/setting.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { checkFiles, fileFinding, findFileFaults } from './file-check.ts'
@@ -16,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 async function findings(setting: keyof Settings, name: string, text: string | undefined): Promise<string[]> {
   const path = join(folder, name)
   if (text !== undefined) writeFileSync(path, text)
-  const checked = checkSettings({ [setting]: path }, { production: false })
+  const checked = checkSettings(settingsOfObject({ [setting]: path }), { production: false })
   const faults = await findFileFaults(checked, 0)
   const faulty = new Set(faults.map(({ field }) => field))
   const found = [
@@ -27,7 +28,7 @@ async function findings(setting: keyof Settings, name: string, text: string | un
 }
 
 it('looks at nothing that no setting names', async () => {
-  const { config } = checkSettings({}, { production: false })
+  const { config } = checkSettings(settingsOfObject({}), { production: false })
   expect(await checkFiles(config, createFakeRuntime(), new Set())).toEqual([])
 })
 

@@ -5,7 +5,7 @@ import { reservedScopes } from '../../core/tokens/scope.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
 import { readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'
-import { type Finding, fail, ok } from './finding.ts'
+import { type Finding, fail, ok } from '@drawbridge/shared/terminal/finding.ts'
 
 const findingNames: Readonly<Record<FileFault['field'], string>> = {
   store: 'store',

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
-import { parseSecretKeys } from '../../config/config-value.ts'
+import { parseSecretKeys } from '../../config/store-address.ts'
 import type { SealedSessionStore } from '../../core/session/reseal.ts'
-import type { KeySource } from '../../config/key-source.ts'
+import type { KeySource } from '../../config/store-address.ts'
 import { readSettingFile } from '../../config/setting-file-text.ts'
 import { keyFileEntries } from '../../store/secret-key-file.ts'
-import { fail, type Finding, ok, warn } from './finding.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 
 const name = 'key-ring'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { askOidc, checkDiscovery, checkOidcFeatures, type OidcFacts } from './oidc-check.ts'
 
 const issuer = 'https://id.example.com/realms/main'

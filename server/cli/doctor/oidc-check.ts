@@ -1,7 +1,7 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { fail, type Finding, ok, warn } from './finding.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 import { visit, type Visit } from './visit.ts'
 
 /** What an OpenID provider says without anybody signing in. */

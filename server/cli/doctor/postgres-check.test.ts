@@ -3,7 +3,7 @@ import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { openPostgresStore } from '../../store/postgres/postgres.ts'
 import { addGrant, grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { askPostgres, checkPostgres, type PostgresFacts } from './postgres-check.ts'
 import { checkStore } from './store-check.ts'
 

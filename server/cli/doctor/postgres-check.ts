@@ -1,8 +1,8 @@
-import { storeName } from '../../config/config-value.ts'
+import { storeName } from '../../config/store-address.ts'
 import { readPostgresFailure } from '../../store/postgres/error.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { parsePostgresUrl } from '../../store/postgres/url.ts'
-import { fail, type Finding, ok, warn } from './finding.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 import { checkSchema } from './schema-check.ts'
 
 const oldestServer = 150_000

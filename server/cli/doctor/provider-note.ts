@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../../config/setting.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 
 /** What the `/token` endpoint of a Supabase project allows one address, by default: 150 in five minutes. */
 const tokenCallsPerMinute = 30

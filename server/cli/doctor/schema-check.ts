@@ -1,4 +1,4 @@
-import { fail, type Finding, ok } from './finding.ts'
+import { fail, type Finding, ok } from '@drawbridge/shared/terminal/finding.ts'
 
 /** Whether the schema of a store is one that this version works with. */
 export function checkSchema(found: number, newest: number): Finding {

@@ -2,7 +2,7 @@ import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteMigrations } from '../../store/sqlite/migrations.ts'
-import { fail, type Finding, ok, warn } from './finding.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 import { checkSchema } from './schema-check.ts'
 
 const name = 'store'

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openProvider } from '../../startup/open-provider.ts'
 import { AUTH, type ProviderFixture, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { checkSigningKeys } from './signing-key-check.ts'
 import {
   askSupabase,

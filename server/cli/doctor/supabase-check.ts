@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { fail, type Finding, ok, warn } from './finding.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 import { visit, type Visit } from './visit.ts'
 
 /** What the auth API of a Supabase project says without anybody signing in. */

@@ -3,7 +3,7 @@ import { openProvider } from '../../startup/open-provider.ts'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { type KeySample, keySample, signWith } from '../../../tests/support/server/key-sample.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { checkToken } from './token-check.ts'
 
 const issuer = 'https://ref.supabase.co/auth/v1'

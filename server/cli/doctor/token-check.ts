@@ -1,8 +1,7 @@
 import { readJwt, type UnverifiedJwt } from '@drawbridge/shared/oauth/jwt.ts'
-import type { SessionProvider } from '../../core/session/session-provider.ts'
-import { ProviderError } from '../../core/session/session-provider.ts'
+import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { fail, type Finding, ok, warn } from './finding.ts'
+import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 
 type TokenConfig = Pick<
   ServerConfig,

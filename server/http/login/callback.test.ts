@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { computeTotp } from '../../sandbox/provider/totp.ts'
+import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import {
   baseUrl,
   type DrawbridgeFixture,

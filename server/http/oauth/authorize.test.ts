@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Settings } from '../../config/setting.ts'
-import { computeTotp } from '../../sandbox/provider/totp.ts'
+import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import {
   account,
   appUrl,

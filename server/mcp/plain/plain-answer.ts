@@ -1,35 +1,28 @@
 import type { CallToolResult, JSONRPCRequest, LoggingLevel } from '@modelcontextprotocol/server'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { type JsonRpcErrorObject, type JsonRpcId, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
-import { type EventStream, openEventStream } from './event-stream.ts'
+import { type EventStream, openEventStream } from '../event-stream.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 
-/** An error of JSON-RPC. */
-export interface PlainError {
-  code: number
-  message: string
-  data?: unknown
-}
+/** The outcome of a request: the result, as an object or as JSON, or an error. */
+export type PlainAnswer<Result = object | string> = { result: Result } | { error: JsonRpcErrorObject }
 
-/** What answers a request: the result, as an object or as JSON, or an error. */
-export type PlainAnswer<Result = object | string> = { result: Result } | { error: PlainError }
-
-/** What answers `tools/call`. */
+/** The outcome of `tools/call`. */
 export type PlainCallAnswer = PlainAnswer<CallToolResult>
 
-/** A request, who sent it, and how its tool talks to the client meanwhile. */
+/** A request, its caller, and the channel by which its tool talks to the client. */
 export interface PlainRequest {
   message: JSONRPCRequest
   caller: Caller
   channel: ClientChannel
 }
 
-/** Answers one method. Never rejects. */
+/** Handles one method. Never rejects. */
 export type PlainMethod = (request: PlainRequest) => PlainAnswer | Promise<PlainAnswer>
 
-/** Runs `method` for a client that waits for JSON, and answers the message as JSON. */
+/** Runs `method` for a client that waits for a JSON response, and returns the response message as JSON. */
 export async function answerSilently(
   method: PlainMethod,
   message: JSONRPCRequest,
@@ -58,8 +51,9 @@ export async function answerRequest(
   caller: Caller,
   isStream: boolean,
 ): Promise<Response> {
-  const meta = (message.params?.['_meta'] ?? {}) as JsonObject
-  const { [mcpMetaKey.progressToken]: progressToken, [mcpMetaKey.logLevel]: logLevel } = meta
+  const { [mcpMetaKey.progressToken]: progressToken, [mcpMetaKey.logLevel]: logLevel } = metaOf(
+    message.params,
+  )
   if (progressToken === undefined && logLevel === undefined) {
     return jsonResponse(await answerSilently(method, message, request, caller))
   }
@@ -127,23 +121,12 @@ class StreamedCall {
   }
 }
 
-/** Levels of log messages, the least severe first. */
-const levels: readonly unknown[] = [
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-]
-
 function isLogged(level: LoggingLevel, minimum: unknown): boolean {
-  return levels.includes(minimum) && levels.indexOf(level) >= levels.indexOf(minimum)
+  const minimumSeverity = logSeverity(minimum)
+  return minimumSeverity !== undefined && (logSeverity(level) ?? -1) >= minimumSeverity
 }
 
-function toJson(answer: PlainAnswer, id: string | number): string {
+function toJson(answer: PlainAnswer, id: JsonRpcId): string {
   if ('error' in answer) {
     const { code, message, data } = answer.error
     return JSON.stringify(jsonRpcError(id, code, message, data))
@@ -152,16 +135,16 @@ function toJson(answer: PlainAnswer, id: string | number): string {
   return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
 }
 
-/** A response with a message or batch that is JSON already. */
+/** The HTTP response with a message or batch in JSON. */
 export function jsonResponse(text: string): Response {
   return new Response(text, { headers: { 'content-type': 'application/json' } })
 }
 
-/** A response with an error. */
+/** The HTTP response with a JSON-RPC error. */
 export function errorResponse(
   status: number,
-  { code, message, data }: PlainError,
-  id: string | number | null,
+  { code, message, data }: JsonRpcErrorObject,
+  id: JsonRpcId | null,
 ): Response {
   return Response.json(jsonRpcError(id, code, message, data), { status })
 }

@@ -5,22 +5,24 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpErrorCode, mcpHeader, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { lenientHeaders } from '../incoming.ts'
-import type { PlainError } from './plain-answer.ts'
+import { jsonRpcCode, type JsonRpcErrorObject, type JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  mcpErrorCode,
+  mcpHeader,
+  modernRevision,
+  transportErrorCode,
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { lenientHeaders, requestIdOf } from '../incoming.ts'
 import { headerMismatchError, routeMessage } from './plain-route.ts'
 import { parameterHeaderMismatch, standardHeaderMismatch } from '../tools/header-check.ts'
 import type { ToolDefinition } from '../tools/tool.ts'
 
 const maxBatch = 100
-/** The transport refuses the request, for which JSON-RPC has no code. */
-const transportError = -32_000
 
-/** What is to be done with the JSON of a POST. */
+/** How to handle the JSON of a POST. */
 export type PlainCheck =
-  | { kind: 'refused'; status: number; error: PlainError; id: string | number | null }
-  /** Notifications and responses, which need nothing done. */
+  | { kind: 'refused'; status: number; error: JsonRpcErrorObject; id: JsonRpcId | null }
+  /** Notifications and responses, with nothing to do. */
   | { kind: 'accepted' }
   | { kind: 'revision_2026'; message: JSONRPCRequest }
   /** The requests of a message or batch of an earlier revision; never empty. */
@@ -39,7 +41,7 @@ export function checkMessage(
   const route = routeMessage(headers, body)
   switch (route.kind) {
     case 'rejected':
-      return { kind: 'refused', status: 400, error: route.error, id: idOf(body) }
+      return { kind: 'refused', status: 400, error: route.error, id: requestIdOf(body) }
     case 'named':
       return check2026(route.message, route.revision, headers, tools)
     case 'earlier':
@@ -59,7 +61,7 @@ function check2026(
       message: `Unsupported protocol version: ${revision}`,
       data: { supported: [modernRevision], requested: revision },
     }
-    return { kind: 'refused', status: 400, error, id: idOf(message) }
+    return { kind: 'refused', status: 400, error, id: requestIdOf(message) }
   }
   if (!isRequest(message)) return { kind: 'accepted' }
   const { method, params } = message
@@ -76,7 +78,7 @@ function checkEarlier(messages: readonly unknown[], headers: Headers): PlainChec
   const accept = headers.get('accept') ?? ''
   if (!accept.includes('application/json') || !accept.includes('text/event-stream')) {
     const message = 'Not Acceptable: Client must accept both application/json and text/event-stream'
-    return { kind: 'refused', status: 406, error: { code: transportError, message }, id: null }
+    return { kind: 'refused', status: 406, error: { code: transportErrorCode.refused, message }, id: null }
   }
   const error = batchError(messages) ?? versionError(messages, headers.get(mcpHeader.protocolVersion))
   if (error) return { kind: 'refused', status: 400, error, id: null }
@@ -84,7 +86,7 @@ function checkEarlier(messages: readonly unknown[], headers: Headers): PlainChec
   return requests.length === 0 ? { kind: 'accepted' } : { kind: 'earlier', requests }
 }
 
-function batchError(messages: readonly unknown[]): PlainError | undefined {
+function batchError(messages: readonly unknown[]): JsonRpcErrorObject | undefined {
   const code = jsonRpcCode.invalidRequest
   if (messages.length > maxBatch) {
     return { code, message: `Invalid Request: Batch must not exceed ${maxBatch} messages` }
@@ -94,13 +96,13 @@ function batchError(messages: readonly unknown[]): PlainError | undefined {
     : undefined
 }
 
-function versionError(messages: readonly unknown[], version: string | null): PlainError | undefined {
+function versionError(messages: readonly unknown[], version: string | null): JsonRpcErrorObject | undefined {
   if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined
   // The client names the version that it wants in the message.
   if (messages.some(isOpening)) return undefined
   const supported = SUPPORTED_PROTOCOL_VERSIONS.join(', ')
   const message = `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`
-  return { code: transportError, message }
+  return { code: transportErrorCode.refused, message }
 }
 
 function isOpening(message: unknown): boolean {
@@ -109,11 +111,4 @@ function isOpening(message: unknown): boolean {
 
 function isRequest(message: unknown): message is JSONRPCRequest {
   return isJsonObject(message) && 'method' in message && 'id' in message
-}
-
-/** The id that an error answer repeats. */
-function idOf(body: unknown): string | number | null {
-  if (!isJsonObject(body) || typeof body['method'] !== 'string') return null
-  const { id } = body
-  return typeof id === 'string' || typeof id === 'number' ? id : null
 }

@@ -92,7 +92,7 @@ for (const method of [
   message(`${method} with an earlier revision in its envelope`, method, {
     _meta: { ...meta, [pv]: '2025-11-25' },
   })
-  message(`${method} with a revision that is no text`, method, { _meta: { ...meta, [pv]: 1 } })
+  message(`${method} with a revision that is not text`, method, { _meta: { ...meta, [pv]: 1 } })
   message(`${method} without capabilities`, method, { _meta: { [pv]: '2026-07-28' } })
   message(`${method} with capabilities that are none`, method, { _meta: { ...meta, [capabilities]: 'all' } })
   message(`${method} with roots that are none`, method, { _meta: { ...meta, [capabilities]: { roots: 1 } } })
@@ -216,7 +216,7 @@ for (const method of [
 for (const [what, _meta] of Object.entries({
   'an unknown revision': { ...meta, [pv]: '2031-01-01' },
   'an earlier revision': { ...meta, [pv]: '2025-11-25' },
-  'a revision that is no text': { ...meta, [pv]: 1 },
+  'a revision that is not text': { ...meta, [pv]: 1 },
   'wrong capabilities': { ...meta, [capabilities]: 1 },
   'only capabilities': { [capabilities]: {} },
 }))
@@ -302,7 +302,7 @@ const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['as a browser', () => ({ accept: 'text/html' })],
   ['for a stream only', () => ({ accept: 'text/event-stream' })],
   ['with an unknown version', () => ({ accept: both, 'mcp-protocol-version': '2030-01-01' })],
-  ['with a session that nobody has', () => ({ accept: both, 'mcp-session-id': 'x' })],
+  ['with an unknown session', () => ({ accept: both, 'mcp-session-id': 'x' })],
   ['as one that accepts JSON only', (body) => ({ ...headers2026(body), accept: 'application/json' })],
   ['without the version', (body) => without(headers2026(body), 'mcp-protocol-version')],
   ['without the method', (body) => without(headers2026(body), 'mcp-method')],

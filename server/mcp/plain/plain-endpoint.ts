@@ -1,16 +1,15 @@
 import { type JSONRPCRequest, specTypeSchemas } from '@modelcontextprotocol/server'
-import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
-import { openEventStream } from './event-stream.ts'
+import { isEventStream, openEventStream } from '../event-stream.ts'
 import { asksForProgress, type Incoming } from '../incoming.ts'
-import { createOpenStreams, isEventStream, repeatChecks } from '../open-streams.ts'
+import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import {
   answerRequest,
   answerSilently,
   errorResponse,
   jsonResponse,
-  type PlainError,
   type PlainMethod,
 } from './plain-answer.ts'
 import { checkMessage } from './plain-check.ts'
@@ -22,7 +21,7 @@ import {
   subscriptionResult,
 } from '../subscriptions.ts'
 
-const methodNotFound: PlainError = { code: jsonRpcCode.methodNotFound, message: 'Method not found' }
+const methodNotFound: JsonRpcErrorObject = { code: jsonRpcCode.methodNotFound, message: 'Method not found' }
 
 /**
  * Creates the endpoint for a module that offers plain tools alone: a closed set of methods, for all revisions, without the
@@ -32,16 +31,16 @@ export function createPlainEndpoint(
   config: McpEndpointConfig,
   limits: SubscriptionLimits = subscriptionLimits,
 ): McpEndpoint {
-  const streams = createOpenStreams(config.runtime)
+  const streams = new OpenStreams(config.runtime)
   const stopChecks = repeatChecks(() => streams.check())
   const subscribe = createSubscribe(config, limits, streams)
   const methods = createPlainMethods(config)
-  const notices = createToolNotices(config)
+  const notifications = createToolNotifications(config)
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
 
   async function serve2026(message: JSONRPCRequest, request: Request, incoming: Incoming): Promise<Response> {
     const { id, method } = message
-    if (method === 'subscriptions/listen') return subscribe(id, incoming, () => notices.open(message))
+    if (method === 'subscriptions/listen') return subscribe(id, incoming, () => notifications.open(message))
     const serve = methods.revision2026.get(method)
     return serve ? answer(serve, message, request, incoming, false) : errorResponse(404, methodNotFound, id)
   }
@@ -76,7 +75,7 @@ export function createPlainEndpoint(
   return {
     methods: ['POST'],
     notify: {
-      toolsChanged: notices.toolsChanged,
+      toolsChanged: notifications.toolsChanged,
       promptsChanged() {},
       resourcesChanged() {},
       resourceUpdated() {},
@@ -95,7 +94,7 @@ export function createPlainEndpoint(
           return serveEarlier(checked.requests, request, { caller, body })
       }
     },
-    endStreams: () => streams.endNotices(),
+    endStreams: () => streams.endNotificationStreams(),
     async close() {
       stopChecks()
       streams.close()
@@ -103,14 +102,14 @@ export function createPlainEndpoint(
   }
 }
 
-/** The streams of clients that want to know when the tools change. */
-interface ToolNotices {
+/** The streams of clients that listen for changes of the tools. */
+interface ToolNotifications {
   /** Serves `subscriptions/listen`. Only tool changes are offered, and only if the module reports them. */
   open(message: JSONRPCRequest): Response
   toolsChanged(): void
 }
 
-function createToolNotices({ notifies, tools, serverInfo }: McpEndpointConfig): ToolNotices {
+function createToolNotifications({ notifies, tools, serverInfo }: McpEndpointConfig): ToolNotifications {
   const listeners = new Set<() => void>()
   return {
     open(message) {

@@ -4,10 +4,10 @@ import {
   specTypeSchemas,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
-import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
-import type { PlainCallAnswer, PlainError, PlainMethod, PlainRequest } from './plain-answer.ts'
+import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
 import { unknownTool } from '../tools/tool.ts'
 
 /** The methods of an endpoint that offers tools alone, by name, for each revision. */
@@ -16,7 +16,7 @@ export interface PlainMethods {
   revision2026: ReadonlyMap<string, PlainMethod>
 }
 
-/** Creates the methods. What is the same for every caller is written as JSON once. */
+/** Creates the methods. Results that are the same for every caller are serialized once. */
 export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
   const { serverInfo, contexts } = config
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
@@ -92,18 +92,18 @@ function fixed(schema: keyof typeof specTypeSchemas, result: object): PlainMetho
   }
 }
 
-/** What is wrong with the parameters of a request, as JSON. */
+/** The faults in the parameters of a request, as JSON. */
 function paramsFault(schema: keyof typeof specTypeSchemas, message: JSONRPCRequest): string | undefined {
   const checked = specTypeSchemas[schema]['~standard'].validate(message)
   const { issues } = checked
   return issues && JSON.stringify(issues, null, 2)
 }
 
-function failed(code: number, message: string): { error: PlainError } {
+function failed(code: number, message: string): { error: JsonRpcErrorObject } {
   return { error: { code, message } }
 }
 
-const invalidRequestState: { error: PlainError } = {
+const invalidRequestState: { error: JsonRpcErrorObject } = {
   error: {
     code: jsonRpcCode.invalidParams,
     message: 'Invalid or expired requestState',

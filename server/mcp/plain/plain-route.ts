@@ -8,14 +8,13 @@ import {
 } from '@modelcontextprotocol/server'
 import { z } from 'zod/v4'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpErrorCode, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { PlainError } from './plain-answer.ts'
 import type { HeaderMismatch } from '../tools/header-check.ts'
 
 /** The revision that a message belongs to, or why it belongs to none. */
 export type PlainRoute =
-  | { kind: 'rejected'; error: PlainError }
+  | { kind: 'rejected'; error: JsonRpcErrorObject }
   | { kind: 'earlier' }
   /** It names a revision in its envelope or, as a notification, in its header. */
   | { kind: 'named'; revision: string; message: JSONRPCRequest | JSONRPCNotification }
@@ -166,7 +165,7 @@ function mismatched(header: string, body: string): PlainRoute {
 }
 
 /** The error for headers that contradict the body. */
-export function headerMismatchError(mismatch: HeaderMismatch): PlainError {
+export function headerMismatchError(mismatch: HeaderMismatch): JsonRpcErrorObject {
   const message = `Bad Request: the request headers and body disagree: ${mismatch.body}`
   return { code: mcpErrorCode.headerMismatch, message, data: { mismatch } }
 }

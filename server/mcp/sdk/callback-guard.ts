@@ -11,10 +11,10 @@ import { toolError } from '../tools/tool.ts'
 type Callback = (...given: unknown[]) => unknown
 
 /**
- * Sends a handler's requests to the client on the stream of its own call. The SDK would use the GET stream, which is
+ * The context of a handler, with its requests to the client sent on the stream of its own call. The SDK would use the GET stream, which is
  * for messages without a call (MCP 2025-11-25 transports), and which not every client opens.
  */
-function askingOnItsStream(context: ServerContext): ServerContext {
+function withRequestsOnOwnStream(context: ServerContext): ServerContext {
   const { mcpReq } = context
   const related = { relatedRequestId: mcpReq.id }
   return {
@@ -27,7 +27,7 @@ function askingOnItsStream(context: ServerContext): ServerContext {
   }
 }
 
-const failureText = 'failed on the server. Try again; if it stays, tell the people who run it.'
+const failureText = 'failed on the server. Try again; if it keeps failing, tell the operator of the server.'
 
 /**
  * Wraps every callback and handler that is registered from now on: the SDK would send the message of any error to the
@@ -50,7 +50,7 @@ export function guardCallbacks(server: McpServer, report: McpEndpointConfig['rep
   const asking =
     (callback: Callback): Callback =>
     (...given) =>
-      callback(...given.slice(0, -1), askingOnItsStream(given.at(-1) as ServerContext))
+      callback(...given.slice(0, -1), withRequestsOnOwnStream(given.at(-1) as ServerContext))
   const wrap = (method: 'registerTool' | 'registerPrompt' | 'registerResource', answer: Callback): void => {
     const register = (server[method] as Callback).bind(server)
     const wrapped: Callback = (...given) =>

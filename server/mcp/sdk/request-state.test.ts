@@ -3,14 +3,14 @@ import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import type { Incoming } from '../incoming.ts'
-import { createRequestStateCodec } from './request-state.ts'
+import { RequestStateCodec } from './request-state.ts'
 
 const runtime = createFakeRuntime(1_000_000)
 const sealer = createSealer(
   fixedKeyRing([{ kid: 'a', key: new Uint8Array(32).fill(1) }]),
   runtime.randomBytes,
 )
-const codec = createRequestStateCodec(sealer, runtime)
+const codec = new RequestStateCodec(sealer, runtime)
 
 function call(params: Record<string, unknown> = {}, method = 'tools/call'): Incoming {
   return {
@@ -61,7 +61,7 @@ describe('the state of a request that waits for input (MCP 2026-07-28 multi roun
 
   it('is refused after ten minutes', () => {
     const later = createFakeRuntime(1_000_000)
-    const codec = createRequestStateCodec(sealer, later)
+    const codec = new RequestStateCodec(sealer, later)
     const sealed = codec.seal('state', call())
     later.advance(599)
     expect(codec.open(sealed, call())).toBe('state')

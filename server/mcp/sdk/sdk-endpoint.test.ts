@@ -197,7 +197,7 @@ describe('what is announced', () => {
     expect(endpoint.methods).toEqual(['POST'])
   })
 
-  it('at 2026-07-28 holds notices, unless nobody would send them', async () => {
+  it('at 2026-07-28 announces notifications, unless there are none to send', async () => {
     const { result } = (await (await send('server/discover', {})).json()) as {
       result: { capabilities: object }
     }

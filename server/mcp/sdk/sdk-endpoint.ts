@@ -1,21 +1,17 @@
 import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { asksForProgress, authInfoOf, type Incoming, lenientHeaders } from '../incoming.ts'
 import { createTransport2026 } from './transport-2026-07-28.ts'
-import {
-  createOpenStreams,
-  isEventStream,
-  keepAliveMs,
-  type OpenStreams,
-  repeatChecks,
-} from '../open-streams.ts'
+import { isEventStream, keepAliveMs } from '../event-stream.ts'
+import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
 import { SessionTransport } from './sessions/session-transport.ts'
 import { type SubscriptionLimits, subscriptionLimits } from '../subscriptions.ts'
 import { type SessionLimits, sessionLimits } from './sessions/session-table.ts'
 
-/** Bounds of what stays open. */
+/** How many sessions and subscriptions may be open. */
 export interface EndpointLimits {
   sessions: SessionLimits
   subscriptions: SubscriptionLimits
@@ -37,7 +33,7 @@ export function createSdkEndpoint(
   config: McpEndpointConfig,
   limits: EndpointLimits = standardLimits,
 ): McpEndpoint {
-  const streams = createOpenStreams(config.runtime)
+  const streams = new OpenStreams(config.runtime)
   const createServer = createServerFactory(config)
   const transport2026 = createTransport2026({ config, limits: limits.subscriptions, createServer, streams })
   const serveAlone = createStatelessTransport(config, createServer, streams)
@@ -76,7 +72,7 @@ export function createSdkEndpoint(
       if (sessions?.accepts(request, body)) return sessions.handle(request, incoming)
       return request.method === 'POST' ? serveAlone(request, incoming, given.signal) : methodNotAllowed()
     },
-    endStreams: () => streams.endNotices(),
+    endStreams: () => streams.endNotificationStreams(),
     async close() {
       stopChecks()
       streams.close()
@@ -126,7 +122,7 @@ function createStatelessTransport(
 }
 
 function methodNotAllowed(): Response {
-  const error = jsonRpcError(null, -32_000, 'Only POST goes without a session.')
+  const error = jsonRpcError(null, transportErrorCode.refused, 'Without a session only POST is allowed.')
   return Response.json(error, { status: 405, headers: { allow: 'POST' } })
 }
 

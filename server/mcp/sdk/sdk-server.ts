@@ -17,7 +17,7 @@ import { guardCallbacks } from './callback-guard.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import { callerOf, type Incoming } from '../incoming.ts'
 import { unknownTool } from '../tools/tool.ts'
-import { createRequestStateCodec } from './request-state.ts'
+import { RequestStateCodec } from './request-state.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 import type { RegisterKit } from '../tools/tool-module.ts'
 
@@ -35,7 +35,7 @@ export type ServerFactory = (serving: ServingContext) => McpServer
 
 /** Creates the {@link ServerFactory}. Errors thrown by registered code are reported and never sent to clients. */
 export function createServerFactory(config: McpEndpointConfig): ServerFactory {
-  const states = createRequestStateCodec(config.sealer, config.runtime)
+  const states = new RequestStateCodec(config.sealer, config.runtime)
   return (serving) => {
     // Between independent requests there is no way to send notifications or log messages.
     const lasting = serving.kind !== 'stateless'
@@ -67,7 +67,7 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       const sealState = (state: unknown): string => states.seal(state, serving.incoming())
       config.module.register(server, context, { ...kit, sealState })
     }
-    if (!lasting || !config.notifies) announceNoNotices(server)
+    if (!lasting || !config.notifies) withdrawNotifications(server)
     return server
   }
 }
@@ -112,7 +112,7 @@ function channelOf({ mcpReq }: ServerContext): ClientChannel {
 }
 
 /** Withdraws the capabilities that depend on notifications (MCP 2025-11-25 lifecycle, capability negotiation). */
-function announceNoNotices({ server }: McpServer): void {
+function withdrawNotifications({ server }: McpServer): void {
   const { tools, resources, prompts } = server.getCapabilities()
   server.registerCapabilities({
     ...(tools && { tools: { listChanged: false } }),

@@ -1,8 +1,10 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { authInfoOf, type Incoming } from '../incoming.ts'
-import { isEventStream, keepAliveMs, type OpenStreams } from '../open-streams.ts'
+import { isEventStream, keepAliveMs } from '../event-stream.ts'
+import type { OpenStreams } from '../open-streams.ts'
 import type { ServerFactory } from './sdk-server.ts'
 import { createSubscribe, type SubscriptionLimits } from '../subscriptions.ts'
 
@@ -18,8 +20,6 @@ export interface Transport2026Ports {
   createServer: ServerFactory
   streams: OpenStreams
 }
-
-type Id = string | number
 
 /** Creates the {@link Transport2026} on the SDK's handler. */
 export function createTransport2026({
@@ -70,7 +70,7 @@ function incomingOf(extra: Record<string, unknown> | undefined): Incoming {
   return extra as unknown as Incoming
 }
 
-function listenIdOf(body: unknown): Id | undefined {
+function listenIdOf(body: unknown): JsonRpcId | undefined {
   if (!isJsonObject(body) || body['method'] !== 'subscriptions/listen') return undefined
-  return body['id'] as Id | undefined
+  return body['id'] as JsonRpcId | undefined
 }

@@ -1,31 +1,29 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
-import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpHeader, nameParameters } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import {
   type HeaderParameter,
   headerParameterText,
   headerParameterValue,
 } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 
-/** How a header disagrees with the body. `header` is what was sent, or its name. */
+/** How a header disagrees with the body. `header` is its value, or its name. */
 export interface HeaderMismatch {
   header: string
   body: string
 }
 
-/** The parameter that `Mcp-Name` repeats, by method. */
-const nameSources = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
+/** {@link nameParameters}, and those of the tasks extension. */
+const allNameParameters: ReadonlyMap<string, string> = new Map([
+  ...nameParameters,
   ['tasks/get', 'taskId'],
   ['tasks/update', 'taskId'],
   ['tasks/cancel', 'taskId'],
 ])
 
 /**
- * The first standard header of a 2026-07-28 request that is missing, or for `Mcp-Name` wrong. That `Mcp-Method` and
- * `MCP-Protocol-Version` agree with the body where they are present is for the caller to check.
+ * The first standard header of a 2026-07-28 request that is missing, or wrong in the case of `Mcp-Name`. The caller checks that
+ * `Mcp-Method` and `MCP-Protocol-Version`, if present, agree with the body.
  */
 export function standardHeaderMismatch(
   { method, params }: { method: string; params?: JsonObject | undefined },
@@ -39,13 +37,15 @@ export function standardHeaderMismatch(
   if (!headers.has(mcpHeader.method)) {
     return missing(`the body names method ${method} but the required Mcp-Method header is absent`)
   }
-  const source = nameSources.get(method)
-  if (source === undefined) return undefined
-  const name = params?.[source]
+  const parameter = allNameParameters.get(method)
+  if (parameter === undefined) return undefined
+  const name = params?.[parameter]
   const given = headers.get(mcpHeader.name)
   if (given === null) {
     if (typeof name !== 'string') return undefined
-    return missing(`the body carries params.${source}="${name}" but the required Mcp-Name header is absent`)
+    return missing(
+      `the body carries params.${parameter}="${name}" but the required Mcp-Name header is absent`,
+    )
   }
   const decoded = decodeMcpHeaderValue(given)
   if (decoded === undefined) {
@@ -54,7 +54,7 @@ export function standardHeaderMismatch(
   return typeof name === 'string' && decoded !== name
     ? {
         header: given,
-        body: `the body carries params.${source}="${name}" but the Mcp-Name header names "${decoded}"`,
+        body: `the body carries params.${parameter}="${name}" but the Mcp-Name header names "${decoded}"`,
       }
     : undefined
 }

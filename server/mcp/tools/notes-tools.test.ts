@@ -55,8 +55,8 @@ describe('the built-in tools', () => {
     ['401', async () => new Response(null, { status: 401 }), /Sign in again/],
     ['404', async () => new Response(null, { status: 404 }), /list_notes/],
     ['500', async () => new Response('<html>', { status: 500 }), /status 500/],
-    ['no JSON', async () => new Response('<html>'), /nothing readable.*Try again/],
-    ['another shape', async () => Response.json({ notes: [{ id: 1 }] }), /nothing readable/],
+    ['no JSON', async () => new Response('<html>'), /not readable.*Try again/],
+    ['another shape', async () => Response.json({ notes: [{ id: 1 }] }), /not readable/],
   ])('%s becomes an error with a next step', async (_name, answer, text) => {
     const result = await call('list_notes', {}, answer)
     expect(result.isError).toBe(true)

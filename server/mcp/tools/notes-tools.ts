@@ -55,7 +55,7 @@ export const notesTools: readonly ToolDeclaration[] = [
   },
 ]
 
-/** One call of the notes API as the user; what fails becomes a tool error that names the next step. */
+/** Calls the notes API as the user. A failure becomes a tool error that names the next step. */
 async function callNotes(
   context: ToolContext,
   { method, id, body }: { method: 'GET' | 'POST' | 'DELETE'; id?: string; body?: unknown },
@@ -73,7 +73,7 @@ async function callNotes(
     const response = await context.fetch(path, { method, headers, ...sent })
     return await (response.ok ? read(response) : refusal(response))
   } catch {
-    return toolError('The web app cannot be reached or answers nothing readable. Try again in a moment.')
+    return toolError('The web app cannot be reached, or its response is not readable. Try again in a moment.')
   }
 }
 

@@ -111,7 +111,7 @@ describe('fetch of a tool', () => {
 })
 
 describe('the context of a tool', () => {
-  it('says who calls and passes on what the client is to hear', () => {
+  it('says who calls and passes on messages for the client', () => {
     const heard: unknown[] = []
     const context = toolContextSample(async () => new Response(), {
       channel: {

@@ -15,7 +15,7 @@ import type {
 import type { CredentialKind } from '../../core/tokens/caller.ts'
 import type { User } from '../../core/session/grant.ts'
 
-/** What the file named by TOOLS exports; `tools` or `register` is needed, the rest is optional. */
+/** The exports of the file named by TOOLS; `tools` or `register` is required, the rest is optional. */
 export interface ToolModule {
   /** The catalogue: the same for everyone, in this order. */
   tools?: readonly ToolDeclaration[]
@@ -55,19 +55,19 @@ export interface RegisterKit {
   fromJsonSchema: typeof fromJsonSchema
   requireScopes: typeof requireScopes
   /**
-   * Makes the `requestState` of an answer that asks for input: sealed, good for ten minutes, and for this user, client and
-   * request alone. `ctx.mcpReq.requestState()` of the next round answers `state` again; it may be asked for twice.
+   * Makes the `requestState` of an answer that asks for input: sealed, valid for ten minutes, and only for this user, client
+   * and request. `ctx.mcpReq.requestState()` of the next round returns `state`; a client can present it twice.
    */
   sealState(state: unknown): string
 }
 
-/** What `start` gets. */
+/** The argument of `start`. */
 export interface ModuleHost {
-  notify: ModuleNotices
+  notify: ModuleNotifications
 }
 
 /** Notifications to all clients that listen. */
-export interface ModuleNotices {
+export interface ModuleNotifications {
   toolsChanged(): void
   promptsChanged(): void
   resourcesChanged(): void
@@ -95,24 +95,24 @@ export interface ToolDeclaration {
   /** A scope that the caller needs in addition to `mcp`, one of {@link ToolModule.scopes}. */
   scope?: string
   /**
-   * A thrown {@link Error} becomes a tool error that says nothing about it, and goes to the log. To tell the model what is
-   * wrong, answer `{ isError: true, content: [...] }`.
+   * A thrown {@link Error} goes to the log, and becomes a tool error without details. To tell the model what is wrong,
+   * return `{ isError: true, content: [...] }`.
    */
   call(input: unknown, context: ToolContext): ToolAnswer | Promise<ToolAnswer>
 }
 
-/** What a plain tool answers: a text, or a result as MCP has it; `content` may be left out beside `structuredContent`. */
+/** The answer of a plain tool: a text, or a result of MCP, in which `content` may be left out if there is `structuredContent`. */
 export type ToolAnswer =
   | string
   | CallToolResult
   | (Omit<CallToolResult, 'content'> & { structuredContent: Record<string, unknown> })
 
-/** Who calls, and what may be done as them. */
+/** The caller, and what a tool can do on their behalf. */
 export interface CallerContext {
   user: Readonly<User>
   /** Scopes of the credential, separated by single spaces. */
   scope: string
-  /** Undefined: the credential is the provider's own. */
+  /** Undefined if the credential is the provider's own. */
   clientId: string | undefined
   credential: CredentialKind
   /** The user's current access token at the session provider. Never give it to the client or to a log. Throws when no key opens it. */

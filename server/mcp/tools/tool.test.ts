@@ -129,10 +129,10 @@ describe('what a tool answers (MCP tools, results)', () => {
     ['null', null],
     ['a number', 7],
     ['an object of its own', { rows: [] }],
-    ['content that is no list', { content: 'text' }],
+    ['content that is not a list', { content: 'text' }],
     ['content of an unknown type', { content: [{ type: 'film' }] }],
     ['structured content that is a list', { content: [], structuredContent: [1] }],
-  ])('%s is a failure of the server, told to the log', async (_name, answer) => {
+  ])('%s is a failure of the server, reported to the log', async (_name, answer) => {
     const { result, text, reported } = await callTool({ answer: () => answer })
     expect(result.isError).toBe(true)
     expect(text).toMatch(/^The tool failed on the server/)
@@ -176,7 +176,7 @@ describe('what a tool throws', () => {
     expect(reported).toEqual([['sample', secret]])
   })
 
-  it('is no failure when the client had cancelled', async () => {
+  it('is not a failure when the client had cancelled', async () => {
     const { reported } = await callTool({ answer: () => Promise.reject(secret) }, {}, AbortSignal.abort())
     expect(reported).toEqual([])
   })

@@ -18,8 +18,8 @@ export interface ToolDefinition {
   /** Arguments that clients of 2026-07-28 repeat in headers. */
   headerParameters: readonly HeaderParameter[]
   /**
-   * Checks `input` against the schema, runs the tool, checks the answer. What the tool throws is reported and becomes a
-   * tool error; never rejects.
+   * Checks `input` against the schema, runs the tool, and checks its answer. An error that the tool throws is reported and
+   * becomes a tool error; never rejects.
    */
   call(input: unknown, context: ToolContext): Promise<CallToolResult>
 }
@@ -57,13 +57,15 @@ export function prepareTool(declaration: ToolDeclaration, report: ReportToolFail
       } catch (error) {
         // After an abort the error is expected, and there is no client to answer.
         if (!context.signal.aborted) report(name, error)
-        return toolError('The tool failed on the server. Try again; if it stays, tell the people who run it.')
+        return toolError(
+          'The tool failed on the server. Try again; if it keeps failing, tell the operator of the server.',
+        )
       }
     },
   }
 }
 
-/** What clients would reject in a listing, member by member; empty if it is valid. */
+/** The faults for which clients would reject a listing, member by member; empty if it is valid. */
 export function listingFaults(listing: Tool): string[] {
   const { issues = [] } = specTypeSchemas.Tool['~standard'].validate(listing)
   return issues.map(({ path = [], message }) => {
@@ -82,7 +84,7 @@ function atMember<T>(member: string, prepare: () => T): T {
   }
 }
 
-/** What goes to the client. Throws when the tool answered something that it may not. */
+/** The result for the client. Throws if the answer of the tool is invalid. */
 async function checkAnswer(answer: ToolAnswer, output: PreparedSchema | undefined): Promise<CallToolResult> {
   const result = toResult(answer)
   if (!output || result.isError === true) return result
@@ -94,19 +96,20 @@ async function checkAnswer(answer: ToolAnswer, output: PreparedSchema | undefine
 function toResult(answer: ToolAnswer): CallToolResult {
   if (typeof answer === 'string') return textResult(answer)
   // Modules may be plain JavaScript: the type is not enforced.
-  if (!isJsonObject(answer)) throw new TypeError(wrongAnswer)
+  if (!isJsonObject(answer)) throw new TypeError(invalidAnswer)
   const { structuredContent, content } = answer as Record<string, unknown>
   // Earlier revisions allow objects only.
-  if (structuredContent !== undefined && !isJsonObject(structuredContent)) throw new TypeError(wrongAnswer)
+  if (structuredContent !== undefined && !isJsonObject(structuredContent)) throw new TypeError(invalidAnswer)
   const result =
     structuredContent !== undefined && content === undefined
       ? { ...answer, ...textResult(JSON.stringify(structuredContent)) }
       : answer
   if (isTextResult(result) || isCallToolResult(result)) return result
-  throw new TypeError(wrongAnswer)
+  throw new TypeError(invalidAnswer)
 }
 
-const wrongAnswer = 'A tool answers a text, or an object with content or structuredContent as MCP has them.'
+const invalidAnswer =
+  'A tool must return a text, or an object with content or structuredContent as MCP defines them.'
 
 /** Whether a result consists of texts. Most do, and checking the whole schema takes ten times as long. */
 function isTextResult(result: unknown): result is CallToolResult {
@@ -125,7 +128,7 @@ function isTextBlock(block: unknown): boolean {
   return block['type'] === 'text' && typeof block['text'] === 'string' && Object.keys(block).length === 2
 }
 
-/** A result of one text. */
+/** A result with one text. */
 export function textResult(text: string, structuredContent?: Record<string, unknown>): CallToolResult {
   return { content: [{ type: 'text', text }], ...(structuredContent && { structuredContent }) }
 }
@@ -135,7 +138,7 @@ export function toolError(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** The text for a tool that does not exist. */
+/** The message for a call of a tool that does not exist. */
 export function unknownTool(name: string): string {
   return `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`
 }

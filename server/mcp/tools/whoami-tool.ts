@@ -1,7 +1,7 @@
 import { textResult } from './tool.ts'
 import type { ToolDeclaration } from './tool-module.ts'
 
-/** Tells the model which account it acts for. Works with every web app. */
+/** Shows the model which account it acts for. Works with every web app. */
 export const whoamiTool: ToolDeclaration = {
   name: 'whoami',
   title: 'Who am I',

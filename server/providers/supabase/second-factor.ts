@@ -5,7 +5,7 @@ import { ProviderError, type SecondFactor } from '../../core/session/session-pro
 export type SecondFactorPolicy = 'if-enrolled' | 'ignore' | 'require'
 
 const factorId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-const longestLabel = 80
+const maxLabel = 80
 
 /** Whether a text has the shape of a factor's id, so that it can stand in a path. */
 export function isFactorId(text: string): boolean {
@@ -65,6 +65,6 @@ function withLabels(factors: readonly VerifiedFactor[]): SecondFactor[] {
 }
 
 function labelOf(name: unknown): string {
-  const text = typeof name === 'string' ? name.trim().slice(0, longestLabel) : ''
+  const text = typeof name === 'string' ? name.trim().slice(0, maxLabel) : ''
   return text === '' ? 'Authenticator app' : text
 }

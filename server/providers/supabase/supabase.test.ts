@@ -7,7 +7,7 @@ import {
 import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import type { ControlledProvider } from '../../../tests/support/sandbox/controlled-provider.ts'
-import { computeTotp } from '../../sandbox/provider/totp.ts'
+import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import {
   ada,
   answering,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Account } from './account.ts'
+import type { Account } from './accounts/account.ts'
 import { appMetadata, userDocument } from './auth-services.ts'
 
 const ACCOUNT: Account = {

@@ -1,12 +1,12 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Account, Accounts } from './account.ts'
+import { type Account, Accounts } from './accounts/account.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { EmbeddedProviderConfig } from './embedded-config.ts'
-import { type Factor, Factors } from './factor.ts'
-import { Identities, type Identity } from './identity.ts'
-import { type Session, Sessions } from './session.ts'
-import { SigningKeys } from './signing-keys.ts'
-import { SocialFlows } from './social-flow.ts'
+import { type Factor, Factors } from './accounts/factor.ts'
+import { Identities, type Identity } from './accounts/identity.ts'
+import { type Session, Sessions } from './sessions/session.ts'
+import { SigningKeys } from './sessions/signing-keys.ts'
+import { SocialFlows } from './social/social-flow.ts'
 
 /** Everything the routes of the auth API work with. */
 export interface AuthServices {

@@ -1,4 +1,4 @@
-import type { RefreshTokenVersion } from './refresh-token.ts'
+import type { RefreshTokenVersion } from './sessions/refresh-token.ts'
 
 /** Settings of the embedded provider. Every URL must be on this machine. */
 export interface EmbeddedProviderConfig {

@@ -2,13 +2,13 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
-import { createAuthApi } from './auth-api.ts'
+import { createAuthApi } from './api/auth-api.ts'
 import { AuthError, renderAuthError } from './auth-error.ts'
 import { type AuthServices, createAuthServices } from './auth-services.ts'
 import { validateEmbeddedConfig, type EmbeddedProviderConfig } from './embedded-config.ts'
-import { createFactorApi } from './factor-api.ts'
-import { createSocialApi } from './social-api.ts'
-import { createStandInGoogle } from './google.ts'
+import { createFactorApi } from './api/factor-api.ts'
+import { createSocialApi } from './api/social-api.ts'
+import { createStandInGoogle } from './social/google.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 

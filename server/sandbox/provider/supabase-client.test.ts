@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
-import { computeTotp } from './totp.ts'
+import { computeTotp } from './accounts/totp.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 

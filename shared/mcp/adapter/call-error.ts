@@ -1,14 +1,11 @@
 import { isJsonObject } from '../../json-object.ts'
 import type { JsonObject } from '../../json-object.ts'
 import { jsonRpcCode } from '../json-rpc.ts'
-import type { JsonRpcError, JsonRpcResponse } from '../json-rpc.ts'
+import type { JsonRpcErrorObject, JsonRpcResult } from '../json-rpc.ts'
 import { mcpErrorCode } from '../mcp-protocol.ts'
 import type { DescribeFailure } from './ports.ts'
 
-/** The `error` member of a response. */
-export type ErrorMember = JsonRpcError['error']
-
-/** Ends a call with this error. The message is for the client. */
+/** Thrown to end a call with this error. The message is for the client. */
 export class CallError extends Error {
   override readonly name = 'CallError'
   readonly code: number
@@ -22,36 +19,40 @@ export class CallError extends Error {
 }
 
 /** The `error` member for a failure, to be sent to the client. */
-export function errorMember(error: unknown, describeFailure: DescribeFailure): ErrorMember {
+export function errorObject(error: unknown, describeFailure: DescribeFailure): JsonRpcErrorObject {
   if (!(error instanceof CallError)) return describeFailure(error)
   const { code, message, data } = error
   return data === undefined ? { code, message } : { code, message, data }
 }
 
 /** The result of a response as an object. Throws {@link CallError}. */
-export function resultObject(response: Exclude<JsonRpcResponse, JsonRpcError>): JsonObject {
+export function resultObject(response: JsonRpcResult): JsonObject {
   if (isJsonObject(response.result)) return response.result
-  throw new CallError(jsonRpcCode.internalError, 'The server answered with a result that is no object.')
+  throw new CallError(jsonRpcCode.internalError, 'The server sent a result that is not an object.')
 }
 
 /**
- * An error of a 2026-07-28 server for a 2025 client: `-32602` for a resource is `-32002` there, and what the
- * revision added (-32020 to -32099) is unknown there.
+ * An error of a 2026-07-28 server for a 2025 client, which expects `-32002` for a missing resource instead of `-32602`
+ * and does not know the codes that the newer revision added (-32020 to -32099).
  */
-export function toError2025(error: ErrorMember, method: string, params: JsonObject | undefined): ErrorMember {
+export function toError2025(
+  error: JsonRpcErrorObject,
+  method: string,
+  params: JsonObject | undefined,
+): JsonRpcErrorObject {
   const missing = method === 'resources/read' && typeof params?.['uri'] === 'string'
   if (missing && error.code === jsonRpcCode.invalidParams)
     return { ...error, code: mcpErrorCode.resourceNotFound }
-  return withoutSpecCode(error)
+  return withoutRevisionCode(error)
 }
 
-/** An error of a 2025 server for a 2026-07-28 client. `-32042` has to be dealt with before: as any code of that range it becomes -32603. */
-export function toError2026(error: ErrorMember): ErrorMember {
+/** An error of a 2025 server for a 2026-07-28 client. Handle `-32042` first: like every code of that range it becomes -32603 here. */
+export function toError2026(error: JsonRpcErrorObject): JsonRpcErrorObject {
   if (error.code === mcpErrorCode.resourceNotFound) return { ...error, code: jsonRpcCode.invalidParams }
-  return withoutSpecCode(error)
+  return withoutRevisionCode(error)
 }
 
-function withoutSpecCode(error: ErrorMember): ErrorMember {
-  const ofOneEra = error.code <= mcpErrorCode.headerMismatch && error.code >= -32_099
-  return ofOneEra ? { ...error, code: jsonRpcCode.internalError } : error
+function withoutRevisionCode(error: JsonRpcErrorObject): JsonRpcErrorObject {
+  const ofOneRevision = error.code <= mcpErrorCode.headerMismatch && error.code >= -32_099
+  return ofOneRevision ? { ...error, code: jsonRpcCode.internalError } : error
 }

@@ -38,7 +38,10 @@ export function mapClientCapabilities(capabilities: unknown): JsonObject {
   return withoutTasks(mapped)
 }
 
-/** What a client has to declare to be asked this, in the form of `data.requiredCapabilities` of -32021; undefined if no client is asked this. */
+/**
+ * The capability that a client must declare to receive this request, in the form of `data.requiredCapabilities` of -32021.
+ * Undefined for requests that no client receives.
+ */
 export function neededCapability(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (method === 'roots/list') return { roots: {} }
   if (method === 'elicitation/create')
@@ -49,7 +52,7 @@ export function neededCapability(method: string, params: JsonObject | undefined)
   }
 }
 
-/** The part of `needed` that is not declared; undefined when nothing is missing. `elicitation: {}` means form mode, as in 2025-06-18. */
+/** The part of `needed` that `declared` lacks; undefined if nothing is missing. `elicitation: {}` means form mode, as in 2025-06-18. */
 export function missingCapability(needed: JsonObject, declared: JsonObject): JsonObject | undefined {
   const missing = Object.entries(needed).filter(([name, members]) => {
     const own = declared[name]

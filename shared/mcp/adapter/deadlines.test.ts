@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../tests/support/adapter/fakes.ts'
-import { createDeadlines } from './deadlines.ts'
+import { Deadlines } from './deadlines.ts'
 
 it('expires what is due, in order, once, and not what was taken back', async () => {
   const clock = createFakeClock()
-  const deadlines = createDeadlines(clock)
+  const deadlines = new Deadlines(clock)
   const seen: string[] = []
   deadlines.after(30, () => seen.push('late'))
   deadlines.after(10, () => seen.push('early'))
@@ -24,7 +24,7 @@ it('expires what is due, in order, once, and not what was taken back', async () 
 it('sleeps only while there is something to expire, once at a time', async () => {
   const clock = createFakeClock()
   let asleep = 0
-  const deadlines = createDeadlines({
+  const deadlines = new Deadlines({
     ...clock,
     async sleep(ms) {
       asleep += 1

@@ -1,46 +1,44 @@
-import type { Runtime } from '../../runtime.ts'
+import type { AdapterRuntime } from './ports.ts'
 
-/** Things that expire, by the clock of {@link Runtime}. */
-export interface Deadlines {
-  /** Calls `expire` once, that many seconds from now or up to five seconds later, unless the returned function was called. */
-  after(seconds: number, expire: () => void): () => void
-  /** Forgets everything. */
-  close(): void
-}
-
-/** One sleep at a time however much there is to expire, none when there is nothing, so that no timer outlives its cause. */
+/** No longer than this at a time, so that no timer long outlives its cause. */
 const maxSleepSeconds = 5
 
-/** No deadline is kept across `close`. */
-export function createDeadlines(runtime: Runtime): Deadlines {
-  const entries = new Set<{ at: number; expire: () => void }>()
-  let running = false
-  let closed = false
+/** Deadlines by the clock of the runtime. All share one sleep, and nothing sleeps when there are none. */
+export class Deadlines {
+  readonly #runtime: Pick<AdapterRuntime, 'now' | 'sleep'>
+  readonly #entries = new Set<{ at: number; onExpire: () => void }>()
+  #isRunning = false
+  #isClosed = false
 
-  async function run(): Promise<void> {
-    running = true
-    while (entries.size > 0) {
-      const nearest = Math.min(...[...entries].map(({ at }) => at)) - runtime.now()
-      await runtime.sleep(Math.min(Math.max(nearest, 1), maxSleepSeconds) * 1000)
-      for (const entry of entries) {
-        if (entry.at > runtime.now() || !entries.delete(entry)) continue
-        entry.expire()
-      }
-    }
-    running = false
+  constructor(runtime: Pick<AdapterRuntime, 'now' | 'sleep'>) {
+    this.#runtime = runtime
   }
 
-  return {
-    after(seconds, expire) {
-      if (closed) return () => {}
-      const entry = { at: runtime.now() + seconds, expire }
-      entries.add(entry)
-      if (!running) void run()
-      return () => void entries.delete(entry)
-    },
-    close() {
-      closed = true
-      entries.clear()
-    },
+  /** Calls `onExpire` once, that many seconds from now or up to five seconds later, unless the returned function was called. */
+  after(seconds: number, onExpire: () => void): () => void {
+    if (this.#isClosed) return () => {}
+    const entry = { at: this.#runtime.now() + seconds, onExpire }
+    this.#entries.add(entry)
+    if (!this.#isRunning) void this.#run()
+    return () => void this.#entries.delete(entry)
+  }
+
+  /** Drops all deadlines. */
+  close(): void {
+    this.#isClosed = true
+    this.#entries.clear()
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    while (this.#entries.size > 0) {
+      const nearest = Math.min(...[...this.#entries].map(({ at }) => at)) - this.#runtime.now()
+      await this.#runtime.sleep(Math.min(Math.max(nearest, 1), maxSleepSeconds) * 1000)
+      for (const entry of this.#entries) {
+        if (entry.at > this.#runtime.now() || !this.#entries.delete(entry)) continue
+        entry.onExpire()
+      }
+    }
+    this.#isRunning = false
   }
 }

@@ -7,13 +7,13 @@ import { missingCapability, neededCapability } from './capabilities.ts'
 /** What one `input_required` result asks of the client (MCP 2026-07-28 multi round-trip requests). */
 export interface InputRound {
   requests: readonly InputRequest[]
-  /** To be sent back byte by byte; undefined if there was none, and then none may be sent. */
+  /** Sent back unchanged; undefined if the server sent none, and then none may be sent back. */
   requestState: string | undefined
 }
 
-/** One question in it. */
+/** One entry of `inputRequests`. */
 export interface InputRequest {
-  /** The server's name for it, under which the answer goes into `inputResponses`. */
+  /** The server's name for it, also the key of its answer in `inputResponses`. */
   key: string
   method: string
   params: JsonObject | undefined
@@ -22,18 +22,19 @@ export interface InputRequest {
 /** The requests that may be answered with `input_required`; only these take `inputResponses` and `requestState`. */
 export const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-/** How long a person has for one question. */
-export const answerSeconds = 600
+/** How long a person has to answer one input request. */
+export const maxInputSeconds = 600
 
-/** No client shows more questions at once, and each one is kept in memory. */
+/** No client shows more at once, and each one is kept in memory. */
 const maxRequests = 32
 
-/** Reads an `input_required` result of a server. Throws {@link CallError} if it breaks the rules or asks what the client has not declared. */
+/** Reads an `input_required` result. Throws {@link CallError} if it is invalid, or asks for something that the client has not declared. */
 export function readInputRound(result: JsonObject, clientCapabilities: JsonObject): InputRound {
   const { inputRequests, requestState } = result
   const entries = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
-  if (entries.length > maxRequests) throw faulty(`${entries.length} questions at once`)
-  if (entries.length === 0 && typeof requestState !== 'string') throw faulty('neither a question nor a state')
+  if (entries.length > maxRequests) throw invalidInput(`${entries.length} input requests at once`)
+  if (entries.length === 0 && typeof requestState !== 'string')
+    throw invalidInput('neither inputRequests nor requestState')
   return {
     requests: entries.map(([key, value]) => readRequest(key, value, clientCapabilities)),
     requestState: typeof requestState === 'string' ? requestState : undefined,
@@ -44,18 +45,18 @@ function readRequest(key: string, value: unknown, clientCapabilities: JsonObject
   const method = isJsonObject(value) ? value['method'] : undefined
   const params = isJsonObject(value) && isJsonObject(value['params']) ? value['params'] : undefined
   const needed = typeof method === 'string' ? neededCapability(method, params) : undefined
-  if (typeof method !== 'string' || needed === undefined) throw faulty('a question of an unknown kind')
-  if (params === undefined && method !== 'roots/list') throw faulty(`${method} without params`)
+  if (typeof method !== 'string' || needed === undefined) throw invalidInput('an unknown input request')
+  if (params === undefined && method !== 'roots/list') throw invalidInput(`${method} without params`)
   const missing = missingCapability(needed, clientCapabilities)
   if (missing === undefined) return { key, method, params }
   const names = Object.keys(missing).join(', ')
   throw new CallError(
     jsonRpcCode.internalError,
-    `The server asked for ${method}, but this client does not offer ${names}.`,
+    `The server asked for ${method}, but this client does not support ${names}.`,
     { requiredCapabilities: missing },
   )
 }
 
-function faulty(what: string): CallError {
+function invalidInput(what: string): CallError {
   return new CallError(jsonRpcCode.internalError, `The server asked for input with ${what}.`)
 }

@@ -9,12 +9,12 @@ import { createAdapterFrom2026To2025 } from './2026-to-2025/adapter.ts'
 import {
   createFakeClock,
   createFakeServer2025,
-  createFakeLocal,
+  createFakeClient,
   createFakeServer2026,
   describeFailure,
   turns,
 } from '../../../tests/support/adapter/fakes.ts'
-import type { Arrival, FakeLocal } from '../../../tests/support/adapter/fakes.ts'
+import type { Arrival, FakeClient } from '../../../tests/support/adapter/fakes.ts'
 import type { Adapter } from './ports.ts'
 
 /**
@@ -47,7 +47,7 @@ const step = record({
 type Step = { what: string; pick: number }
 
 /** What both directions have in common: ids that are sent, cancelled, and answered. */
-function createLedger(local: FakeLocal, adapter: Adapter) {
+function createLedger(client: FakeClient, adapter: Adapter) {
   const sent = new Map<JsonRpcId, { cancelled: number | undefined }>()
   let lastId = 0
   return {
@@ -58,14 +58,14 @@ function createLedger(local: FakeLocal, adapter: Adapter) {
       return id
     },
     open: () =>
-      [...sent].filter(([id, { cancelled }]) => cancelled === undefined && local.responses(id).length === 0),
+      [...sent].filter(([id, { cancelled }]) => cancelled === undefined && client.responses(id).length === 0),
     async cancel(id: JsonRpcId) {
-      sent.get(id)!.cancelled = local.responses(id).length
-      await adapter.take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+      sent.get(id)!.cancelled = client.responses(id).length
+      await adapter.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
     },
     check() {
       for (const [id, { cancelled }] of sent)
-        expect([id, local.responses(id).length]).toEqual([id, cancelled ?? 1])
+        expect([id, client.responses(id).length]).toEqual([id, cancelled ?? 1])
     },
   }
 }
@@ -90,20 +90,20 @@ function createDesk(all: () => readonly Arrival[]) {
 
 async function runLegacy(steps: readonly Step[]): Promise<void> {
   const clock = createFakeClock()
-  const local = createFakeLocal()
+  const client = createFakeClient()
   const server = createFakeServer2026({ tools: {} })
-  const adapter = createAdapterFrom2025To2026({ local, server, describeFailure, runtime: clock })
-  const ledger = createLedger(local, adapter)
+  const adapter = createAdapterFrom2025To2026({ client, server, describeFailure, runtime: clock })
+  const ledger = createLedger(client, adapter)
   const desk = createDesk(() => server.all.filter(({ message }) => message.method !== 'server/discover'))
   const replied = new Set<JsonRpcId>()
-  const asks = () => local.requests().filter(({ id }) => !replied.has(id))
-  await adapter.take({ jsonrpc: '2.0', id: 'init', method: 'initialize', params: { capabilities } })
+  const asks = () => client.requests().filter(({ id }) => !replied.has(id))
+  await adapter.receive({ jsonrpc: '2.0', id: 'init', method: 'initialize', params: { capabilities } })
 
   const actions: Record<string, (pick: number) => unknown> = {
     async call(pick) {
       const method = choose(methods, pick)!
       const params = { name: 'a', uri: 'x:1', _meta: { progressToken: pick } }
-      await adapter.take({ jsonrpc: '2.0', id: ledger.newId(), method, params })
+      await adapter.receive({ jsonrpc: '2.0', id: ledger.newId(), method, params })
     },
     ask(pick) {
       const inputRequests = Object.fromEntries(
@@ -121,7 +121,7 @@ async function runLegacy(steps: readonly Step[]): Promise<void> {
       // Twice now and then: the second one answers nothing.
       if (pick % 7 !== 0) replied.add(ask.id)
       const error = { code: -1, message: 'no' }
-      await adapter.take(
+      await adapter.receive(
         pick % 5 === 0
           ? { jsonrpc: '2.0', id: ask.id, error }
           : { jsonrpc: '2.0', id: ask.id, result: { action: 'accept' } },
@@ -158,16 +158,16 @@ async function runLegacy(steps: readonly Step[]): Promise<void> {
 
 async function runModern(steps: readonly Step[]): Promise<void> {
   const clock = createFakeClock()
-  const local = createFakeLocal()
+  const client = createFakeClient()
   const server = createFakeServer2025({ tools: {} })
   const adapter = createAdapterFrom2026To2025({
-    local,
+    client,
     server,
     describeFailure,
     runtime: clock,
     warn: () => {},
   })
-  const ledger = createLedger(local, adapter)
+  const ledger = createLedger(client, adapter)
   const desk = createDesk(() => server.sessions.flatMap(({ all }) => all))
   const requests = new Map<JsonRpcId, { method: string; params: JsonObject }>()
   const retried = new Set<JsonRpcId>()
@@ -181,13 +181,13 @@ async function runModern(steps: readonly Step[]): Promise<void> {
       [mcpMetaKey.clientCapabilities]: capabilities,
       progressToken: id,
     }
-    await adapter.take({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
+    await adapter.receive({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
   }
 
   /** The answers that ask for more and have not led to a retry. */
   function rounds() {
     return [...requests].flatMap(([id, request]) => {
-      const [response] = local.responses(id)
+      const [response] = client.responses(id)
       if (response === undefined || !('result' in response) || retried.has(id)) return []
       const result = isJsonObject(response.result) ? response.result : {}
       return result['resultType'] === 'input_required' ? [{ id, request, result }] : []
@@ -251,11 +251,11 @@ async function runModern(steps: readonly Step[]): Promise<void> {
 }
 
 describe('any order of things', () => {
-  it('is answered once each: legacy client, modern server', async () => {
+  it('is answered once each: 2025 client, 2026 server', async () => {
     await assert(asyncProperty(array(step, { maxLength: 60, size: 'max' }), runLegacy), { numRuns: 150 })
   })
 
-  it('is answered once each: modern client, legacy server', async () => {
+  it('is answered once each: 2026 client, 2025 server', async () => {
     await assert(asyncProperty(array(step, { maxLength: 60, size: 'max' }), runModern), { numRuns: 150 })
   })
 })

@@ -1,16 +1,46 @@
 import type { JsonObject } from '../../json-object.ts'
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../json-rpc.ts'
+import type { Runtime } from '../../runtime.ts'
+import type {
+  JsonRpcErrorObject,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+} from '../json-rpc.ts'
 
-/** The local client, as an adapter sees it. */
-export interface LocalPeer {
-  /** Writes a message to it. Resolves when there is room for the next one. */
+/** Connects a client of one revision to a server of the other. One per client. */
+export interface Adapter {
+  /** Takes one message from the client and returns at once. The response is sent later, through {@link ClientPort}. Never rejects. */
+  receive(message: JsonRpcMessage): Promise<void>
+  /** Reopens the streams that the adapter keeps open: their connection may be dead unnoticed. */
+  reopen(): void
+  /** Ends all calls and streams. Never rejects. */
+  close(): Promise<void>
+}
+
+/** What both adapters need besides the server. */
+export interface AdapterPorts {
+  client: ClientPort
+  describeFailure: DescribeFailure
+  runtime: AdapterRuntime
+}
+
+/** An adapter has no network of its own: messages go through the ports. */
+export type AdapterRuntime = Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
+
+/** The client, as an adapter sees it. */
+export interface ClientPort {
+  /** Sends it a message. Resolves when there is room for the next one. */
   send(message: JsonRpcMessage): Promise<void>
 }
 
-/** How an adapter asks the server. */
+/** Turns a failure of the transport into the `error` of a response. */
+export type DescribeFailure = (error: unknown) => JsonRpcErrorObject
+
+/** How an adapter sends a request to the server. */
 export interface RequestOptions {
   signal?: AbortSignal
-  /** What comes before the response, in order. */
+  /** Receives what comes before the response, in order. */
   onMessage?(message: JsonRpcMessage): void | Promise<void>
 }
 
@@ -21,7 +51,7 @@ export interface ErrorResponses {
 }
 
 /**
- * A 2026-07-28 server. Requests carry `_meta` already; the transport adds its headers, hides tools whose headers
+ * A 2026-07-28 server. Requests already carry `_meta`; the transport adds its headers, hides tools whose headers
  * cannot be made, and sends again what was refused for a header or a version. Rejects when there is no response.
  */
 export interface Server2026 extends ErrorResponses {
@@ -34,7 +64,7 @@ export interface Session2025 {
   initialized: JsonObject
   request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
   notify(message: JsonRpcNotification): Promise<void>
-  /** Answers a request of the server. */
+  /** Responds to a request of the server. */
   answer(message: JsonRpcResponse): Promise<void>
   close(): Promise<void>
 }
@@ -42,7 +72,7 @@ export interface Session2025 {
 /** A 2025 server: opens sessions. */
 export interface Server2025 extends ErrorResponses {
   /**
-   * Opens a session: sends `initialize` with these parameters and `notifications/initialized`. `onMessage` gets what comes
+   * Opens a session: sends `initialize` with these parameters and `notifications/initialized`. `onMessage` receives what comes
    * on the GET stream. Rejects when the server refuses or cannot be reached.
    */
   open(
@@ -50,16 +80,3 @@ export interface Server2025 extends ErrorResponses {
     onMessage: (message: JsonRpcMessage) => void | Promise<void>,
   ): Promise<Session2025>
 }
-
-/** Connects a client of one revision to a server of the other. One per connection. */
-export interface Adapter {
-  /** Takes one message of the local client. Answers it, sooner or later, through {@link LocalPeer}; never rejects. */
-  take(message: JsonRpcMessage): Promise<void>
-  /** Reopens the streams that the adapter keeps open: their connection may be dead unnoticed. */
-  reopen(): void
-  /** Ends all calls and streams. Never rejects. */
-  close(): Promise<void>
-}
-
-/** Turns a failure of the transport into the `error` of a response. */
-export type DescribeFailure = (error: unknown) => { code: number; message: string; data?: unknown }

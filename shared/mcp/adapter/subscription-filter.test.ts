@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import {
-  acceptsNotice,
+  acceptsNotification,
   announcedFilter,
   honouredFilter,
-  isChangeNotice,
+  isChangeNotification,
   isEmptyFilter,
   readSubscriptionFilter,
 } from './subscription-filter.ts'
@@ -39,7 +39,7 @@ it('announces and honours what the capabilities say', () => {
   expect(isEmptyFilter(all)).toBe(false)
 })
 
-describe('acceptsNotice', () => {
+describe('acceptsNotification', () => {
   const notice = (kind: string, uri?: unknown) =>
     ({ jsonrpc: '2.0', method: `notifications/${kind}`, params: { uri } }) as const
   const filter = { toolsListChanged: true, resourceSubscriptions: ['x:a', 'x:d/'] } as const
@@ -54,7 +54,7 @@ describe('acceptsNotice', () => {
     ['resources/updated', undefined, false],
     ['message', undefined, false],
   ])('%s %s: %s', (kind, uri, accepted) => {
-    expect(acceptsNotice(filter, notice(kind, uri))).toBe(accepted)
-    expect(isChangeNotice(notice(kind))).toBe(kind !== 'message')
+    expect(acceptsNotification(filter, notice(kind, uri))).toBe(accepted)
+    expect(isChangeNotification(notice(kind))).toBe(kind !== 'message')
   })
 })

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../json-object.ts'
 import type { JsonObject } from '../../json-object.ts'
 import type { JsonRpcNotification } from '../json-rpc.ts'
 
-/** `notifications` of `subscriptions/listen`: the notifications to send (MCP 2026-07-28 subscriptions). Absent means no. */
+/** The `notifications` parameter of `subscriptions/listen` (MCP 2026-07-28 subscriptions). An absent member means no. */
 export interface SubscriptionFilter {
   toolsListChanged?: true
   promptsListChanged?: true
@@ -10,7 +10,7 @@ export interface SubscriptionFilter {
   resourceSubscriptions?: readonly string[]
 }
 
-/** Member of the filter by the notification that it lets through, and by the capability that announces it. */
+/** Each member of the filter, the notification it lets through, and the capability that announces it. */
 const listKinds = [
   ['toolsListChanged', 'notifications/tools/list_changed', 'tools'],
   ['promptsListChanged', 'notifications/prompts/list_changed', 'prompts'],
@@ -24,7 +24,7 @@ export function isSubscription({ method }: { method: string }): boolean {
   return method === 'subscriptions/listen'
 }
 
-/** Reads a filter as it came; undefined if it breaks the schema. Unknown members are left out. */
+/** Reads a filter; undefined if it violates the schema. Unknown members are left out. */
 export function readSubscriptionFilter(value: unknown): SubscriptionFilter | undefined {
   if (!isJsonObject(value)) return undefined
   const filter: SubscriptionFilter = {}
@@ -38,7 +38,7 @@ export function readSubscriptionFilter(value: unknown): SubscriptionFilter | und
   return uris.length > 0 ? { ...filter, resourceSubscriptions: [...new Set(uris)] } : filter
 }
 
-/** All that a server with these capabilities tells of its own accord: `listChanged` of each kind. */
+/** The list changes that a server with these capabilities announces (`listChanged`). */
 export function announcedFilter(capabilities: JsonObject): SubscriptionFilter {
   const filter: SubscriptionFilter = {}
   for (const [name, , capability] of listKinds) {
@@ -63,15 +63,18 @@ export function isEmptyFilter(filter: SubscriptionFilter): boolean {
   return listKinds.every(([name]) => !filter[name]) && (filter.resourceSubscriptions ?? []).length === 0
 }
 
-/** Whether this is one of the four notices that go through `subscriptions/listen` at 2026-07-28, and nowhere else. */
-export function isChangeNotice({ method }: JsonRpcNotification): boolean {
-  return method === updated || listKinds.some(([, notice]) => notice === method)
+/** Whether this is one of the four change notifications, which 2026-07-28 sends on `subscriptions/listen` streams only. */
+export function isChangeNotification({ method }: JsonRpcNotification): boolean {
+  return method === updated || listKinds.some(([, notification]) => notification === method)
 }
 
-/** Whether the filter lets a notice through. A server may name a part of what was subscribed to (MCP 2025-11-25 resources). */
-export function acceptsNotice(filter: SubscriptionFilter, { method, params }: JsonRpcNotification): boolean {
+/** Whether the filter lets a notification through. A server may name a part of what was subscribed to (MCP 2025-11-25 resources). */
+export function acceptsNotification(
+  filter: SubscriptionFilter,
+  { method, params }: JsonRpcNotification,
+): boolean {
   if (method !== updated)
-    return listKinds.some(([name, notice]) => notice === method && filter[name] === true)
+    return listKinds.some(([name, notification]) => notification === method && filter[name] === true)
   const uri = params?.['uri']
   if (typeof uri !== 'string') return false
   return (filter.resourceSubscriptions ?? []).some(

@@ -7,17 +7,16 @@ import type {
   JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { errorResponse } from '../../../bridge/proxy/adapted-server.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type {
   RequestOptions,
   Server2025,
   Session2025,
-  LocalPeer,
+  ClientPort,
   Server2026,
 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
-/** A clock that stands still until it is told to go on. Sleeps of less than 0.4 seconds end at the next turn of the event loop. */
+/** A clock that stands still until it is advanced. Sleeps of less than 0.4 seconds end at the next turn of the event loop. */
 export interface FakeClock extends Runtime {
   advance(seconds: number): Promise<void>
 }
@@ -63,8 +62,8 @@ export async function turns(count = 5): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A local client that writes down what it is sent. */
-export interface FakeLocal extends LocalPeer {
+/** A client that writes down what it is sent. */
+export interface FakeClient extends ClientPort {
   readonly sent: JsonRpcMessage[]
   responses(id: JsonRpcId): JsonRpcResponse[]
   response(id: JsonRpcId): Promise<JsonRpcResponse>
@@ -73,7 +72,7 @@ export interface FakeLocal extends LocalPeer {
 }
 
 /** `react` is called with each message after it is written down. */
-export function createFakeLocal(react: (message: JsonRpcMessage) => void = () => {}): FakeLocal {
+export function createFakeClient(react: (message: JsonRpcMessage) => void = () => {}): FakeClient {
   const sent: JsonRpcMessage[] = []
   const responses = (id: JsonRpcId) =>
     sent.filter((each): each is JsonRpcResponse => !('method' in each) && each.id === id)
@@ -242,7 +241,23 @@ export function createFakeServer2025(
   }
 }
 
-/** What the adapters tell about a failure in tests. */
+/** A failure of the transport whose HTTP body was a JSON-RPC error. */
+export class RefusedError extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+function errorResponse(failure: unknown): JsonRpcResponse | undefined {
+  if (!(failure instanceof RefusedError)) return undefined
+  const { code, message } = failure
+  return { jsonrpc: '2.0', id: null, error: { code, message } }
+}
+
+/** Describes the failures of tests. */
 export function describeFailure(error: unknown): { code: number; message: string } {
   return { code: -32_603, message: error instanceof Error ? error.message : String(error) }
 }

@@ -1,5 +1,5 @@
 import type { Page } from 'puppeteer-core'
-import type { PopupView } from '../../../extension/core/popup-view.ts'
+import type { PopupView } from '../../../extension/core/popup/popup-view.ts'
 import { until } from '../../e2e/server-process.ts'
 import { waitForPage } from './extension-page.ts'
 import type { Tab } from './test-browser.ts'

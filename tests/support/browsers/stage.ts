@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
 import { build, type Rolldown } from 'vite'
-import type { PopupView } from '../../../extension/core/popup-view.ts'
-import type { SettingsView } from '../../../extension/core/settings-view.ts'
+import type { PopupView } from '../../../extension/core/popup/popup-view.ts'
+import type { SettingsView } from '../../../extension/core/settings/settings-view.ts'
 import { readMessages } from '../extension/ui/staged-page.ts'
 import type { TestBrowser } from './test-browser.ts'
 

@@ -1,11 +1,11 @@
 import { Hono } from 'hono'
-import { type Account, normalizeEmail } from '../../../server/sandbox/provider/account.ts'
+import { type Account, normalizeEmail } from '../../../server/sandbox/provider/accounts/account.ts'
 import { AuthError, renderAuthError } from '../../../server/sandbox/provider/auth-error.ts'
 import { describeUser, type AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
-import { isUuid, readClaims } from '../../../server/sandbox/provider/bearer.ts'
+import { isUuid, readClaims } from '../../../server/sandbox/provider/api/bearer.ts'
 import { parseGoDuration } from './go-duration.ts'
-import { readJsonBody, type JsonBody } from '../../../server/sandbox/provider/json-body.ts'
-import { hashPassword, validatePassword } from '../../../server/sandbox/provider/password.ts'
+import { readJsonBody, type JsonBody } from '../../../server/sandbox/provider/api/json-body.ts'
+import { hashPassword, validatePassword } from '../../../server/sandbox/provider/accounts/password.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../../tests/support/server/fake-runtime.ts'
-import { createSessionTable, type SessionTable } from './session-table.ts'
+import { SessionTable } from './session-table.ts'
 
 const limits = { total: 4, perUser: 2, idleSeconds: 1800 }
 
 function createTable(): { table: SessionTable<string>; runtime: FakeRuntime; ended: string[] } {
   const runtime = createFakeRuntime(1_000_000)
   const ended: string[] = []
-  const table = createSessionTable<string>(limits, runtime, (session) => void ended.push(session))
+  const table = new SessionTable<string>(limits, runtime, (session) => void ended.push(session))
   return { table, runtime, ended }
 }
 
@@ -64,7 +64,7 @@ describe('the sessions of a process', () => {
     expect(at.ended).toEqual([])
   })
 
-  it('of all: whoever has the most gives one up, with its call if need be, so that nobody keeps all others out', () => {
+  it('of all: the user with the most gives one up, with its call if need be, so that one user cannot lock the others out', () => {
     const at = createTable()
     open(at, 'ada', 1)
     open(at, 'bob', 1)
@@ -82,7 +82,7 @@ describe('the sessions of a process', () => {
     expect(at.ended).toEqual([])
   })
 
-  it('that only wait for notices end after those that nobody holds', () => {
+  it('that only wait for notifications end after unused ones', () => {
     const at = createTable()
     open(at, 'ada', 2)
     const [oldest] = at.table.all()
@@ -96,7 +96,7 @@ describe('the sessions of a process', () => {
 
   it.each<[string, (table: SessionTable<string>) => void]>([
     ['the sweep', (table) => table.sweep()],
-    ['whoever uses it', (table) => expect(table.find('ada1', 'ada')).toBeUndefined()],
+    ['another owner', (table) => expect(table.find('ada1', 'ada')).toBeUndefined()],
   ])('idle for half an hour are ended by %s', (_by, use) => {
     const at = createTable()
     open(at, 'ada', 1)

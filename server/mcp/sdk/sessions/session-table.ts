@@ -8,7 +8,7 @@ export interface SessionLimits {
   idleSeconds: number
 }
 
-/** The bounds in force. A session takes some 100 KiB, and up to 256 KiB more of messages that can be sent again. */
+/** The limits of the server. A session takes some 100 KiB, and up to 256 KiB more of messages that can be sent again. */
 export const sessionLimits: SessionLimits = { total: 1000, perUser: 20, idleSeconds: 30 * 60 }
 
 /** The owner of a session: `owner` names user and grant, and no other caller may use the session. */
@@ -22,86 +22,93 @@ export interface SessionEntry<Session> extends SessionOwner {
   id: string
   session: Session
   usedAt: number
-  /** Open responses: running calls, and streams that only wait for notices. */
+  /** Open responses: running calls, and streams that only wait for notifications. */
   calls: number
   listening: number
 }
 
-/** The sessions of this process. */
-export interface SessionTable<Session> {
-  /** Whether one more session may be opened for that user. Ends the least recently used one to make room. */
-  makeRoom(userId: string): boolean
-  add(id: string, of: SessionOwner, session: Session): SessionEntry<Session>
-  /** Finds a session and records its use. Undefined if it is unknown, ended, or of another owner. */
-  find(id: string, owner: string): SessionEntry<Session> | undefined
-  remove(id: string): void
-  /** Ends sessions that have been idle for too long. */
-  sweep(): void
-  all(): SessionEntry<Session>[]
-}
+/** The sessions of this process, for revisions up to 2025-11-25, kept within limits. */
+export class SessionTable<Session> {
+  readonly #limits: SessionLimits
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #onEvict: (session: Session) => void
+  readonly #entries = new Map<string, SessionEntry<Session>>()
 
-/**
- * Keeps sessions of the revisions up to 2025-11-25 within `limits`. `end` is called for each session that is evicted.
- */
-export function createSessionTable<Session>(
-  limits: SessionLimits,
-  runtime: Pick<Runtime, 'now'>,
-  end: (session: Session) => void,
-): SessionTable<Session> {
-  const entries = new Map<string, SessionEntry<Session>>()
+  /** `onEvict` is called for each session that the table ends. */
+  constructor(limits: SessionLimits, runtime: Pick<Runtime, 'now'>, onEvict: (session: Session) => void) {
+    this.#limits = limits
+    this.#runtime = runtime
+    this.#onEvict = onEvict
+  }
 
-  const drop = (entry: SessionEntry<Session>): void => {
-    if (entries.delete(entry.id)) end(entry.session)
+  /** Whether one more session may be opened for that user. Evicts the least recently used one to make room. */
+  makeRoom(userId: string): boolean {
+    this.sweep()
+    const own = this.all().filter((entry) => entry.userId === userId)
+    // A user's running call is not evicted for their own new session.
+    if (own.length >= this.#limits.perUser) return this.#evictOneOf(withoutCalls(own))
+    return this.#entries.size < this.#limits.total || this.#makeRoomForAll()
   }
-  const isOver = (entry: SessionEntry<Session>): boolean =>
-    entry.calls + entry.listening === 0 && runtime.now() - entry.usedAt >= limits.idleSeconds
-  const sweep = (): void => {
-    for (const entry of entries.values()) if (isOver(entry)) drop(entry)
+
+  add(id: string, owner: SessionOwner, session: Session): SessionEntry<Session> {
+    const entry = { id, ...owner, session, usedAt: this.#runtime.now(), calls: 0, listening: 0 }
+    this.#entries.set(id, entry)
+    return entry
   }
-  const evict = (among: SessionEntry<Session>[]): boolean => {
-    const [first] = among.sort((a, b) => busyness(a) - busyness(b) || a.usedAt - b.usedAt)
-    if (first) drop(first)
-    return first !== undefined
+
+  /** Finds a session and records its use. Undefined if it is unknown, has ended, or belongs to another owner. */
+  find(id: string, owner: string): SessionEntry<Session> | undefined {
+    const entry = this.#entries.get(id)
+    if (entry?.owner !== owner) return undefined
+    if (this.#isIdleTooLong(entry)) {
+      this.#evict(entry)
+      return undefined
+    }
+    entry.usedAt = this.#runtime.now()
+    return entry
   }
-  const idle = (among: SessionEntry<Session>[]): SessionEntry<Session>[] =>
-    among.filter(({ calls }) => calls === 0)
+
+  remove(id: string): void {
+    this.#entries.delete(id)
+  }
+
+  /** Evicts sessions that have been idle for too long. */
+  sweep(): void {
+    for (const entry of this.#entries.values()) if (this.#isIdleTooLong(entry)) this.#evict(entry)
+  }
+
+  all(): SessionEntry<Session>[] {
+    return [...this.#entries.values()]
+  }
+
   /**
    * The user with the most sessions gives one up, running calls included if necessary: no user can lock the others
    * out.
    */
-  const makeRoomForAll = (): boolean => {
-    const all = [...entries.values()]
-    const most = largestGroup(all)
-    return evict(most.length > 1 ? most : idle(all))
+  #makeRoomForAll(): boolean {
+    const all = this.all()
+    const largest = largestGroup(all)
+    return this.#evictOneOf(largest.length > 1 ? largest : withoutCalls(all))
   }
 
-  return {
-    makeRoom(userId) {
-      sweep()
-      const own = [...entries.values()].filter((entry) => entry.userId === userId)
-      // A user's running call is not evicted for their own new session.
-      if (own.length >= limits.perUser) return evict(idle(own))
-      return entries.size < limits.total || makeRoomForAll()
-    },
-    add(id, of, session) {
-      const entry = { id, ...of, session, usedAt: runtime.now(), calls: 0, listening: 0 }
-      entries.set(id, entry)
-      return entry
-    },
-    find(id, owner) {
-      const entry = entries.get(id)
-      if (entry?.owner !== owner) return undefined
-      if (isOver(entry)) {
-        drop(entry)
-        return undefined
-      }
-      entry.usedAt = runtime.now()
-      return entry
-    },
-    remove: (id) => void entries.delete(id),
-    sweep,
-    all: () => [...entries.values()],
+  #evictOneOf(entries: SessionEntry<Session>[]): boolean {
+    const [first] = entries.sort((a, b) => busyness(a) - busyness(b) || a.usedAt - b.usedAt)
+    if (first) this.#evict(first)
+    return first !== undefined
   }
+
+  #evict(entry: SessionEntry<Session>): void {
+    if (this.#entries.delete(entry.id)) this.#onEvict(entry.session)
+  }
+
+  #isIdleTooLong(entry: SessionEntry<Session>): boolean {
+    const isIdle = entry.calls + entry.listening === 0
+    return isIdle && this.#runtime.now() - entry.usedAt >= this.#limits.idleSeconds
+  }
+}
+
+function withoutCalls<Session>(entries: SessionEntry<Session>[]): SessionEntry<Session>[] {
+  return entries.filter(({ calls }) => calls === 0)
 }
 
 /** Idle sessions are evicted before listening ones, and those before running calls. */

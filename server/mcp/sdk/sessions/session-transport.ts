@@ -8,19 +8,15 @@ import {
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpointConfig } from '../../endpoint-config.ts'
-import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../../incoming.ts'
-import { isEventStream, keepAliveMs, type OpenStreams, ownerOf } from '../../open-streams.ts'
+import { isEventStream, keepAliveMs } from '../../event-stream.ts'
+import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength, requestIdOf } from '../../incoming.ts'
+import { type OpenStreams, ownerOf } from '../../open-streams.ts'
 import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
-import {
-  createSessionTable,
-  type SessionEntry,
-  type SessionLimits,
-  type SessionTable,
-} from './session-table.ts'
-import type { ModuleNotices } from '../../tools/tool-module.ts'
+import { type SessionEntry, type SessionLimits, SessionTable } from './session-table.ts'
+import type { ModuleNotifications } from '../../tools/tool-module.ts'
 
 /** What the sessions need. */
 export interface SessionTransportPorts {
@@ -58,13 +54,13 @@ export class SessionTransport {
   readonly #table: SessionTable<Session>
   /** What each session is serving at the moment. */
   readonly #serving = new AsyncLocalStorage<Incoming>()
-  readonly notify: ModuleNotices
+  readonly notify: ModuleNotifications
 
   constructor({ config, limits, createServer, streams }: SessionTransportPorts) {
     this.#config = config
     this.#createServer = createServer
     this.#streams = streams
-    this.#table = createSessionTable(limits, config.runtime, (session) => void this.#endSession(session))
+    this.#table = new SessionTable(limits, config.runtime, (session) => void this.#endSession(session))
     const notifyAll = (send: (session: Session) => Promise<void>): void => {
       for (const { session } of this.#table.all()) send(session).catch(() => {})
     }
@@ -169,8 +165,8 @@ export class SessionTransport {
     entry: SessionEntry<Session>,
   ): Response {
     if (!isEventStream(response)) return response
-    const kind = request.method === 'GET' ? 'notices' : 'call'
-    const counter = kind === 'notices' ? 'listening' : 'calls'
+    const kind = request.method === 'GET' ? 'notifications' : 'call'
+    const counter = kind === 'notifications' ? 'listening' : 'calls'
     entry[counter] += 1
     return this.#streams.track(response, {
       caller,
@@ -212,22 +208,22 @@ function opensSession(body: unknown): boolean {
 }
 
 function tooLong(body: unknown): Response {
-  const text = `An initialize message has at most ${maxKeptLength} characters.`
-  return Response.json(jsonRpcError(idOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
+  const text = `An initialize message can have at most ${maxKeptLength} characters. Send a shorter one.`
+  return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
 }
 
 function notFound(body: unknown): Response {
-  const text = 'There is no such session here. Send initialize without Mcp-Session-Id to open one.'
-  return Response.json(jsonRpcError(idOf(body), -32_001, text), { status: 404 })
+  const text = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
+  return Response.json(jsonRpcError(requestIdOf(body), transportErrorCode.sessionNotFound, text), {
+    status: 404,
+  })
 }
 
 function tooMany(body: unknown): Response {
-  const text = 'There are too many sessions with running calls. Close one, or try again in a moment.'
+  const text = 'Too many sessions have running calls. Close one, or try again in a moment.'
   const headers = { 'retry-after': '5' }
-  return Response.json(jsonRpcError(idOf(body), -32_603, text), { status: 503, headers })
-}
-
-function idOf(body: unknown): string | number | null {
-  const id = isJsonObject(body) && 'method' in body ? body['id'] : undefined
-  return typeof id === 'string' || typeof id === 'number' ? id : null
+  return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.internalError, text), {
+    status: 503,
+    headers,
+  })
 }

@@ -3,12 +3,12 @@ import type { JsonRpcMessage, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createAdapterFrom2025To2026 } from './adapter.ts'
-import { TransportError } from '../../../../bridge/transport/transport.ts'
 import {
   createFakeClock,
-  createFakeLocal,
+  createFakeClient,
   createFakeServer2026,
   describeFailure,
+  RefusedError,
   turns,
   until,
 } from '../../../../tests/support/adapter/fakes.ts'
@@ -38,28 +38,28 @@ function setUp(
   } = {},
 ) {
   const clock = createFakeClock()
-  const local = createFakeLocal()
+  const client = createFakeClient()
   const server = createFakeServer2026(options.capabilities ?? {}, options.rest)
   const adapter = createAdapterFrom2025To2026({
-    local,
+    client,
     server,
     describeFailure,
     runtime: clock,
     ...(options.discovered && { discovered: options.discovered }),
   })
-  const send = (message: Omit<JsonRpcRequest, 'jsonrpc'>) => adapter.take({ jsonrpc: '2.0', ...message })
+  const send = (message: Omit<JsonRpcRequest, 'jsonrpc'>) => adapter.receive({ jsonrpc: '2.0', ...message })
   const tell = (method: string, params?: JsonObject) =>
-    adapter.take({ jsonrpc: '2.0', method, ...(params && { params }) })
+    adapter.receive({ jsonrpc: '2.0', method, ...(params && { params }) })
   async function initialize(capabilities: JsonObject = asking, protocolVersion = '2025-11-25') {
     const clientInfo = { name: 'host', version: '1' }
     await send({ id: 'init', method: 'initialize', params: { protocolVersion, capabilities, clientInfo } })
-    const response = await local.response('init')
-    local.sent.length = 0
+    const response = await client.response('init')
+    client.sent.length = 0
     return response
   }
   const answer = (id: unknown, result: JsonObject) =>
-    adapter.take({ jsonrpc: '2.0', id, result } as JsonRpcMessage)
-  return { clock, local, server, adapter, send, tell, initialize, answer }
+    adapter.receive({ jsonrpc: '2.0', id, result } as JsonRpcMessage)
+  return { clock, client, server, adapter, send, tell, initialize, answer }
 }
 
 describe('initialize', () => {
@@ -102,25 +102,25 @@ describe('initialize', () => {
   })
 
   it('fails when the discovery fails, and asks again the next time', async () => {
-    const { send, local, server } = setUp()
+    const { send, client, server } = setUp()
     let fails = true
     const request = server.request.bind(server)
     server.request = (message, options) =>
       fails ? Promise.reject(new Error('no route')) : request(message, options)
     await send({ id: 1, method: 'initialize' })
-    expect(await local.response(1)).toMatchObject({ error: { message: 'no route' } })
+    expect(await client.response(1)).toMatchObject({ error: { message: 'no route' } })
     fails = false
     await send({ id: 2, method: 'initialize' })
-    expect(await local.response(2)).toHaveProperty('result')
+    expect(await client.response(2)).toHaveProperty('result')
   })
 })
 
 describe('requests', () => {
   it('carry the claims of the client and keep the rest of _meta', async () => {
-    const { initialize, send, server, local } = setUp()
+    const { initialize, send, server, client } = setUp()
     await initialize()
     await send({ id: 1, method: 'logging/setLevel', params: { level: 'notice' } })
-    expect(await local.response(1)).toMatchObject({ result: {} })
+    expect(await client.response(1)).toMatchObject({ result: {} })
     const _meta = { progressToken: 'p', traceparent: 't', 'com.example/x': 1 }
     await send({ id: 'same', method: 'tools/call', params: { name: 'a', _meta } })
     const { message } = await server.next('tools/call')
@@ -138,9 +138,9 @@ describe('requests', () => {
   })
 
   it('forget the log level with the next initialize', async () => {
-    const { initialize, send, server, local } = setUp()
+    const { initialize, send, server, client } = setUp()
     await send({ id: 1, method: 'logging/setLevel', params: { level: 'info' } })
-    await local.response(1)
+    await client.response(1)
     await initialize()
     await send({ id: 2, method: 'prompts/list' })
     expect((await server.next('prompts/list')).message.params).not.toHaveProperty([
@@ -150,14 +150,14 @@ describe('requests', () => {
   })
 
   it('pass without initialize and without params', async () => {
-    const { send, server, local } = setUp()
+    const { send, server, client } = setUp()
     await send({ id: 1, method: 'com.example/own' })
     const arrival = await server.next('com.example/own')
     expect(arrival.message.params).toEqual({
       _meta: { [mcpMetaKey.protocolVersion]: '2026-07-28', [mcpMetaKey.clientCapabilities]: {} },
     })
     arrival.answer({ resultType: 'complete', ttlMs: 5, cacheScope: 'public', more: [1] })
-    expect(await local.response(1)).toEqual({
+    expect(await client.response(1)).toEqual({
       jsonrpc: '2.0',
       id: 1,
       result: { ttlMs: 5, cacheScope: 'public', more: [1] },
@@ -172,16 +172,16 @@ describe('requests', () => {
   })
 
   it('of an id that is under way are dropped: one id has one answer', async () => {
-    const { send, server, local } = setUp()
+    const { send, server, client } = setUp()
     await send({ id: 1, method: 'a' })
     await send({ id: 1, method: 'b' })
     ;(await server.next('a')).answer({})
-    await local.response(1)
+    await client.response(1)
     await turns()
     expect(server.all).toHaveLength(1)
     await send({ id: 1, method: 'b' })
     ;(await server.next('b')).answer({})
-    await until(() => local.responses(1).length === 2, 'the id to be free again')
+    await until(() => client.responses(1).length === 2, 'the id to be free again')
   })
 
   it.each([
@@ -192,20 +192,20 @@ describe('requests', () => {
     ['resources/unsubscribe', { uri: 1 }, { error: { code: -32_602 } }],
     ['resources/unsubscribe', { uri: 'x:unknown' }, { result: {} }],
   ])('%s %j is answered here', async (method, params, response) => {
-    const { send, server, local } = setUp()
+    const { send, server, client } = setUp()
     await send({ id: 1, method, ...(params && { params }) })
-    expect(await local.response(1)).toMatchObject(response)
+    expect(await client.response(1)).toMatchObject(response)
     expect(server.all).toEqual([])
   })
 
   it.each(['notifications/initialized', 'notifications/roots/list_changed', 'notifications/whatever'])(
     '%s goes nowhere',
     async (method) => {
-      const { tell, server, local, initialize } = setUp()
+      const { tell, server, client, initialize } = setUp()
       await initialize()
       await tell(method)
       await turns()
-      expect(local.sent).toEqual([])
+      expect(client.sent).toEqual([])
       expect(server.all.map(({ message }) => message.method)).toEqual(['server/discover'])
     },
   )
@@ -223,49 +223,44 @@ describe('what comes back', () => {
     ['prompts/list', {}, -32_001, -32_001],
     ['prompts/list', {}, -32_601, -32_601],
     ['prompts/list', {}, 7, 7],
-  ])('%s %j: error %i becomes %i', async (method, params, given, told) => {
-    const { send, server, local } = setUp()
+  ])('%s %j: error %i becomes %i', async (method, params, given, expected) => {
+    const { send, server, client } = setUp()
     await send({ id: 1, method, params })
     ;(await server.next(method)).fail(given, 'No', { a: 1 })
-    expect(await local.response(1)).toEqual({
+    expect(await client.response(1)).toEqual({
       jsonrpc: '2.0',
       id: 1,
-      error: { code: told, message: 'No', data: { a: 1 } },
+      error: { code: expected, message: 'No', data: { a: 1 } },
     })
   })
 
   it('is described when nothing came', async () => {
-    const { send, server, local } = setUp()
+    const { send, server, client } = setUp()
     await send({ id: 1, method: 'tools/list' })
     ;(await server.next('tools/list')).break(new Error('cut'))
-    expect(await local.response(1)).toMatchObject({ error: { code: -32_603, message: 'cut' } })
+    expect(await client.response(1)).toMatchObject({ error: { code: -32_603, message: 'cut' } })
   })
 
-  it('is read from the body of a 4xx, but not of a 401', async () => {
-    const { send, server, local } = setUp()
-    const text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"body"}}'
-    const response = { text, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
+  it('is read from the body of a 4xx', async () => {
+    const { send, server, client } = setUp()
     await send({ id: 1, method: 'resources/read', params: { uri: 'x:1' } })
-    ;(await server.next('resources/read')).break(new TransportError('refused', 'HTTP 400', { response }))
-    expect(await local.response(1)).toMatchObject({ error: { code: -32_002, message: 'body' } })
-    await send({ id: 2, method: 'tools/list' })
-    ;(await server.next('tools/list')).break(new TransportError('sign_in_needed', 'Sign in', { response }))
-    expect(await local.response(2)).toMatchObject({ error: { message: 'Sign in' } })
+    ;(await server.next('resources/read')).break(new RefusedError(-32_602, 'body'))
+    expect(await client.response(1)).toMatchObject({ error: { code: -32_002, message: 'body' } })
   })
 
   it.each([
     ['no object', 7],
-    ['a type nobody knows', { resultType: 'task' }],
+    ['an unknown type', { resultType: 'task' }],
     ['a question where none is allowed', { resultType: 'input_required', requestState: 's' }],
   ])('with %s is an error', async (_, result) => {
-    const { send, server, local } = setUp()
+    const { send, server, client } = setUp()
     await send({ id: 1, method: 'prompts/list' })
     ;(await server.next('prompts/list')).answer(result as JsonObject)
-    expect(await local.response(1)).toMatchObject({ error: { code: -32_603 } })
+    expect(await client.response(1)).toMatchObject({ error: { code: -32_603 } })
   })
 
   it('passes progress with the token of the client, and nothing after the answer', async () => {
-    const { send, server, local } = setUp()
+    const { send, server, client } = setUp()
     await send({ id: 1, method: 'tools/call', params: { name: 'a', _meta: { progressToken: 9 } } })
     const arrival = await server.next('tools/call')
     const progress = {
@@ -276,23 +271,23 @@ describe('what comes back', () => {
     await arrival.say(progress)
     await arrival.say({ jsonrpc: '2.0', id: 5, method: 'roots/list' })
     arrival.answer({ content: [] })
-    await local.response(1)
+    await client.response(1)
     await arrival.say(progress)
-    expect(local.sent).toEqual([progress, { jsonrpc: '2.0', id: 1, result: { content: [] } }])
+    expect(client.sent).toEqual([progress, { jsonrpc: '2.0', id: 1, result: { content: [] } }])
   })
 
   it('has structured output and its schema only in the form that old clients take', async () => {
-    const { send, server, local } = setUp()
+    const { send, server, client } = setUp()
     await send({ id: 1, method: 'tools/call', params: { name: 'a' } })
     ;(await server.next('tools/call')).answer({ content: [], structuredContent: [1] })
-    expect(await local.response(1)).toMatchObject({ result: { content: [{ type: 'text', text: '[1]' }] } })
-    expect(local.responses(1)[0]).not.toHaveProperty('result.structuredContent')
+    expect(await client.response(1)).toMatchObject({ result: { content: [{ type: 'text', text: '[1]' }] } })
+    expect(client.responses(1)[0]).not.toHaveProperty('result.structuredContent')
     await send({ id: 2, method: 'tools/list' })
     const tool = { name: 'a', inputSchema: { type: 'object' } }
     const good = { ...tool, name: 'b', outputSchema: { type: 'object' } }
     ;(await server.next('tools/list')).answer({ tools: [{ ...tool, outputSchema: { type: 'array' } }, good] })
-    expect(await local.response(2)).toMatchObject({ result: { tools: [tool, good] } })
-    expect(local.responses(2)[0]).not.toHaveProperty('result.tools.0.outputSchema')
+    expect(await client.response(2)).toMatchObject({ result: { tools: [tool, good] } })
+    expect(client.responses(2)[0]).not.toHaveProperty('result.tools.0.outputSchema')
   })
 })
 
@@ -306,22 +301,22 @@ describe('content that is younger than the revision', () => {
     ['2025-06-18', [audio, link]],
     ['2025-11-25', [audio, link]],
   ])('%s', async (revision, seen) => {
-    const { initialize, send, server, local } = setUp()
+    const { initialize, send, server, client } = setUp()
     await initialize({}, revision)
     await send({ id: 1, method: 'tools/call', params: { name: 'a' } })
     ;(await server.next('tools/call')).answer({ content: [audio, link, 7] })
-    expect(await local.response(1)).toMatchObject({ result: { content: [...seen, 7] } })
+    expect(await client.response(1)).toMatchObject({ result: { content: [...seen, 7] } })
     await send({ id: 2, method: 'prompts/get', params: { name: 'a' } })
     const messages = [audio, link].map((content) => ({ role: 'user', content }))
     ;(await server.next('prompts/get')).answer({ messages })
     const expected = seen.map((content) => ({ role: 'user', content }))
-    expect(await local.response(2)).toMatchObject({ result: { messages: expected } })
+    expect(await client.response(2)).toMatchObject({ result: { messages: expected } })
   })
 })
 
 describe('cancellation', () => {
   it('aborts the request and answers nothing', async () => {
-    const { send, tell, server, local } = setUp()
+    const { send, tell, server, client } = setUp()
     await send({ id: 1, method: 'tools/call', params: { name: 'a' } })
     const arrival = await server.next('tools/call')
     await tell('notifications/cancelled', { requestId: '1' })
@@ -330,7 +325,7 @@ describe('cancellation', () => {
     expect(arrival.options.signal?.aborted).toBe(true)
     arrival.answer({})
     await turns()
-    expect(local.sent).toEqual([])
+    expect(client.sent).toEqual([])
   })
 })
 
@@ -354,8 +349,8 @@ describe('rounds of input', () => {
       roots: { method: 'roots/list' },
     }
     first.answer({ resultType: 'input_required', inputRequests, requestState: ' {"a": 1}\n' })
-    await until(() => given.local.requests().length === 4, 'four questions')
-    const asks = given.local.requests()
+    await until(() => given.client.requests().length === 4, 'four questions')
+    const asks = given.client.requests()
     expect(new Set(asks.map(({ id }) => id)).size).toBe(4)
     expect(asks.map(({ method }) => method)).toEqual(Object.values(inputRequests).map(({ method }) => method))
     expect(asks[0]!.params).toEqual(askName.params)
@@ -380,13 +375,13 @@ describe('rounds of input', () => {
     })
     // The next round has a state of its own, or none.
     second.answer({ resultType: 'input_required', inputRequests: { again: askName } })
-    await until(() => given.local.requests().length === 5, 'a fifth question')
-    await given.answer(given.local.requests()[4]!.id, { action: 'decline' })
+    await until(() => given.client.requests().length === 5, 'a fifth question')
+    await given.answer(given.client.requests()[4]!.id, { action: 'decline' })
     const third = await given.server.next('tools/call')
     expect(third.message.params).not.toHaveProperty('requestState')
     expect(third.message.params).toMatchObject({ inputResponses: { again: { action: 'decline' } } })
     third.answer({ resultType: 'complete', content: [] })
-    expect(await given.local.response(1)).toEqual({ jsonrpc: '2.0', id: 1, result: { content: [] } })
+    expect(await given.client.response(1)).toEqual({ jsonrpc: '2.0', id: 1, result: { content: [] } })
   })
 
   it('with a state alone come back after a pause', async () => {
@@ -406,11 +401,11 @@ describe('rounds of input', () => {
       const arrival = await given.server.next('prompts/get')
       arrival.answer({ resultType: 'input_required', inputRequests: { k: askName } })
       if (round === 11) break
-      await until(() => given.local.requests().length === round, `question ${round}`)
-      await given.answer(given.local.requests().at(-1)!.id, { action: 'cancel' })
+      await until(() => given.client.requests().length === round, `question ${round}`)
+      await given.answer(given.client.requests().at(-1)!.id, { action: 'cancel' })
     }
-    expect(await given.local.response(1)).toMatchObject({ error: { code: -32_603 } })
-    expect(given.local.requests()).toHaveLength(10)
+    expect(await given.client.response(1)).toMatchObject({ error: { code: -32_603 } })
+    expect(given.client.requests()).toHaveLength(10)
   })
 
   it.each([
@@ -427,18 +422,18 @@ describe('rounds of input', () => {
     await given.initialize(capabilities)
     const first = await callTool(given)
     first.answer({ resultType: 'input_required', inputRequests: { a: askName, k: ask } })
-    expect(await given.local.response(1)).toMatchObject({ error: { code: -32_603 } })
-    expect(given.local.requests()).toEqual([])
+    expect(await given.client.response(1)).toMatchObject({ error: { code: -32_603 } })
+    expect(given.client.requests()).toEqual([])
   })
 
   it('with neither question nor state, or with very many, end the call', async () => {
     const given = setUp()
     await given.initialize()
     ;(await callTool(given, 1)).answer({ resultType: 'input_required', inputRequests: {} })
-    expect(await given.local.response(1)).toMatchObject({ error: { code: -32_603 } })
+    expect(await given.client.response(1)).toMatchObject({ error: { code: -32_603 } })
     const many = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`k${index}`, askName]))
     ;(await callTool(given, 2)).answer({ resultType: 'input_required', inputRequests: many })
-    expect(await given.local.response(2)).toMatchObject({ error: { code: -32_603 } })
+    expect(await given.client.response(2)).toMatchObject({ error: { code: -32_603 } })
   })
 
   it('in which the client refuses end the call and the other questions', async () => {
@@ -446,13 +441,13 @@ describe('rounds of input', () => {
     await given.initialize()
     const first = await callTool(given)
     first.answer({ resultType: 'input_required', inputRequests: { a: askName, b: askName } })
-    await until(() => given.local.requests().length === 2, 'two questions')
-    const [a, b] = given.local.requests()
-    await given.adapter.take({ jsonrpc: '2.0', id: b!.id, error: { code: -1, message: 'User said no' } })
-    expect(await given.local.response(1)).toMatchObject({
+    await until(() => given.client.requests().length === 2, 'two questions')
+    const [a, b] = given.client.requests()
+    await given.adapter.receive({ jsonrpc: '2.0', id: b!.id, error: { code: -1, message: 'User said no' } })
+    expect(await given.client.response(1)).toMatchObject({
       error: { code: -32_603, message: expect.stringContaining('User said no') },
     })
-    expect(given.local.notifications('notifications/cancelled')).toMatchObject([
+    expect(given.client.notifications('notifications/cancelled')).toMatchObject([
       { params: { requestId: a!.id } },
     ])
     await given.answer(a!.id, {})
@@ -466,16 +461,16 @@ describe('rounds of input', () => {
     await given.initialize()
     const first = await callTool(given)
     first.answer({ resultType: 'input_required', inputRequests: { a: askName } })
-    await until(() => given.local.requests().length === 1, 'a question')
+    await until(() => given.client.requests().length === 1, 'a question')
     await given.tell('notifications/cancelled', { requestId: 1 })
     await turns()
-    const { id } = given.local.requests()[0]!
-    expect(given.local.notifications('notifications/cancelled')).toMatchObject([
+    const { id } = given.client.requests()[0]!
+    expect(given.client.notifications('notifications/cancelled')).toMatchObject([
       { params: { requestId: id } },
     ])
     await given.answer(id, { action: 'accept' })
     await turns()
-    expect(given.local.responses(1)).toEqual([])
+    expect(given.client.responses(1)).toEqual([])
     expect(given.server.all.filter(({ message }) => message.method === 'tools/call')).toHaveLength(1)
   })
 
@@ -491,22 +486,22 @@ describe('rounds of input', () => {
       }) as const
     await first.say(progress(3, { total: 4 }))
     first.answer({ resultType: 'input_required', inputRequests: { a: askName } })
-    await until(() => given.local.requests().length === 1, 'a question')
+    await until(() => given.client.requests().length === 1, 'a question')
     await given.clock.advance(40)
-    await given.answer(given.local.requests()[0]!.id, { action: 'accept' })
+    await given.answer(given.client.requests()[0]!.id, { action: 'accept' })
     const second = await given.server.next('tools/call')
     await second.say(progress(1, { total: 4 }))
-    const seen = given.local.notifications('notifications/progress').map(({ params }) => params!['progress'])
+    const seen = given.client.notifications('notifications/progress').map(({ params }) => params!['progress'])
     expect(seen.length).toBeGreaterThanOrEqual(4)
     expect(seen).toEqual([...seen].toSorted((a, b) => Number(a) - Number(b)))
     expect(new Set(seen).size).toBe(seen.length)
     second.answer({ resultType: 'input_required', inputRequests: { a: askName } })
-    await until(() => given.local.requests().length === 2, 'a second question')
+    await until(() => given.client.requests().length === 2, 'a second question')
     await given.clock.advance(590)
-    expect(given.local.responses(1)).toEqual([])
+    expect(given.client.responses(1)).toEqual([])
     await given.clock.advance(20)
-    expect(await given.local.response(1)).toMatchObject({ error: { code: -32_603 } })
-    expect(given.local.notifications('notifications/cancelled')).toHaveLength(1)
+    expect(await given.client.response(1)).toMatchObject({ error: { code: -32_603 } })
+    expect(given.client.notifications('notifications/cancelled')).toHaveLength(1)
   })
 })
 
@@ -530,7 +525,7 @@ describe('change notices', () => {
   }
 
   it('come from one stream for what is announced, without the id of the subscription', async () => {
-    const { stream, local } = await listening()
+    const { stream, client } = await listening()
     expect(stream.message.params!['notifications']).toEqual(kinds)
     await stream.say(ack(kinds))
     await stream.say({ ...toolsChanged, params: { _meta: { ...meta, own: 1 } } })
@@ -539,14 +534,14 @@ describe('change notices', () => {
       method: 'notifications/resources/list_changed',
       params: { _meta: meta },
     })
-    expect(local.sent).toEqual([
+    expect(client.sent).toEqual([
       { ...toolsChanged, params: { _meta: { own: 1 } } },
       { jsonrpc: '2.0', method: 'notifications/resources/list_changed', params: {} },
     ])
   })
 
   it('of resources are asked for in a new stream; the old one stays until it is acknowledged', async () => {
-    const { stream, local, server, send } = await listening()
+    const { stream, client, server, send } = await listening()
     await stream.say(ack(kinds))
     await send({ id: 1, method: 'resources/subscribe', params: { uri: 'x:1' } })
     const second = await server.next('subscriptions/listen')
@@ -554,7 +549,7 @@ describe('change notices', () => {
     expect(second.message.params!['notifications']).toEqual({ ...kinds, resourceSubscriptions: ['x:1'] })
     await turns()
     expect(stream.options.signal!.aborted).toBe(false)
-    expect(local.sent).toEqual([])
+    expect(client.sent).toEqual([])
     await second.say(ack({ ...kinds, resourceSubscriptions: ['x:1'] }))
     await until(() => stream.options.signal!.aborted, 'the old stream to end')
     const third = await server.next('subscriptions/listen')
@@ -563,8 +558,8 @@ describe('change notices', () => {
       resourceSubscriptions: ['x:1', 'x:2'],
     })
     await third.say(ack({ ...kinds, resourceSubscriptions: ['x:1', 'x:2'] }))
-    expect(await local.response(1)).toMatchObject({ result: {} })
-    expect(await local.response(2)).toMatchObject({ result: {} })
+    expect(await client.response(1)).toMatchObject({ result: {} })
+    expect(await client.response(2)).toMatchObject({ result: {} })
     const updated = {
       jsonrpc: '2.0',
       method: 'notifications/resources/updated',
@@ -572,12 +567,24 @@ describe('change notices', () => {
     } as const
     await second.say(updated)
     await third.say(updated)
-    expect(local.notifications()).toEqual([updated])
+    expect(client.notifications()).toEqual([updated])
     await send({ id: 3, method: 'resources/unsubscribe', params: { uri: 'x:1' } })
     expect((await server.next('subscriptions/listen')).message.params!['notifications']).toEqual({
       ...kinds,
       resourceSubscriptions: ['x:2'],
     })
+  })
+
+  it('of several resources at once are asked for in one stream, which answers them all', async () => {
+    const { stream, client, server, send } = await listening()
+    await stream.say(ack(kinds))
+    const uris = ['x:1', 'x:2', 'x:3']
+    for (const [index, uri] of uris.entries())
+      await send({ id: index, method: 'resources/subscribe', params: { uri } })
+    const second = await server.next('subscriptions/listen')
+    expect(second.message.params!['notifications']).toEqual({ ...kinds, resourceSubscriptions: uris })
+    await second.say(ack({ ...kinds, resourceSubscriptions: uris }))
+    for (const index of uris.keys()) expect(await client.response(index)).toMatchObject({ result: {} })
   })
 
   it.each([
@@ -586,17 +593,17 @@ describe('change notices', () => {
   ] as [string, (stream: Awaited<ReturnType<typeof listening>>['stream']) => void][])(
     'of a resource that the server answers with %s are refused',
     async (_, answer) => {
-      const { stream, local, server, send } = await listening()
+      const { stream, client, server, send } = await listening()
       await stream.say(ack(kinds))
       await send({ id: 1, method: 'resources/subscribe', params: { uri: 'x:1' } })
       answer(await server.next('subscriptions/listen'))
-      expect(await local.response(1)).toMatchObject({ error: { code: -32_603 } })
+      expect(await client.response(1)).toMatchObject({ error: { code: -32_603 } })
       expect((await server.next('subscriptions/listen')).message.params!['notifications']).toEqual(kinds)
     },
   )
 
   it('come again after the stream was cut, ever more slowly', async () => {
-    const { stream, local, server, clock } = await listening()
+    const { stream, client, server, clock } = await listening()
     await stream.say(ack(kinds))
     const streams = () => server.all.filter(({ message }) => message.method === 'subscriptions/listen')
     const waits: number[] = []
@@ -612,7 +619,7 @@ describe('change notices', () => {
     const last = server.all.findLast(({ message }) => message.method === 'subscriptions/listen')!
     await last.say(ack(kinds))
     await last.say(toolsChanged)
-    expect(local.sent).toEqual([toolsChanged])
+    expect(client.sent).toEqual([toolsChanged])
   })
 
   it('come back soon when streams live long', async () => {
@@ -628,14 +635,14 @@ describe('change notices', () => {
   })
 
   it('come back soon after a cut, however many subscriptions there were', async () => {
-    const { stream, server, send, local, clock } = await listening()
+    const { stream, server, send, client, clock } = await listening()
     await stream.say(ack(kinds))
     let last = stream
     for (let count = 1; count <= 8; count += 1) {
       await send({ id: count, method: 'resources/subscribe', params: { uri: `x:${count}` } })
       last = await server.next('subscriptions/listen')
       await last.say(ack(last.message.params!['notifications'] as JsonObject))
-      await local.response(count)
+      await client.response(count)
     }
     last.break(new Error('cut'))
     await clock.advance(2)
@@ -686,18 +693,18 @@ describe('close', () => {
     for (const id of [1, 2]) await given.send({ id, method: 'tools/call', params: { name: 'a' } })
     const [first, second] = [await given.server.next('tools/call'), await given.server.next('tools/call')]
     first.answer({ resultType: 'input_required', inputRequests: { a: askName } })
-    await until(() => given.local.requests().length === 1, 'a question')
-    const sent = given.local.sent.length
+    await until(() => given.client.requests().length === 1, 'a question')
+    const sent = given.client.sent.length
     await given.adapter.close()
     await given.adapter.close()
     second.answer({})
-    await given.answer(given.local.requests()[0]!.id, {})
+    await given.answer(given.client.requests()[0]!.id, {})
     await given.send({ id: 3, method: 'ping' })
     await stream.say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
     await given.clock.advance(1000)
     expect(stream.options.signal!.aborted).toBe(true)
     expect(second.options.signal!.aborted).toBe(true)
-    expect(given.local.sent).toHaveLength(sent)
+    expect(given.client.sent).toHaveLength(sent)
     expect(given.server.all.filter(({ message }) => message.method === 'tools/call')).toHaveLength(2)
   })
 })

@@ -1,162 +1,128 @@
 import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
-import { legacyRevisions, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
-import type { Runtime } from '../../../runtime.ts'
-import { CallError, errorMember, resultObject, toError2025 } from '../call-error.ts'
-import { mapClientCapabilities, mapServerCapabilities } from '../capabilities.ts'
-import { createClientRequests } from './client-requests.ts'
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
+import { mcpMetaKey } from '../../mcp-protocol.ts'
+import { errorObject } from '../call-error.ts'
+import { mapServerCapabilities } from '../capabilities.ts'
+import { ClientCalls } from '../client-calls.ts'
+import type { ClientCall } from '../client-calls.ts'
+import { Deadlines } from '../deadlines.ts'
+import { metaOf } from '../../params.ts'
+import type { Adapter, AdapterPorts, Server2026 } from '../ports.ts'
+import { ClientRequests } from './client-requests.ts'
+import { DeclaredClient } from './declared-client.ts'
 import { toResult2025 } from './result.ts'
 import type { Revision2025 } from './result.ts'
-import { createSubscriptions } from './subscriptions.ts'
-import { completeCall, createUpstream2026 } from './request.ts'
-import { createLocalCalls } from '../local-calls.ts'
-import type { LocalCall } from '../local-calls.ts'
-import { logSeverity, metaOf } from '../params.ts'
-import { createDeadlines } from '../deadlines.ts'
-import type { DescribeFailure, LocalPeer, Server2026, Adapter } from '../ports.ts'
+import { completeCall } from './server-call.ts'
+import { Subscriptions } from './subscriptions.ts'
+import { Upstream2026 } from './upstream.ts'
 
 /** What {@link createAdapterFrom2025To2026} needs. */
-export interface PortsFrom2025To2026 {
-  local: LocalPeer
+export interface PortsFrom2025To2026 extends AdapterPorts {
   server: Server2026
-  describeFailure: DescribeFailure
-  runtime: Runtime
-  /** A result of `server/discover` that is known already. */
+  /** The result of `server/discover`, if it is known already. */
   discovered?: JsonObject
 }
 
 /**
  * Connects a 2025 client to a 2026-07-28 server. The adapter does what the server no longer has: `initialize`,
- * `ping`, `logging/setLevel`, subscriptions, and requests to the client. Methods that are not
- * known pass. `take` returns at once; the answer comes later.
+ * `ping`, `logging/setLevel`, subscriptions, and requests to the client. Unknown methods are passed on.
  */
 export function createAdapterFrom2025To2026(ports: PortsFrom2025To2026): Adapter {
-  const { local, server, runtime } = ports
-  const deadlines = createDeadlines(runtime)
-  const calls = createLocalCalls(local)
-  const clientRequests = createClientRequests(local, runtime, deadlines)
-  let client: { info: JsonObject | undefined; capabilities: JsonObject } = {
-    info: undefined,
-    capabilities: {},
-  }
-  let revision: Revision2025 = legacyRevisions[0]
-  let logLevel: unknown
-  const upstream = createUpstream2026(server, () => ({
-    [mcpMetaKey.protocolVersion]: modernRevision,
-    ...(client.info && { [mcpMetaKey.clientInfo]: client.info }),
-    [mcpMetaKey.clientCapabilities]: client.capabilities,
-    ...(logLevel !== undefined && { [mcpMetaKey.logLevel]: logLevel }),
-  }))
-  const callPorts = {
-    upstream,
-    clientRequests,
-    deadlines,
-    runtime,
-    clientCapabilities: () => client.capabilities,
-  }
-  let discovered = ports.discovered === undefined ? undefined : Promise.resolve(ports.discovered)
-  const subscriptions = createSubscriptions({
-    notice: calls.notify,
-    upstream,
-    runtime,
-    serverCapabilities,
-  })
+  return new AdapterFrom2025To2026(ports)
+}
 
-  function discover(): Promise<JsonObject> {
-    discovered ??= askDiscover().catch((error: unknown) => {
-      discovered = undefined
-      throw error
-    })
-    return discovered
+class AdapterFrom2025To2026 implements Adapter {
+  readonly #ports: PortsFrom2025To2026
+  readonly #deadlines: Deadlines
+  readonly #calls: ClientCalls
+  readonly #clientRequests: ClientRequests
+  readonly #declared = new DeclaredClient()
+  readonly #upstream: Upstream2026
+  readonly #subscriptions: Subscriptions
+
+  constructor(ports: PortsFrom2025To2026) {
+    const { client, server, runtime, discovered } = ports
+    this.#ports = ports
+    this.#deadlines = new Deadlines(runtime)
+    this.#calls = new ClientCalls(client)
+    this.#clientRequests = new ClientRequests(client, runtime, this.#deadlines)
+    this.#upstream = new Upstream2026(server, () => this.#declared.claims(), discovered)
+    this.#subscriptions = new Subscriptions(this.#upstream, runtime, (notification) =>
+      this.#calls.notify(notification),
+    )
   }
 
-  async function askDiscover(): Promise<JsonObject> {
-    const response = await upstream.request('server/discover', undefined)
-    if (!('error' in response)) return resultObject(response)
-    const { code, message, data } = toError2025(response.error, 'server/discover', undefined)
-    throw new CallError(code, message, data)
-  }
-
-  async function serverCapabilities(): Promise<JsonObject> {
-    return mapServerCapabilities((await discover())['capabilities'])
-  }
-
-  async function initialize({ params }: JsonRpcRequest): Promise<JsonObject> {
-    const info = params?.['clientInfo']
-    logLevel = undefined
-    client = {
-      info: isJsonObject(info) ? info : undefined,
-      capabilities: mapClientCapabilities(params?.['capabilities']),
+  async receive(message: JsonRpcMessage): Promise<void> {
+    if (!('method' in message)) this.#clientRequests.onResponse(message)
+    else if (!('id' in message)) this.#onNotification(message)
+    else {
+      const call = this.#calls.begin(message)
+      if (call !== undefined) void this.#serve(call)
     }
-    const requested = params?.['protocolVersion']
-    revision = legacyRevisions.find((known) => known === requested) ?? legacyRevisions[0]
-    return toInitializeResult(revision, await discover())
   }
 
-  function setLogLevel({ params }: JsonRpcRequest): JsonObject {
-    const level = params?.['level']
-    // The server would refuse every later request with an unknown level.
-    if (logSeverity(level) === undefined)
-      throw new CallError(jsonRpcCode.invalidParams, 'There is no such log level.')
-    logLevel = level
-    return {}
+  reopen(): void {
+    this.#subscriptions.reopen()
   }
 
-  const own: ReadonlyMap<string, (request: JsonRpcRequest) => JsonObject | Promise<JsonObject>> = new Map<
-    string,
-    (request: JsonRpcRequest) => JsonObject | Promise<JsonObject>
-  >([
-    ['initialize', initialize],
-    ['ping', () => ({})],
-    ['logging/setLevel', setLogLevel],
-    ['resources/subscribe', ({ params }) => subscriptions.subscribe(params?.['uri'])],
-    ['resources/unsubscribe', ({ params }) => subscriptions.unsubscribe(params?.['uri'])],
-  ])
-
-  async function carry(call: LocalCall): Promise<JsonObject> {
-    const { method } = call.request
-    return toResult2025(method, await completeCall(call, callPorts), revision)
+  async close(): Promise<void> {
+    this.#clientRequests.close()
+    this.#subscriptions.close()
+    this.#calls.close()
+    this.#deadlines.close()
   }
 
-  async function serve(call: LocalCall): Promise<void> {
+  #onNotification({ method, params }: JsonRpcNotification): void {
+    if (method === 'notifications/cancelled') this.#calls.cancel(params?.['requestId'])
+    // A 2026-07-28 client sends no other notification.
+    else if (method === 'notifications/initialized') this.#subscriptions.start()
+  }
+
+  async #serve(call: ClientCall): Promise<void> {
     try {
-      await call.answer(await (own.get(call.request.method)?.(call.request) ?? carry(call)))
+      await call.answer(await this.#resultOf(call))
     } catch (error) {
-      if (call.isOpen()) await call.fail(errorMember(error, ports.describeFailure))
+      if (call.isOpen()) await call.fail(errorObject(error, this.#ports.describeFailure))
     }
   }
 
-  function takeNotification({ method, params }: JsonRpcNotification): void {
-    if (method === 'notifications/cancelled') calls.cancel(params?.['requestId'])
-    // The rest has no counterpart: a 2026-07-28 client tells its server nothing but cancellations.
-    else if (method === 'notifications/initialized') subscriptions.begin()
+  async #resultOf(call: ClientCall): Promise<JsonObject> {
+    const { method, params } = call.request
+    switch (method) {
+      case 'initialize':
+        return this.#initialize(call.request)
+      case 'ping':
+        return {}
+      case 'logging/setLevel':
+        this.#declared.setLogLevel(params?.['level'])
+        return {}
+      case 'resources/subscribe':
+        return this.#subscriptions.subscribe(params?.['uri'])
+      case 'resources/unsubscribe':
+        return this.#subscriptions.unsubscribe(params?.['uri'])
+    }
+    const result = await completeCall(call, {
+      upstream: this.#upstream,
+      clientRequests: this.#clientRequests,
+      deadlines: this.#deadlines,
+      runtime: this.#ports.runtime,
+      clientCapabilities: () => this.#declared.capabilities,
+    })
+    return toResult2025(method, result, this.#declared.revision)
   }
 
-  return {
-    async take(message) {
-      if (!('method' in message)) clientRequests.take(message)
-      else if (!('id' in message)) takeNotification(message)
-      else {
-        const call = calls.begin(message)
-        if (call !== undefined) void serve(call)
-      }
-    },
-    reopen: () => subscriptions.reopen(),
-    async close() {
-      clientRequests.close()
-      subscriptions.close()
-      calls.close()
-      deadlines.close()
-    },
+  async #initialize({ params }: JsonRpcRequest): Promise<JsonObject> {
+    this.#declared.initialize(params)
+    const { revision } = this.#declared
+    return toInitializeResult(revision, await this.#upstream.discover())
   }
 }
 
-/** The result of `initialize`, built from the result of `server/discover`. */
+/** The result of `initialize`, made from that of `server/discover`. */
 function toInitializeResult(protocolVersion: Revision2025, discovered: JsonObject): JsonObject {
   const { capabilities, instructions } = discovered
-  // Older servers of 2026-07-28 have it in the body.
+  // Drafts of 2026-07-28 had it in the body.
   const info = metaOf(discovered)[mcpMetaKey.serverInfo] ?? discovered['serverInfo']
   return {
     protocolVersion,

@@ -1,177 +1,209 @@
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcResponse } from '../../json-rpc.ts'
+import type {
+  JsonRpcErrorObject,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcResponse,
+} from '../../json-rpc.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
-import type { Runtime } from '../../../runtime.ts'
 import { CallError, toError2025 } from '../call-error.ts'
-import type { ErrorMember } from '../call-error.ts'
 import { isEmptyFilter, readSubscriptionFilter } from '../subscription-filter.ts'
 import type { SubscriptionFilter } from '../subscription-filter.ts'
-import { withoutMeta } from '../params.ts'
-import type { RequestOptions } from '../ports.ts'
-
-/** Keeps one `subscriptions/listen` open for a client that knows only unsolicited notices. */
-export interface ListenStream {
-  /**
-   * Replaces the desired filter. Resolves with what the server honours once it has acknowledged; rejects with why it did
-   * not, and goes on trying if that may help.
-   */
-  want(filter: SubscriptionFilter): Promise<SubscriptionFilter>
-  /** Reopens the stream with the same filter, if there is one. */
-  reopen(): void
-  close(): void
-}
+import { withoutMeta } from '../../params.ts'
+import type { AdapterRuntime, RequestOptions } from '../ports.ts'
 
 export interface ListenStreamPorts {
   /** Sends `subscriptions/listen` and resolves when it has ended. */
   listen(filter: SubscriptionFilter, options: RequestOptions): Promise<JsonRpcResponse>
-  /** Takes each notice, without its `subscriptionId`. */
-  notice(notification: JsonRpcNotification): Promise<void>
-  runtime: Runtime
+  /** Receives each notification, without its `subscriptionId`. */
+  notify(notification: JsonRpcNotification): Promise<void>
+  runtime: AdapterRuntime
 }
 
-interface Stream {
-  opened: Promise<Outcome>
-  over: Promise<void>
-  end(): void
-}
-
-/** What the server honours of a filter, or why it refused. */
+/** The part of a filter that the server honours, or why it refused. */
 type Outcome = { honoured: SubscriptionFilter } | { error: unknown }
-
-interface DesiredFilter {
-  filter: SubscriptionFilter
-  /** Resolves when another filter replaces this one, or on close. */
-  replaced: Promise<void>
-  replace(): void
-  settle(outcome: Outcome): void
-}
 
 /** A stream that lived this long resets the backoff. */
 const stableSeconds = 30
 const maxBackoffSeconds = 60
-const lastingRefusals: ReadonlySet<number> = new Set([jsonRpcCode.methodNotFound, jsonRpcCode.invalidParams])
+const permanentRefusals: ReadonlySet<number> = new Set([
+  jsonRpcCode.methodNotFound,
+  jsonRpcCode.invalidParams,
+])
 
-/** Opens nothing before the first `want`. */
-export function createListenStream(ports: ListenStreamPorts): ListenStream {
-  let desired: DesiredFilter | undefined
-  let current: Stream | undefined
-  let opening: Stream | undefined
-  let closed = false
+/**
+ * Keeps one `subscriptions/listen` open for a client that expects unsolicited notifications. Opens nothing before the first
+ * `setFilter`.
+ */
+export class ListenStream {
+  readonly #ports: ListenStreamPorts
+  #desired: DesiredFilter | undefined
+  /** The stream that the server has acknowledged, and the one that shall replace it. */
+  #current: OpenStream | undefined
+  #opening: OpenStream | undefined
+  #isClosed = false
 
-  function openStream(filter: SubscriptionFilter): Stream {
-    const controller = new AbortController()
-    let open: (outcome: Outcome) => void = () => {}
-    const opened = new Promise<Outcome>((resolve) => {
-      open = resolve
-    })
-    const onMessage = async (message: JsonRpcMessage) => {
-      if (controller.signal.aborted || !('method' in message) || 'id' in message) return
-      if (message.method === 'notifications/subscriptions/acknowledged')
-        open({ honoured: readSubscriptionFilter(message.params?.['notifications']) ?? {} })
-      // A server may end a subscription this way too; what it names can only be this one.
-      else if (message.method === 'notifications/cancelled') controller.abort()
-      else await ports.notice(withoutSubscription(message))
-    }
-    const answered = ports.listen(filter, { signal: controller.signal, onMessage }).then(
-      (response) => open('error' in response ? { error: callError(response.error) } : { honoured: {} }),
-      (error: unknown) => open({ error }),
-    )
-    const aborted = new Promise<void>((resolve) => {
-      controller.signal.addEventListener('abort', () => resolve(), { once: true })
-    })
-    const over = Promise.race([answered, aborted])
-    void over.then(() => open({ error: ended() }))
-    return { opened, over, end: () => controller.abort() }
+  constructor(ports: ListenStreamPorts) {
+    this.#ports = ports
   }
 
-  function nextDesired(): DesiredFilter | undefined {
-    return closed ? undefined : desired
+  /**
+   * Replaces the filter. Resolves with what the server honours once it has acknowledged; rejects if the server refused, and
+   * goes on trying if that may help.
+   */
+  async setFilter(filter: SubscriptionFilter): Promise<SubscriptionFilter> {
+    if (this.#isClosed) throw subscriptionEnded()
+    const previous = this.#desired
+    const desired = new DesiredFilter(filter)
+    this.#desired = desired
+    if (previous === undefined) void this.#run()
+    // Callers waiting on the old filter now wait on this one, which includes it.
+    else previous.replaceBy(desired)
+    const outcome = await desired.outcome
+    if ('error' in outcome) throw outcome.error
+    return outcome.honoured
   }
 
-  async function keep(): Promise<void> {
+  /** Reopens the stream with the same filter, if there is one. */
+  reopen(): void {
+    if (this.#desired !== undefined) this.setFilter(this.#desired.filter).catch(() => {})
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#current?.end()
+    this.#opening?.end()
+    this.#desired?.abandon()
+  }
+
+  /** Opens a stream for each filter, and again with backoff when it ends. */
+  async #run(): Promise<void> {
     let failures = 0
-    for (let next = nextDesired(); next !== undefined; next = nextDesired()) {
-      const { filter, replaced, settle } = next
-      opening = isEmptyFilter(filter) ? undefined : openStream(filter)
-      const stream = opening
-      const opened = stream === undefined ? { honoured: {} } : await stream.opened
-      settle(opened)
-      // Keep the old stream until the new one is acknowledged, so that no notice is lost in between.
-      if ('honoured' in opened) {
-        current?.end()
-        current = stream
-        const openedAt = ports.runtime.now()
-        if (stream !== undefined && !isEmptyFilter(opened.honoured))
-          await Promise.race([stream.over, replaced])
-        if (ports.runtime.now() - openedAt >= stableSeconds) failures = 0
-      }
-      const settled = 'error' in opened ? isLasting(opened.error) : isEmptyFilter(opened.honoured)
-      if (settled) await replaced
-      if (desired !== next) continue
+    while (!this.#isClosed && this.#desired !== undefined) {
+      const desired = this.#desired
+      const { outcome, isStable } = await this.#serve(desired)
+      if (isStable) failures = 0
+      const isFinal = 'error' in outcome ? isPermanent(outcome.error) : isEmptyFilter(outcome.honoured)
+      if (isFinal) await desired.replaced
+      if (this.#desired !== desired) continue
       failures += 1
-      await Promise.race([ports.runtime.sleep(backoffMs(failures)), replaced])
+      await Promise.race([this.#ports.runtime.sleep(this.#backoffMs(failures)), desired.replaced])
     }
   }
 
-  function backoffMs(failures: number): number {
+  /** Opens the stream for a filter, and waits until it ends or the filter is replaced. */
+  async #serve(desired: DesiredFilter): Promise<{ outcome: Outcome; isStable: boolean }> {
+    const { runtime } = this.#ports
+    const stream = isEmptyFilter(desired.filter) ? undefined : new OpenStream(desired.filter, this.#ports)
+    this.#opening = stream
+    const outcome = stream === undefined ? { honoured: {} } : await stream.outcome
+    desired.settle(outcome)
+    if ('error' in outcome) return { outcome, isStable: false }
+    // Keep the old stream until the new one is acknowledged, so that no notification is lost in between.
+    this.#current?.end()
+    this.#current = stream
+    const openedAt = runtime.now()
+    if (stream !== undefined && !isEmptyFilter(outcome.honoured))
+      await Promise.race([stream.over, desired.replaced])
+    return { outcome, isStable: runtime.now() - openedAt >= stableSeconds }
+  }
+
+  #backoffMs(failures: number): number {
     const seconds = Math.min(2 ** (failures - 1), maxBackoffSeconds)
     // Many clients lose their streams at the same moment; jitter spreads their return.
-    return seconds * 1000 * (0.5 + (ports.runtime.randomBytes(1)[0] ?? 0) / 512)
+    return seconds * 1000 * (0.5 + (this.#ports.runtime.randomBytes(1)[0] ?? 0) / 512)
   }
+}
 
-  async function want(filter: SubscriptionFilter): Promise<SubscriptionFilter> {
-    if (closed) throw ended()
-    const begin = desired === undefined
-    const previous = desired
-    const outcome = new Promise<Outcome>((resolve) => {
-      desired = { filter, settle: resolve, ...createTurn() }
+/** The filter that the client wants now. */
+class DesiredFilter {
+  readonly filter: SubscriptionFilter
+  /** What came of it, or of the filter that replaced it. */
+  readonly outcome: Promise<Outcome>
+  /** Resolves when another filter replaces this one, or on close. */
+  readonly replaced: Promise<void>
+  #settle: (outcome: Outcome) => void = () => {}
+  #replace: () => void = () => {}
+
+  constructor(filter: SubscriptionFilter) {
+    this.filter = filter
+    this.outcome = new Promise((resolve) => {
+      this.#settle = resolve
     })
-    // Callers waiting on the old filter now wait on this one, which includes it.
-    if (previous !== undefined) void outcome.then((value) => previous.settle(value))
-    previous?.replace()
-    if (begin) void keep()
-    const value = await outcome
-    if ('error' in value) throw value.error
-    return value.honoured
+    this.replaced = new Promise((resolve) => {
+      this.#replace = resolve
+    })
   }
 
-  return {
-    want,
-    reopen() {
-      if (desired !== undefined) want(desired.filter).catch(() => {})
-    },
-    close() {
-      closed = true
-      current?.end()
-      opening?.end()
-      desired?.settle({ error: ended() })
-      desired?.replace()
-    },
+  settle(outcome: Outcome): void {
+    this.#settle(outcome)
+  }
+
+  replaceBy(next: DesiredFilter): void {
+    void next.outcome.then((outcome) => this.settle(outcome))
+    this.#replace()
+  }
+
+  abandon(): void {
+    this.settle({ error: subscriptionEnded() })
+    this.#replace()
   }
 }
 
-function createTurn(): { replaced: Promise<void>; replace(): void } {
-  let replace = () => {}
-  const replaced = new Promise<void>((resolve) => {
-    replace = resolve
-  })
-  return { replaced, replace }
+/** One `subscriptions/listen` request. */
+class OpenStream {
+  readonly outcome: Promise<Outcome>
+  readonly over: Promise<void>
+  readonly #controller = new AbortController()
+  readonly #notify: ListenStreamPorts['notify']
+  #settle: (outcome: Outcome) => void = () => {}
+
+  constructor(filter: SubscriptionFilter, { listen, notify }: ListenStreamPorts) {
+    const { signal } = this.#controller
+    this.#notify = notify
+    this.outcome = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+    const answered = listen(filter, { signal, onMessage: (message) => this.#onMessage(message) }).then(
+      (response) =>
+        this.#settle('error' in response ? { error: callError(response.error) } : { honoured: {} }),
+      (error: unknown) => this.#settle({ error }),
+    )
+    const aborted = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    this.over = Promise.race([answered, aborted])
+    void this.over.then(() => this.#settle({ error: subscriptionEnded() }))
+  }
+
+  end(): void {
+    this.#controller.abort()
+  }
+
+  async #onMessage(message: JsonRpcMessage): Promise<void> {
+    if (this.#controller.signal.aborted || !('method' in message) || 'id' in message) return
+    if (message.method === 'notifications/subscriptions/acknowledged')
+      this.#settle({ honoured: readSubscriptionFilter(message.params?.['notifications']) ?? {} })
+    // A server may end a subscription this way too; whatever id it names, it can only mean this one.
+    else if (message.method === 'notifications/cancelled') this.end()
+    else await this.#notify(withoutSubscriptionId(message))
+  }
 }
 
-function isLasting(error: unknown): boolean {
-  return error instanceof CallError && lastingRefusals.has(error.code)
+function isPermanent(error: unknown): boolean {
+  return error instanceof CallError && permanentRefusals.has(error.code)
 }
 
-function ended(): CallError {
+function subscriptionEnded(): CallError {
   return new CallError(jsonRpcCode.internalError, 'The subscription has ended.')
 }
 
-function callError(member: ErrorMember): CallError {
+function callError(member: JsonRpcErrorObject): CallError {
   const { code, message, data } = toError2025(member, 'subscriptions/listen', undefined)
   return new CallError(code, message, data)
 }
 
-function withoutSubscription(notification: JsonRpcNotification): JsonRpcNotification {
+function withoutSubscriptionId(notification: JsonRpcNotification): JsonRpcNotification {
   const { params } = notification
   if (params === undefined) return notification
   return { ...notification, params: withoutMeta(params, [mcpMetaKey.subscriptionId]) }

@@ -2,19 +2,21 @@ import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import type { legacyRevisions } from '../../mcp-protocol.ts'
 
+/** A revision that opens with `initialize`. */
 export type Revision2025 = (typeof legacyRevisions)[number]
 
-/** The kinds of content that are younger than the oldest revision, by the first revision that has them. */
-const youngContent: ReadonlyMap<unknown, Revision2025> = new Map<unknown, Revision2025>([
+/** Kinds of content that the oldest revision lacks, each with the first revision that has it. */
+const laterContent: ReadonlyMap<unknown, Revision2025> = new Map<unknown, Revision2025>([
   ['audio', '2025-03-26'],
   ['resource_link', '2025-06-18'],
 ])
 
 /**
- * A result of a 2026-07-28 server for a 2025 client. `resultType` is removed: the v1 SDK refuses an empty result with
- * any member but `_meta`. `ttlMs`, `cacheScope` and what is in `_meta` stay: results with content are open to more members
- * in every revision. Structured output that is not an object becomes text, since the v1 SDK refuses it too.
- * Content kinds newer than the client's revision become text: the server does not know that revision.
+ * A result of a 2026-07-28 server for a 2025 client:
+ * - without `resultType`, because the v1 SDK refuses an empty result with any member but `_meta`. `ttlMs`, `cacheScope` and
+ *   `_meta` stay: every revision allows more members in results with content.
+ * - structured output that is not an object becomes text, because the v1 SDK refuses it;
+ * - content of a kind that the client's revision lacks becomes text.
  */
 export function toResult2025(method: string, result: JsonObject, revision: Revision2025): JsonObject {
   const { resultType: _, ...rest } = result
@@ -23,7 +25,7 @@ export function toResult2025(method: string, result: JsonObject, revision: Revis
   return method === 'tools/call' ? withContent2025(withOutput2025(rest), revision) : rest
 }
 
-/** One tool with an output schema of another type than object makes v1 clients refuse the whole list. */
+/** One tool with an output schema that is not for objects makes v1 clients refuse the whole list. */
 function withTools2025(result: JsonObject): JsonObject {
   const { tools } = result
   if (!Array.isArray(tools)) return result
@@ -64,7 +66,7 @@ function withContent(message: JsonObject, content: unknown): JsonObject {
 }
 
 function toBlock2025(block: unknown, revision: Revision2025): unknown {
-  const since = isJsonObject(block) ? youngContent.get(block['type']) : undefined
+  const since = isJsonObject(block) ? laterContent.get(block['type']) : undefined
   if (!isJsonObject(block) || since === undefined || revision >= since) return block
   const { title, name, uri, mimeType } = block
   const kind = typeof mimeType === 'string' ? mimeType : 'content'

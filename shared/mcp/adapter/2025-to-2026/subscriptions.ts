@@ -1,87 +1,87 @@
 import type { JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
 import type { JsonRpcNotification } from '../../json-rpc.ts'
-import type { Runtime } from '../../../runtime.ts'
 import { CallError } from '../call-error.ts'
-import type { Upstream2026 } from './request.ts'
+import type { AdapterRuntime } from '../ports.ts'
 import { announcedFilter } from '../subscription-filter.ts'
-import { createListenStream } from './listen-stream.ts'
 import type { SubscriptionFilter } from '../subscription-filter.ts'
-
-/** The subscriptions of a 2025 client, held in one `subscriptions/listen`. */
-export interface Subscriptions {
-  /** Listens for what the server announces in its capabilities. */
-  begin(): void
-  /** The result of `resources/subscribe`, once the server listens. Throws {@link CallError}, and as {@link Upstream2026} does. */
-  subscribe(uri: unknown): Promise<JsonObject>
-  /** The result of `resources/unsubscribe`. */
-  unsubscribe(uri: unknown): Promise<JsonObject>
-  /** Reopens the stream, if there is one. */
-  reopen(): void
-  close(): void
-}
-
-export interface SubscriptionPorts {
-  /** Tells the client about a change. */
-  notice(notification: JsonRpcNotification): Promise<void>
-  upstream: Upstream2026
-  runtime: Runtime
-  serverCapabilities(): Promise<JsonObject>
-}
+import { ListenStream } from './listen-stream.ts'
+import type { Upstream2026 } from './upstream.ts'
 
 /** All of them travel in one request. */
 const maxSubscriptions = 1000
 
-/** Nothing is sent before `begin` or the first `subscribe`. */
-export function createSubscriptions(ports: SubscriptionPorts): Subscriptions {
-  const uris = new Set<string>()
-  const stream = createListenStream({
-    runtime: ports.runtime,
-    listen: (notifications, options) =>
-      ports.upstream.request('subscriptions/listen', { notifications }, options),
-    notice: ports.notice,
-  })
+/** The subscriptions of a 2025 client, held in one `subscriptions/listen`. Sends nothing before `start` or the first `subscribe`. */
+export class Subscriptions {
+  readonly #upstream: Upstream2026
+  readonly #stream: ListenStream
+  readonly #uris = new Set<string>()
 
-  async function listen(): Promise<SubscriptionFilter> {
-    const announced = announcedFilter(await ports.serverCapabilities())
-    return stream.want(uris.size > 0 ? { ...announced, resourceSubscriptions: [...uris] } : announced)
+  /** `notify` sends the client a change notification. */
+  constructor(
+    upstream: Upstream2026,
+    runtime: AdapterRuntime,
+    notify: (notification: JsonRpcNotification) => Promise<void>,
+  ) {
+    this.#upstream = upstream
+    this.#stream = new ListenStream({
+      listen: (notifications, options) =>
+        upstream.request('subscriptions/listen', { notifications }, options),
+      notify,
+      runtime,
+    })
   }
 
-  return {
-    begin() {
-      // The stream retries by itself, and no client request waits for the outcome.
-      listen().catch(() => {})
-    },
-    async subscribe(value) {
-      const uri = readUri(value)
-      if (uris.has(uri)) return {}
-      if (uris.size >= maxSubscriptions)
-        throw new CallError(
-          jsonRpcCode.internalError,
-          `No more than ${maxSubscriptions} subscriptions are kept.`,
-        )
-      uris.add(uri)
-      try {
-        const { resourceSubscriptions: honoured = [] } = await listen()
-        if (honoured.includes(uri)) return {}
-        throw new CallError(
-          jsonRpcCode.internalError,
-          'The server does not tell about changes of this resource.',
-        )
-      } catch (error) {
-        uris.delete(uri)
-        listen().catch(() => {})
-        throw error
-      }
-    },
-    async unsubscribe(value) {
-      if (uris.delete(readUri(value))) listen().catch(() => {})
-      return {}
-    },
-    reopen: () => stream.reopen(),
-    close() {
-      stream.close()
-    },
+  /** Listens for what the server announces in its capabilities. */
+  start(): void {
+    this.#listenInBackground()
+  }
+
+  /** The result of `resources/subscribe`, once the server listens. Throws {@link CallError}, and as {@link Upstream2026} does. */
+  async subscribe(value: unknown): Promise<JsonObject> {
+    const uri = readUri(value)
+    if (this.#uris.has(uri)) return {}
+    if (this.#uris.size >= maxSubscriptions)
+      throw new CallError(
+        jsonRpcCode.internalError,
+        `At most ${maxSubscriptions} resources can be subscribed to.`,
+      )
+    this.#uris.add(uri)
+    try {
+      const { resourceSubscriptions: honoured = [] } = await this.#listen()
+      if (honoured.includes(uri)) return {}
+      throw new CallError(jsonRpcCode.internalError, 'The server does not report changes of this resource.')
+    } catch (error) {
+      this.#uris.delete(uri)
+      this.#listenInBackground()
+      throw error
+    }
+  }
+
+  /** The result of `resources/unsubscribe`. */
+  async unsubscribe(value: unknown): Promise<JsonObject> {
+    if (this.#uris.delete(readUri(value))) this.#listenInBackground()
+    return {}
+  }
+
+  /** Reopens the stream, if there is one. */
+  reopen(): void {
+    this.#stream.reopen()
+  }
+
+  close(): void {
+    this.#stream.close()
+  }
+
+  async #listen(): Promise<SubscriptionFilter> {
+    const announced = announcedFilter(await this.#upstream.capabilities())
+    const uris = [...this.#uris]
+    return this.#stream.setFilter(uris.length > 0 ? { ...announced, resourceSubscriptions: uris } : announced)
+  }
+
+  /** The stream retries by itself, and no request of the client waits for the outcome. */
+  #listenInBackground(): void {
+    this.#listen().catch(() => {})
   }
 }
 

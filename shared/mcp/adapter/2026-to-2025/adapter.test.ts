@@ -3,12 +3,12 @@ import type { JsonRpcId, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
 import { createAdapterFrom2026To2025 } from './adapter.ts'
-import { TransportError } from '../../../../bridge/transport/transport.ts'
 import {
   createFakeClock,
   createFakeServer2025,
-  createFakeLocal,
+  createFakeClient,
   describeFailure,
+  RefusedError,
   turns,
   until,
 } from '../../../../tests/support/adapter/fakes.ts'
@@ -37,20 +37,20 @@ function meta(capabilities: JsonObject = asking, more: JsonObject = {}): JsonObj
 
 function setUp(capabilities: JsonObject = everything, rest: JsonObject = {}, refuse?: () => void) {
   const clock = createFakeClock()
-  const local = createFakeLocal()
+  const client = createFakeClient()
   const server = createFakeServer2025(capabilities, rest, refuse)
   const warnings: string[] = []
   const adapter = createAdapterFrom2026To2025({
-    local,
+    client,
     server,
     describeFailure,
     runtime: clock,
     warn: (text) => warnings.push(text),
   })
   const send = (id: JsonRpcId, method: string, params: JsonObject = {}, _meta: unknown = meta()) =>
-    adapter.take({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
+    adapter.receive({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
   const cancel = (requestId: JsonRpcId, reason?: string) =>
-    adapter.take({
+    adapter.receive({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
       params: { requestId, ...(reason !== undefined && { reason }) },
@@ -64,11 +64,11 @@ function setUp(capabilities: JsonObject = everything, rest: JsonObject = {}, ref
   }
   /** The result of a response; fails for an error. */
   async function result(id: JsonRpcId): Promise<JsonObject> {
-    const response = await local.response(id)
+    const response = await client.response(id)
     expect(response).toHaveProperty('result')
     return 'result' in response ? (response.result as JsonObject) : {}
   }
-  return { clock, local, server, warnings, adapter, send, cancel, session, arrival, result }
+  return { clock, client, server, warnings, adapter, send, cancel, session, arrival, result }
 }
 
 describe('server/discover', () => {
@@ -76,7 +76,7 @@ describe('server/discover', () => {
     const given = setUp(everything, { instructions: 'Be kind.' })
     await given.send(1, 'server/discover', {}, meta({ ...asking, roots: { listChanged: true }, tasks: {} }))
     const { tasks: _, ...capabilities } = everything
-    expect(await given.local.response(1)).toEqual({
+    expect(await given.client.response(1)).toEqual({
       jsonrpc: '2.0',
       id: 1,
       result: {
@@ -102,21 +102,19 @@ describe('server/discover', () => {
       if (fails) throw new Error('no route')
     })
     await given.send(1, 'server/discover')
-    expect(await given.local.response(1)).toMatchObject({ error: { message: 'no route' } })
+    expect(await given.client.response(1)).toMatchObject({ error: { message: 'no route' } })
     fails = false
     await given.send(2, 'server/discover')
     await given.result(2)
   })
 })
 
-it('a refused initialize is told in the words of 2026-07-28', async () => {
-  const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"No such version"}}'
-  const response = { text, envelope: { kind: 'response', id: 1, isError: true } } as const
+it('a refused initialize becomes an error of 2026-07-28', async () => {
   const given = setUp({}, {}, () => {
-    throw new TransportError('refused', 'HTTP 400', { response })
+    throw new RefusedError(-32_022, 'No such version')
   })
   await given.send(1, 'tools/list')
-  expect(await given.local.response(1)).toMatchObject({
+  expect(await given.client.response(1)).toMatchObject({
     error: { code: -32_603, message: 'No such version' },
   })
 })
@@ -125,18 +123,18 @@ describe('claims', () => {
   const version = mcpMetaKey.protocolVersion
   it.each([
     ['no _meta', null, -32_602],
-    ['_meta that is no object', [], -32_602],
+    ['_meta that is not an object', [], -32_602],
     ['no version', { ...meta(), [version]: undefined }, -32_602],
     ['no capabilities', { ...meta(), [mcpMetaKey.clientCapabilities]: undefined }, -32_602],
-    ['capabilities that are no object', { ...meta(), [mcpMetaKey.clientCapabilities]: [] }, -32_602],
+    ['capabilities that are not an object', { ...meta(), [mcpMetaKey.clientCapabilities]: [] }, -32_602],
     ['clientInfo without a name', { ...meta(), [mcpMetaKey.clientInfo]: { version: '1' } }, -32_602],
-    ['a level nobody knows', { ...meta(), [mcpMetaKey.logLevel]: 'loud' }, -32_602],
+    ['an unknown level', { ...meta(), [mcpMetaKey.logLevel]: 'loud' }, -32_602],
     ['an old version', { ...meta(), [version]: '2025-11-25' }, -32_022],
     ['a future version', { ...meta(), [version]: '2027-01-01' }, -32_022],
   ])('with %s are refused', async (_, _meta, code) => {
     const given = setUp()
     await given.send(1, 'tools/list', {}, _meta)
-    const response = await given.local.response(1)
+    const response = await given.client.response(1)
     expect(response).toMatchObject({ error: { code } })
     if (code === -32_022) {
       const requested = (_meta as JsonObject)[version]
@@ -155,7 +153,7 @@ describe('claims', () => {
   ])('for %s are for nothing', async (method) => {
     const given = setUp()
     await given.send(1, method)
-    expect(await given.local.response(1)).toMatchObject({ error: { code: -32_601 } })
+    expect(await given.client.response(1)).toMatchObject({ error: { code: -32_601 } })
   })
 
   it('do without clientInfo', async () => {
@@ -167,7 +165,7 @@ describe('claims', () => {
 })
 
 describe('sessions', () => {
-  it('are one for each set of capabilities, whatever the order of its members', async () => {
+  it('are one for each set of capabilities, in any order of members', async () => {
     const given = setUp()
     const sets = [
       { roots: {}, sampling: {} },
@@ -184,7 +182,7 @@ describe('sessions', () => {
     const set = (index: number) => meta({ extensions: { [`com.example/${index}`]: {} } })
     await given.send('busy', 'tools/call', { name: 'a' }, set(0))
     for (const index of [1, 2, 3, 4, 5, 6, 7, 1, 8]) {
-      await given.send(`d${index}-${given.local.sent.length}`, 'server/discover', {}, set(index))
+      await given.send(`d${index}-${given.client.sent.length}`, 'server/discover', {}, set(index))
       await turns()
     }
     expect(given.server.sessions).toHaveLength(9)
@@ -200,7 +198,7 @@ describe('sessions', () => {
     const set = (index: number) => meta({ extensions: { [`com.example/${index}`]: {} } })
     for (let index = 0; index < 9; index += 1)
       await given.send(index, 'tools/call', { name: 'a' }, set(index))
-    expect(await given.local.response(8)).toMatchObject({ error: { code: -32_603 } })
+    expect(await given.client.response(8)).toMatchObject({ error: { code: -32_603 } })
     ;(await (await given.session(3)).next('tools/call')).answer({ content: [] })
     await given.result(3)
     await given.send('again', 'server/discover', {}, set(8))
@@ -247,14 +245,14 @@ describe('requests', () => {
     [-32_601, -32_601],
     [-32_000, -32_000],
     [7, 7],
-  ])('error %i becomes %i', async (given, told) => {
-    const { send, arrival, local } = setUp()
+  ])('error %i becomes %i', async (given, expected) => {
+    const { send, arrival, client } = setUp()
     await send(1, 'resources/read', { uri: 'x:1' })
     ;(await arrival('resources/read')).fail(given, 'No', { a: 1 })
-    expect(await local.response(1)).toEqual({
+    expect(await client.response(1)).toEqual({
       jsonrpc: '2.0',
       id: 1,
-      error: { code: told, message: 'No', data: { a: 1 } },
+      error: { code: expected, message: 'No', data: { a: 1 } },
     })
   })
 
@@ -262,15 +260,13 @@ describe('requests', () => {
     const given = setUp()
     await given.send(1, 'tools/list')
     ;(await given.arrival('tools/list')).break(new Error('cut'))
-    expect(await given.local.response(1)).toMatchObject({ error: { message: 'cut' } })
-    const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"body"}}'
-    const response = { text, envelope: { kind: 'invalid', id: undefined, reason: '' } } as const
+    expect(await given.client.response(1)).toMatchObject({ error: { message: 'cut' } })
     await given.send(2, 'tools/list')
-    ;(await given.arrival('tools/list')).break(new TransportError('refused', 'HTTP 400', { response }))
-    expect(await given.local.response(2)).toMatchObject({ error: { code: -32_602, message: 'body' } })
+    ;(await given.arrival('tools/list')).break(new RefusedError(-32_002, 'body'))
+    expect(await given.client.response(2)).toMatchObject({ error: { code: -32_602, message: 'body' } })
     await given.send(3, 'tools/list')
     ;(await given.arrival('tools/list')).answer(7 as unknown as JsonObject)
-    expect(await given.local.response(3)).toMatchObject({ error: { code: -32_603 } })
+    expect(await given.client.response(3)).toMatchObject({ error: { code: -32_603 } })
   })
 
   it('list tools without tasks, and say what is hidden', async () => {
@@ -283,8 +279,8 @@ describe('requests', () => {
       ]
       ;(await given.arrival('tools/list')).answer({ tools })
       expect(await given.result(id)).toMatchObject({ tools: [{ name: 'a' }] })
-      expect(given.local.responses(id)[0]).not.toHaveProperty('result.tools.0.execution')
-      expect(given.local.responses(id)[0]).not.toHaveProperty('result.tools.1')
+      expect(given.client.responses(id)[0]).not.toHaveProperty('result.tools.0.execution')
+      expect(given.client.responses(id)[0]).not.toHaveProperty('result.tools.1')
     }
     expect(given.warnings).toHaveLength(1)
     expect(given.warnings[0]).toContain('"b"')
@@ -316,7 +312,7 @@ describe('requests', () => {
     ])
     arrival.answer({})
     await turns()
-    expect(given.local.sent).toEqual([])
+    expect(given.client.sent).toEqual([])
   })
 
   it('that are cancelled before a session is open are never sent', async () => {
@@ -327,7 +323,7 @@ describe('requests', () => {
     const { all, notified } = await given.session()
     expect(all).toEqual([])
     expect(notified).toEqual([])
-    expect(given.local.sent).toEqual([])
+    expect(given.client.sent).toEqual([])
   })
 
   it('that are cancelled while the log level is set are never sent', async () => {
@@ -351,7 +347,7 @@ describe('requests', () => {
     await turns()
     expect(session.all.map(({ message }) => message.method)).toEqual(['logging/setLevel'])
     expect(session.notified).toEqual([])
-    expect(given.local.sent).toHaveLength(1)
+    expect(given.client.sent).toHaveLength(1)
   })
 })
 
@@ -372,7 +368,7 @@ describe('messages on the way', () => {
     await arrival.say(progress(arrival.message.id))
     await arrival.say(progress('p'))
     await (await given.session()).stand(progress(arrival.message.id))
-    expect(given.local.notifications()).toEqual([progress('p'), progress('p')])
+    expect(given.client.notifications()).toEqual([progress('p'), progress('p')])
   })
 
   it('of logging go to those who asked, from their level on', async () => {
@@ -393,7 +389,7 @@ describe('messages on the way', () => {
     }
     await session.stand(log('debug'))
     await session.stand(log('alert'))
-    const seen = given.local.notifications().map(({ params }) => params!['level'])
+    const seen = given.client.notifications().map(({ params }) => params!['level'])
     expect(seen).toEqual(['warning', 'error', 'alert'])
     await given.send(3, 'tools/call', { name: 'c' }, meta(asking, { [level]: 'error' }))
     await given.arrival('tools/call')
@@ -420,7 +416,7 @@ describe('messages on the way', () => {
       'com.example/own',
     ])
       await arrival.say({ jsonrpc: '2.0', method })
-    expect(given.local.sent).toEqual([{ jsonrpc: '2.0', method: 'com.example/own' }])
+    expect(given.client.sent).toEqual([{ jsonrpc: '2.0', method: 'com.example/own' }])
   })
 })
 
@@ -492,7 +488,7 @@ describe('requests of the server', () => {
       { jsonrpc: '2.0', id: 9, result: inputResponses['input-3'] },
       { jsonrpc: '2.0', id: 10, result: inputResponses['input-4'] },
     ])
-    expect(given.local.responses(2)).toEqual([])
+    expect(given.client.responses(2)).toEqual([])
     arrival.answer({ content: [] })
     expect(await given.result(2)).toMatchObject({ resultType: 'complete', content: [] })
     expect(all).toHaveLength(1)
@@ -507,8 +503,8 @@ describe('requests of the server', () => {
     expect(second).toMatchObject({ inputRequests: { 'input-2': { method: 'elicitation/create' } } })
     expect(second['requestState']).not.toBe(state)
     await retry(given, 3, { requestState: state })
-    expect(await given.local.response(3)).toMatchObject({ error: { code: -32_602 } })
-    // Asked while nobody waits: told with the next retry.
+    expect(await given.client.response(3)).toMatchObject({ error: { code: -32_602 } })
+    // Asked while the client does not wait: sent with the next retry.
     await arrival.say(ask(9))
     await retry(given, 4, {
       inputResponses: { 'input-2': { action: 'cancel' } },
@@ -516,7 +512,7 @@ describe('requests of the server', () => {
     })
     const third = await given.result(4)
     expect(Object.keys(third['inputRequests'] as JsonObject)).toEqual(['input-3'])
-    // Answered by the server although nobody waits: told with the next retry.
+    // Answered by the server although the client does not wait: sent with the next retry.
     arrival.answer({ content: [1] })
     await turns()
     await retry(given, 5, { requestState: third['requestState'] })
@@ -545,19 +541,19 @@ describe('requests of the server', () => {
     const inputResponses = { 'input-1': { action: 'accept' } }
     const refused = { error: { code: -32_602 } }
     await retry(given, 2, { inputResponses, requestState: state }, { arguments: { x: 2, y: 2 } })
-    expect(await given.local.response(2)).toMatchObject(refused)
+    expect(await given.client.response(2)).toMatchObject(refused)
     await given.send(3, 'prompts/get', { name: 'a', inputResponses, requestState: state })
-    expect(await given.local.response(3)).toMatchObject(refused)
+    expect(await given.client.response(3)).toMatchObject(refused)
     for (const [id, requestState] of [
       [4, 'guess'],
       [5, 7],
       [6, null],
     ] as const) {
       await retry(given, id, { inputResponses, requestState })
-      expect(await given.local.response(id)).toMatchObject(refused)
+      expect(await given.client.response(id)).toMatchObject(refused)
     }
     await retry(given, 7, { inputResponses: [], requestState: state })
-    expect(await given.local.response(7)).toMatchObject(refused)
+    expect(await given.client.response(7)).toMatchObject(refused)
     expect((await given.session()).answered).toEqual([])
     await retry(given, 8, { inputResponses, requestState: state })
     await until(() => given.server.sessions[0]!.answered.length === 1, 'the answer')
@@ -574,7 +570,7 @@ describe('requests of the server', () => {
     expect(answered).toMatchObject([{ id: 7, error: { code: -32_603 } }])
     expect(notified).toMatchObject([{ params: { requestId: arrival.message.id } }])
     await retry(given, 2, { requestState: state })
-    expect(await given.local.response(2)).toMatchObject({ error: { code: -32_602 } })
+    expect(await given.client.response(2)).toMatchObject({ error: { code: -32_602 } })
   })
 
   it('are kept for 64 calls', async () => {
@@ -598,7 +594,7 @@ describe('requests of the server', () => {
     await given.cancel(2)
     await until(() => arrival.options.signal!.aborted, 'the call to end')
     await turns()
-    expect(given.local.responses(2)).toEqual([])
+    expect(given.client.responses(2)).toEqual([])
     expect((await given.session()).answered.map(({ id }) => id)).toEqual([7, 8])
   })
 
@@ -618,7 +614,7 @@ describe('requests of the server', () => {
     const session = await given.session()
     session.answer = () => Promise.reject(new Error('cut'))
     await retry(given, 2, { inputResponses: { 'input-1': {} }, requestState: state })
-    expect(await given.local.response(2)).toMatchObject({ error: { message: 'cut' } })
+    expect(await given.client.response(2)).toMatchObject({ error: { message: 'cut' } })
   })
 
   it.each([
@@ -632,7 +628,7 @@ describe('requests of the server', () => {
     await given.send(1, 'tools/call', { name: 'a' }, meta(capabilities))
     const arrival = await given.arrival('tools/call')
     await arrival.say(ask(7, method, params))
-    expect(await given.local.response(1)).toMatchObject({
+    expect(await given.client.response(1)).toMatchObject({
       error: { code: -32_021, data: { requiredCapabilities } },
     })
     expect((await given.session()).answered).toMatchObject([{ id: 7, error: {} }])
@@ -649,10 +645,10 @@ describe('requests of the server', () => {
       { id: 7, error: { code: -32_601 } },
       { id: 8, error: { code: -32_601 } },
     ])
-    expect(given.local.sent).toEqual([])
+    expect(given.client.sent).toEqual([])
   })
 
-  it('on the standing stream are carried by the only call, else get an error', async () => {
+  it('on the GET stream are carried by the only call, else get an error', async () => {
     const given = setUp()
     await given.send(0, 'server/discover')
     await given.result(0)
@@ -685,7 +681,7 @@ describe('-32042 of the server', () => {
     params: { mode: 'url', message: 'Go', url: 'https://x.example' },
   }
 
-  it('becomes input_required, and the request is sent anew', async () => {
+  it('becomes input_required, and the request is sent again', async () => {
     const given = setUp()
     await given.send(1, 'tools/call', { name: 'a' })
     const first = await given.arrival('tools/call')
@@ -725,7 +721,7 @@ describe('-32042 of the server', () => {
     expect((await given.session()).all).toHaveLength(2)
   })
 
-  it('that nobody comes back for cancels nothing', async () => {
+  it('cancels nothing when the client does not come back', async () => {
     const given = setUp()
     await given.send(1, 'tools/call', { name: 'a' })
     ;(await given.arrival('tools/call')).fail(-32_042, 'Open this', data)
@@ -741,14 +737,14 @@ describe('-32042 of the server', () => {
     const { requestState } = await given.result(1)
     const inputResponses = { 'input-1': { action: 'decline' } }
     await given.send(2, 'tools/call', { name: 'a', inputResponses, requestState })
-    expect(await given.local.response(2)).toMatchObject({ error: { code: -32_603, message: 'Open this' } })
+    expect(await given.client.response(2)).toMatchObject({ error: { code: -32_603, message: 'Open this' } })
   })
 
   it('without a client that opens URLs is -32021', async () => {
     const given = setUp()
     await given.send(1, 'tools/call', { name: 'a' }, meta({ elicitation: {} }))
     ;(await given.arrival('tools/call')).fail(-32_042, 'Open this', data)
-    expect(await given.local.response(1)).toMatchObject({
+    expect(await given.client.response(1)).toMatchObject({
       error: { code: -32_021, data: { requiredCapabilities: { elicitation: { url: {} } } } },
     })
   })
@@ -765,11 +761,11 @@ describe('subscriptions/listen', () => {
   it('acknowledges what is honoured first, and tags what follows', async () => {
     const given = setUp()
     await listen(given, 'l', { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: [] })
-    await until(() => given.local.sent.length === 1, 'the acknowledgement')
+    await until(() => given.client.sent.length === 1, 'the acknowledgement')
     const session = await given.session()
     await session.stand({ ...changed, params: { _meta: { own: 1 } } })
     await session.stand({ jsonrpc: '2.0', method: 'notifications/resources/list_changed' })
-    expect(given.local.sent).toEqual([
+    expect(given.client.sent).toEqual([
       {
         jsonrpc: '2.0',
         method: 'notifications/subscriptions/acknowledged',
@@ -780,7 +776,7 @@ describe('subscriptions/listen', () => {
     await given.cancel('l')
     await session.stand(changed)
     await turns()
-    expect(given.local.sent).toHaveLength(2)
+    expect(given.client.sent).toHaveLength(2)
   })
 
   it('subscribes to resources once, and leaves with the last who listens', async () => {
@@ -794,20 +790,20 @@ describe('subscriptions/listen', () => {
     ])
     const session = await given.session()
     await session.stand(updated('x:1'))
-    expect(given.local.sent).toEqual([])
+    expect(given.client.sent).toEqual([])
     refused.fail(-32_602, 'No')
     subscribe.answer({})
-    await until(() => given.local.sent.length === 2, 'the acknowledgement and the early notice')
-    expect(given.local.sent).toMatchObject([
+    await until(() => given.client.sent.length === 2, 'the acknowledgement and the early notice')
+    expect(given.client.sent).toMatchObject([
       { params: { notifications: { resourceSubscriptions: ['x:1'] } } },
       { method: 'notifications/resources/updated', params: { uri: 'x:1', _meta: tag(1) } },
     ])
     await listen(given, 2, { resourceSubscriptions: ['x:1'], toolsListChanged: true })
-    await until(() => given.local.sent.length === 3, 'the second acknowledgement')
+    await until(() => given.client.sent.length === 3, 'the second acknowledgement')
     await session.stand(updated('x:1/part'))
     await session.stand(updated('x:11'))
     await session.stand(changed)
-    expect(given.local.sent.slice(3)).toMatchObject([
+    expect(given.client.sent.slice(3)).toMatchObject([
       { params: { uri: 'x:1/part', _meta: tag(1) } },
       { params: { uri: 'x:1/part', _meta: tag(2) } },
       { method: changed.method, params: { _meta: tag(2) } },
@@ -825,7 +821,7 @@ describe('subscriptions/listen', () => {
     const given = setUp({})
     await listen(given, 1, { toolsListChanged: true, resourceSubscriptions: ['x:1'] })
     expect(await given.result(1)).toEqual({ resultType: 'complete', _meta: { ...tag(1), ...serverInfo } })
-    expect(given.local.sent[0]).toMatchObject({ params: { notifications: {} } })
+    expect(given.client.sent[0]).toMatchObject({ params: { notifications: {} } })
   })
 
   it('can be cancelled before it is acknowledged', async () => {
@@ -835,7 +831,7 @@ describe('subscriptions/listen', () => {
     await given.cancel(1)
     subscribe.answer({})
     await given.arrival('resources/unsubscribe')
-    expect(given.local.sent).toEqual([])
+    expect(given.client.sent).toEqual([])
   })
 
   it.each([
@@ -847,16 +843,16 @@ describe('subscriptions/listen', () => {
   ])('refuses %j', async (notifications) => {
     const given = setUp()
     await listen(given, 1, notifications)
-    expect(await given.local.response(1)).toMatchObject({ error: { code: -32_602 } })
+    expect(await given.client.response(1)).toMatchObject({ error: { code: -32_602 } })
   })
 
   it('is for 64 at a time', async () => {
     const given = setUp()
     for (let id = 0; id < 65; id += 1) await listen(given, id, { toolsListChanged: true })
-    expect(await given.local.response(64)).toMatchObject({ error: { code: -32_603 } })
+    expect(await given.client.response(64)).toMatchObject({ error: { code: -32_603 } })
     await given.cancel(3)
     await listen(given, 'more', { toolsListChanged: true })
-    await until(() => given.local.notifications().length === 65, 'the last acknowledgement')
+    await until(() => given.client.notifications().length === 65, 'the last acknowledgement')
   })
 })
 
@@ -877,7 +873,7 @@ describe('close', () => {
     go()
     const session = await given.session()
     await until(session.isClosed, 'the session to close')
-    expect(given.local.sent).toEqual([])
+    expect(given.client.sent).toEqual([])
     expect(session.all).toEqual([])
   })
 
@@ -891,7 +887,7 @@ describe('close', () => {
     const running = await given.arrival('tools/call')
     await given.send(3, 'subscriptions/listen', { notifications: { toolsListChanged: true } })
     await turns()
-    const sent = given.local.sent.length
+    const sent = given.client.sent.length
     await given.adapter.close()
     await given.adapter.close()
     const session = await given.session()
@@ -903,7 +899,7 @@ describe('close', () => {
     expect(session.isClosed()).toBe(true)
     expect(session.answered.map(({ id }) => id)).toEqual([7])
     expect([pending, running].map(({ options }) => options.signal!.aborted)).toEqual([true, true])
-    expect(given.local.sent).toHaveLength(sent)
+    expect(given.client.sent).toHaveLength(sent)
     expect(given.server.sessions).toHaveLength(1)
   })
 })

@@ -1,147 +1,143 @@
 import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
-import type { Runtime } from '../../../runtime.ts'
-import { CallError, errorMember } from '../call-error.ts'
+import type { JsonRpcMessage } from '../../json-rpc.ts'
+import { CallError, errorObject } from '../call-error.ts'
+import { ClientCalls } from '../client-calls.ts'
+import type { ClientCall } from '../client-calls.ts'
+import { Deadlines } from '../deadlines.ts'
 import { inputMethods } from '../input-required.ts'
-import { createSubscriptions } from './subscriptions.ts'
-import { isChangeNotice } from '../subscription-filter.ts'
-import { createLocalCalls } from '../local-calls.ts'
-import type { LocalCall } from '../local-calls.ts'
-import { withoutMeta } from '../params.ts'
-import { claimKeys, readClaim } from './claims.ts'
-import type { Claim } from './claims.ts'
-import { startServerCall } from './request.ts'
-import type { ServerCall } from './request.ts'
-import { createPendingResults } from './pending-results.ts'
+import { withoutMeta } from '../../params.ts'
+import type { Adapter, AdapterPorts, Server2025 } from '../ports.ts'
+import { claimKeys, readClaims } from './claims.ts'
+import type { Claims } from './claims.ts'
+import { createGetStreamRouter } from './get-stream.ts'
+import { PendingResults } from './pending-results.ts'
 import { toDiscoverResult } from './result.ts'
-import { createUpstreamSessions } from './sessions.ts'
-import type { UpstreamSession } from './sessions.ts'
-import { createDeadlines } from '../deadlines.ts'
-import type { DescribeFailure, Server2025, LocalPeer, Adapter } from '../ports.ts'
-
-/** Each is logged once. */
-const maxHiddenTools = 1000
+import { ServerCall } from './server-call.ts'
+import { UpstreamSessions } from './sessions.ts'
+import { Subscriptions } from './subscriptions.ts'
 
 /** What {@link createAdapterFrom2026To2025} needs. */
-export interface PortsFrom2026To2025 {
-  local: LocalPeer
+export interface PortsFrom2026To2025 extends AdapterPorts {
   server: Server2025
-  describeFailure: DescribeFailure
-  runtime: Runtime
-  /** One line for a person. */
+  /** Shows one line to a person. */
   warn(text: string): void
 }
 
 /**
  * Connects a 2026-07-28 client to a 2025 server. Sessions are opened when the first request needs one. Requests of
- * the server become `input_required` results. `take` returns at once; the answer comes later.
+ * the server become `input_required` results.
  */
 export function createAdapterFrom2026To2025(ports: PortsFrom2026To2025): Adapter {
-  const { local, runtime, describeFailure } = ports
-  const deadlines = createDeadlines(runtime)
-  const calls = createLocalCalls(local)
-  const pendingResults = createPendingResults<ServerCall>(runtime, deadlines)
-  const subscriptions = createSubscriptions()
-  const active = new Set<ServerCall>()
-  const sessions = createUpstreamSessions(ports.server, takeStanding)
-  const hiddenTools = new Set<string>()
-  let closed = false
+  return new AdapterFrom2026To2025(ports)
+}
 
-  function hidden(toolName: unknown): void {
-    const name = JSON.stringify(toolName)
-    if (hiddenTools.has(name) || hiddenTools.size >= maxHiddenTools) return
-    hiddenTools.add(name)
-    ports.warn(`The tool ${name} is hidden: it runs as a task only, and tasks are not translated.`)
-  }
+class AdapterFrom2026To2025 implements Adapter {
+  readonly #ports: PortsFrom2026To2025
+  readonly #deadlines: Deadlines
+  readonly #calls: ClientCalls
+  readonly #pendingResults: PendingResults<ServerCall>
+  readonly #subscriptions = new Subscriptions()
+  readonly #active = new Set<ServerCall>()
+  readonly #sessions: UpstreamSessions
+  readonly #warnOfHiddenTool: (toolName: unknown) => void
+  #isClosed = false
 
-  const shared = { pendingResults, runtime, describeFailure, active, hidden }
-
-  /** Takes messages from the GET stream of a session. */
-  function takeStanding(session: UpstreamSession, message: JsonRpcMessage): void | Promise<void> {
-    if (closed || !('method' in message)) return
-    if ('id' in message) return takeStandingRequest(session, message)
-    if (isChangeNotice(message)) return subscriptions.notice(session, message)
-    const own = [...active].filter((serverCall) => serverCall.session === session)
-    return own.find((serverCall) => serverCall.concerns(message))?.take(message)
-  }
-
-  function takeStandingRequest(session: UpstreamSession, request: JsonRpcRequest): void | Promise<void> {
-    const carriers = [...active].filter((each) => each.session === session && each.takesInput)
-    const [only] = carriers
-    // Old transports, and servers that do not say which call they ask for, send everything here. If there is one call, it is the one.
-    if (carriers.length === 1 && only !== undefined) return only.take(request)
-    const { id, method } = request
-    const message = 'No call is under way that could carry a request to the client.'
-    const answer = session.remote.answer(
-      method === 'ping'
-        ? { jsonrpc: '2.0', id, result: {} }
-        : { jsonrpc: '2.0', id, error: { code: jsonRpcCode.methodNotFound, message } },
+  constructor(ports: PortsFrom2026To2025) {
+    this.#ports = ports
+    this.#deadlines = new Deadlines(ports.runtime)
+    this.#calls = new ClientCalls(ports.client)
+    this.#pendingResults = new PendingResults(ports.runtime, this.#deadlines)
+    this.#warnOfHiddenTool = createHiddenToolWarning((text) => ports.warn(text))
+    const routeMessage = createGetStreamRouter(this.#active, this.#subscriptions)
+    this.#sessions = new UpstreamSessions(ports.server, (session, message) =>
+      this.#isClosed ? undefined : routeMessage(session, message),
     )
-    return answer.catch(() => {})
   }
 
-  async function serve(call: LocalCall): Promise<void> {
-    try {
-      await dispatch(call, readClaim(call.request))
-    } catch (error) {
-      if (call.isOpen()) await call.fail(errorMember(error, describeFailure))
+  async receive(message: JsonRpcMessage): Promise<void> {
+    if (!('method' in message)) return
+    if ('id' in message) {
+      const call = this.#calls.begin(message)
+      if (call !== undefined) void this.#serve(call)
+    } else if (message.method === 'notifications/cancelled') {
+      this.#calls.cancel(message.params?.['requestId'], message.params?.['reason'])
     }
   }
 
-  async function dispatch(call: LocalCall, claim: Claim): Promise<void> {
+  // The transport of each session reopens its own stream.
+  reopen(): void {}
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#calls.close()
+    this.#pendingResults.close()
+    this.#deadlines.close()
+    await this.#sessions.close()
+  }
+
+  async #serve(call: ClientCall): Promise<void> {
+    try {
+      await this.#dispatch(call, readClaims(call.request))
+    } catch (error) {
+      if (call.isOpen()) await call.fail(errorObject(error, this.#ports.describeFailure))
+    }
+  }
+
+  async #dispatch(call: ClientCall, claims: Claims): Promise<void> {
     const { method, params = {} } = call.request
     const { inputResponses: _, requestState, ...rest } = params
     const takesInput = inputMethods.has(method)
-    const own = withoutMeta(takesInput ? rest : params, claimKeys)
-    if (takesInput && requestState !== undefined) return resume(call, claim, own)
-    const session = await sessions.acquire(claim)
+    const params2025 = withoutMeta(takesInput ? rest : params, claimKeys)
+    if (takesInput && requestState !== undefined) return this.#resume(call, claims, params2025)
+    const session = await this.#sessions.acquire(claims)
     if (!call.isOpen()) return session.release()
     if (method === 'server/discover') {
       session.release()
       return call.answer(toDiscoverResult(session.remote.initialized))
     }
-    if (method === 'subscriptions/listen') return subscriptions.serve(call, session)
-    if (claim.logLevel !== undefined) await session.wantLogs(claim.logLevel, claim.logSeverity ?? 0)
-    const notice = (notification: JsonRpcNotification) => subscriptions.notice(session, notification)
-    startServerCall({ call, claim }, own, { ...shared, session, notice })
+    if (method === 'subscriptions/listen') return this.#subscriptions.serve(call, session)
+    if (claims.logLevel !== undefined) await session.lowerLogLevel(claims.logLevel, claims.logSeverity ?? 0)
+    const serverCall = new ServerCall(method, params2025, {
+      session,
+      pendingResults: this.#pendingResults,
+      runtime: this.#ports.runtime,
+      describeFailure: this.#ports.describeFailure,
+      active: this.#active,
+      onChange: (notification) => this.#subscriptions.notify(session, notification),
+      onHiddenTool: this.#warnOfHiddenTool,
+    })
+    serverCall.start({ call, claims })
   }
 
-  function resume(call: LocalCall, claim: Claim, own: JsonObject): void {
+  /** Continues the call that the `requestState` of a retry stands for. */
+  #resume(call: ClientCall, claims: Claims, params2025: JsonObject): void {
     const { inputResponses, requestState } = call.request.params ?? {}
     if (inputResponses !== undefined && !isJsonObject(inputResponses))
       throw new CallError(jsonRpcCode.invalidParams, 'inputResponses must be an object')
     const serverCall =
       typeof requestState === 'string'
-        ? pendingResults.take(requestState, call.request.method, own)
+        ? this.#pendingResults.take(requestState, call.request.method, params2025)
         : undefined
     if (serverCall === undefined)
       throw new CallError(
         jsonRpcCode.invalidParams,
-        'requestState is unknown, has expired, or is of another request',
+        'requestState is unknown, expired, or belongs to another request',
       )
-    serverCall.resume({ call, claim }, inputResponses)
+    serverCall.resume({ call, claims }, inputResponses)
   }
+}
 
-  return {
-    async take(message) {
-      if (!('method' in message)) return
-      if ('id' in message) {
-        const call = calls.begin(message)
-        if (call !== undefined) void serve(call)
-      } else if (message.method === 'notifications/cancelled') {
-        calls.cancel(message.params?.['requestId'], message.params?.['reason'])
-      }
-    },
-    // The transport of each session reopens its own stream.
-    reopen() {},
-    async close() {
-      closed = true
-      calls.close()
-      pendingResults.close()
-      deadlines.close()
-      await sessions.close()
-    },
+const maxHiddenTools = 1000
+
+/** Warns once of each tool. */
+function createHiddenToolWarning(warn: (text: string) => void): (toolName: unknown) => void {
+  const hidden = new Set<string>()
+  return (toolName) => {
+    const name = JSON.stringify(toolName)
+    if (hidden.has(name) || hidden.size >= maxHiddenTools) return
+    hidden.add(name)
+    warn(`The tool ${name} is hidden: it runs only as a task, and tasks are not supported.`)
   }
 }

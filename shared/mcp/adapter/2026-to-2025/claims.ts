@@ -5,14 +5,14 @@ import type { JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpErrorCode, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
 import { mapClientCapabilities } from '../capabilities.ts'
-import { logSeverity, metaOf } from '../params.ts'
+import { logSeverity, metaOf } from '../../params.ts'
 
-/** What a 2026-07-28 client says about itself with each request. */
-export interface Claim {
-  /** As a 2025 server may see them. */
+/** What a 2026-07-28 client says about itself in `_meta` of each request. */
+export interface Claims {
+  /** In the form for a 2025 server. */
   capabilities: JsonObject
   clientInfo: JsonObject | undefined
-  /** From which severity on this request wants log messages; undefined for none. */
+  /** The lowest severity of log messages that this request wants; undefined for none. */
   logSeverity: number | undefined
   logLevel: string | undefined
   progressToken: string | number | undefined
@@ -35,10 +35,10 @@ const removedMethods: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads the claims, and refuses what a 2026-07-28 server would refuse: incomplete or malformed `_meta` (-32602), another version
- * (-32022), methods removed since 2025-11-25 and those of tasks, which are not supported (-32601). Throws {@link CallError}.
+ * Reads the claims of a request. Throws {@link CallError} for what a 2026-07-28 server would refuse: incomplete or malformed
+ * `_meta` (-32602), another version (-32022), and methods of tasks or that were removed since 2025-11-25 (-32601).
  */
-export function readClaim({ method, params }: JsonRpcRequest): Claim {
+export function readClaims({ method, params }: JsonRpcRequest): Claims {
   const meta = metaOf(params)
   const version = meta[mcpMetaKey.protocolVersion]
   const capabilities = meta[mcpMetaKey.clientCapabilities]

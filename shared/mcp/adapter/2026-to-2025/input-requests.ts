@@ -1,85 +1,88 @@
 import { isJsonObject } from '../../../json-object.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import type { JsonRpcId } from '../../json-rpc.ts'
-import { metaOf } from '../params.ts'
+import { metaOf } from '../../params.ts'
 
-/** One entry of `inputRequests`, and where its answer goes. */
-export interface Question {
-  /** The id of the server's request; undefined for a question from -32042, which needs no response. */
+/** One entry of `inputRequests`, and the request of the server that it came from. */
+export interface InputRequest {
+  /** Undefined for an entry from -32042, which needs no response. */
   id: JsonRpcId | undefined
   request: { method: string; params?: JsonObject }
 }
 
-/** An answer of the client to a {@link Question}. */
-export interface Answer {
+/** The client's answer to an {@link InputRequest}. */
+export interface InputResponse {
   id: JsonRpcId | undefined
   result: JsonObject
 }
 
-/** The questions of one call that the client has not answered. */
-export interface Questions {
-  size(): number
-  add(question: Question): void
-  /** All of them, as `inputRequests` has them. */
-  asInputRequests(): JsonObject
-  /** Takes out what `inputResponses` answers. Other keys, and answers that are no objects, are passed over. */
-  answer(inputResponses: JsonObject): Answer[]
-  has(id: unknown): boolean
-  /** The server has withdrawn a question. */
-  withdraw(id: unknown): void
-  /** Takes out all; returns the ids of the server's requests. */
-  clear(): JsonRpcId[]
-}
+/** No call asks its client for more at once. */
+export const maxInputRequests = 32
 
-/** More are not put to a client at once. */
-export const maxQuestions = 32
+/** The input requests of one call that the client has not answered. Each gets a key that no other of the call had. */
+export class InputRequests {
+  readonly #open = new Map<string, InputRequest>()
+  #added = 0
 
-/** Each question gets a name that no other of the same call had. */
-export function createQuestions(): Questions {
-  const open = new Map<string, Question>()
-  let added = 0
-  const find = (id: unknown) =>
-    id === undefined ? undefined : [...open].find(([, question]) => question.id === id)?.[0]
-  return {
-    size: () => open.size,
-    add(question) {
-      added += 1
-      open.set(`input-${added}`, question)
-    },
-    asInputRequests: () => Object.fromEntries([...open].map(([key, { request }]) => [key, request])),
-    answer(inputResponses) {
-      const answers: Answer[] = []
-      for (const [key, { id }] of open) {
-        const result = Object.hasOwn(inputResponses, key) ? inputResponses[key] : undefined
-        if (isJsonObject(result) && open.delete(key)) answers.push({ id, result })
-      }
-      return answers
-    },
-    has: (id) => find(id) !== undefined,
-    withdraw(id) {
-      const key = find(id)
-      if (key !== undefined) open.delete(key)
-    },
-    clear() {
-      const ids = [...open.values()].flatMap(({ id }) => (id === undefined ? [] : [id]))
-      open.clear()
-      return ids
-    },
+  get size(): number {
+    return this.#open.size
+  }
+
+  add(inputRequest: InputRequest): void {
+    this.#added += 1
+    this.#open.set(`input-${this.#added}`, inputRequest)
+  }
+
+  /** All of them, in the form of `inputRequests`. */
+  toJson(): JsonObject {
+    return Object.fromEntries([...this.#open].map(([key, { request }]) => [key, request]))
+  }
+
+  /** Removes and returns what `inputResponses` answers. Ignores unknown keys, and answers that are not objects. */
+  answer(inputResponses: JsonObject): InputResponse[] {
+    const answers: InputResponse[] = []
+    for (const [key, { id }] of this.#open) {
+      const result = Object.hasOwn(inputResponses, key) ? inputResponses[key] : undefined
+      if (isJsonObject(result) && this.#open.delete(key)) answers.push({ id, result })
+    }
+    return answers
+  }
+
+  has(id: unknown): boolean {
+    return this.#keyOf(id) !== undefined
+  }
+
+  /** Removes the request with this id: the server has cancelled it. */
+  remove(id: unknown): void {
+    const key = this.#keyOf(id)
+    if (key !== undefined) this.#open.delete(key)
+  }
+
+  /** Removes all, and returns the ids of the server's requests. */
+  clear(): JsonRpcId[] {
+    const ids = [...this.#open.values()].flatMap(({ id }) => (id === undefined ? [] : [id]))
+    this.#open.clear()
+    return ids
+  }
+
+  #keyOf(id: unknown): string | undefined {
+    if (id === undefined) return undefined
+    return [...this.#open].find(([, inputRequest]) => inputRequest.id === id)?.[0]
   }
 }
 
-/** A request of the server as an input request: without what 2026-07-28 has no use for (`elicitationId`, `task`, progress). */
-export function toInputRequest(method: string, params: JsonObject | undefined): Question['request'] {
+/** A request of the server as an input request, without what 2026-07-28 does not have: `elicitationId`, `task` and the progress token. */
+export function toInputRequest(method: string, params: JsonObject | undefined): InputRequest['request'] {
   if (params === undefined) return { method }
   const { elicitationId: _, task: __, _meta: ___, ...rest } = params
   const { progressToken: ____, ...meta } = metaOf(params)
   return { method, params: Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest }
 }
 
-/** The questions in the data of -32042 (MCP 2025-11-25 elicitation, URL mode); empty if there are none, or far too many. */
-export function urlQuestions(data: unknown): Question[] {
+/** The input requests in the data of -32042 (MCP 2025-11-25 elicitation, URL mode); empty if there are none, or too many. */
+export function urlElicitations(data: unknown): InputRequest[] {
   const elicitations = isJsonObject(data) ? data['elicitations'] : undefined
-  if (!Array.isArray(elicitations) || elicitations.length > maxQuestions) return []
+  if (!Array.isArray(elicitations) || elicitations.length > maxInputRequests) return []
   return elicitations.filter(isUrlElicitation).map(({ message, url }) => ({
     id: undefined,
     request: { method: 'elicitation/create', params: { mode: 'url', message, url } },

@@ -3,131 +3,145 @@ import type { JsonRpcNotification } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
 import {
-  acceptsNotice,
+  acceptsNotification,
   honouredFilter,
   isEmptyFilter,
   readSubscriptionFilter,
 } from '../subscription-filter.ts'
 import type { SubscriptionFilter } from '../subscription-filter.ts'
-import type { LocalCall } from '../local-calls.ts'
-import { metaOf } from '../params.ts'
-import { signed } from './result.ts'
+import type { ClientCall } from '../client-calls.ts'
+import { metaOf } from '../../params.ts'
+import { withServerInfo } from './result.ts'
 import type { UpstreamSession } from './sessions.ts'
 
-/** Serves `subscriptions/listen` to a 2026-07-28 client from 2025 sessions. */
-export interface Subscriptions {
-  /**
-   * Acknowledges, and keeps the call open until the client cancels it; answers it at once if there is nothing to listen for.
-   * Releases the session in the end. Throws {@link CallError} for a filter that breaks the rules.
-   */
-  serve(call: LocalCall, session: UpstreamSession): Promise<void>
-  /** Passes a change notice of a session to everyone who listens for it. */
-  notice(session: UpstreamSession, notification: JsonRpcNotification): Promise<void>
-}
-
 interface Listener {
-  call: LocalCall
+  call: ClientCall
   session: UpstreamSession
   filter: SubscriptionFilter
-  /** Notices that came before the acknowledgement, which has to be the first message. */
+  /** Notifications that came before the acknowledgement, which has to be the first message. */
   early: JsonRpcNotification[] | undefined
+}
+
+/** A resource of a session, subscribed to once however many listen. */
+interface ResourceSubscription {
+  listeners: number
+  /** Whether the server has accepted it. */
+  isAccepted: Promise<boolean>
 }
 
 const maxListeners = 64
 const maxResources = 1000
 const maxEarly = 100
 
-/** Resources are subscribed to once a session, however many listen. */
-export function createSubscriptions(): Subscriptions {
-  const listeners = new Set<Listener>()
-  const subscribed = new WeakMap<
-    UpstreamSession,
-    Map<string, { listeners: number; works: Promise<boolean> }>
-  >()
+/** Serves `subscriptions/listen` to a 2026-07-28 client from 2025 sessions. */
+export class Subscriptions {
+  readonly #listeners = new Set<Listener>()
+  readonly #resources = new WeakMap<UpstreamSession, Map<string, ResourceSubscription>>()
 
-  async function subscribe(session: UpstreamSession, uri: string): Promise<boolean> {
-    const uris = subscribed.get(session) ?? new Map<string, { listeners: number; works: Promise<boolean> }>()
-    subscribed.set(session, uris)
-    const entry = uris.get(uri) ?? { listeners: 0, works: request(session, 'resources/subscribe', uri) }
-    uris.set(uri, entry)
-    entry.listeners += 1
-    return entry.works
+  /**
+   * Acknowledges, and keeps the call open until the client cancels it; answers it at once if there is nothing to listen for.
+   * Releases the session in the end. Throws {@link CallError} for an invalid filter.
+   */
+  async serve(call: ClientCall, session: UpstreamSession): Promise<void> {
+    const listener = this.#addListener(call, session)
+    listener.filter = await this.#subscribeAll(session, listener.filter)
+    if (!call.isOpen()) return this.#removeListener(listener)
+    call.signal.addEventListener('abort', () => this.#removeListener(listener), { once: true })
+    const params = { notifications: listener.filter }
+    await call.notify(
+      withSubscriptionId(call, {
+        jsonrpc: '2.0',
+        method: 'notifications/subscriptions/acknowledged',
+        params,
+      }),
+    )
+    for (const notification of listener.early ?? []) await call.notify(withSubscriptionId(call, notification))
+    listener.early = undefined
+    if (!isEmptyFilter(listener.filter)) return
+    this.#removeListener(listener)
+    const meta = { [mcpMetaKey.subscriptionId]: call.request.id }
+    await call.answer({ resultType: 'complete', _meta: withServerInfo(meta, session.serverInfo) })
   }
 
-  function unsubscribe(session: UpstreamSession, uri: string): void {
-    const uris = subscribed.get(session)
-    const entry = uris?.get(uri)
-    if (uris === undefined || entry === undefined) return
-    entry.listeners -= 1
-    if (entry.listeners > 0) return
-    uris.delete(uri)
-    void entry.works.then((works) => (works ? request(session, 'resources/unsubscribe', uri) : false))
+  /** Passes a change notification of a session to everyone who listens for it. */
+  async notify(session: UpstreamSession, notification: JsonRpcNotification): Promise<void> {
+    for (const { call, session: own, filter, early } of this.#listeners) {
+      if (own !== session || !acceptsNotification(filter, notification)) continue
+      if (early === undefined) await call.notify(withSubscriptionId(call, notification))
+      else if (early.length < maxEarly) early.push(notification)
+    }
   }
 
-  async function subscribeAll(
-    session: UpstreamSession,
-    filter: SubscriptionFilter,
-  ): Promise<SubscriptionFilter> {
-    const { resourceSubscriptions: uris = [], ...kinds } = filter
-    const works = await Promise.all(uris.map((uri) => subscribe(session, uri)))
-    const honoured = uris.filter((uri, index) => {
-      if (works[index] !== true) unsubscribe(session, uri)
-      return works[index] === true
-    })
-    return honoured.length > 0 ? { ...kinds, resourceSubscriptions: honoured } : kinds
+  #addListener(call: ClientCall, session: UpstreamSession): Listener {
+    try {
+      const requested = readFilter(call, this.#listeners.size)
+      const filter = honouredFilter(requested, session.serverCapabilities)
+      const listener: Listener = { call, session, filter, early: [] }
+      this.#listeners.add(listener)
+      return listener
+    } catch (error) {
+      session.release()
+      throw error
+    }
   }
 
-  function leave(listener: Listener): void {
-    if (!listeners.delete(listener)) return
-    for (const uri of listener.filter.resourceSubscriptions ?? []) unsubscribe(listener.session, uri)
+  #removeListener(listener: Listener): void {
+    if (!this.#listeners.delete(listener)) return
+    for (const uri of listener.filter.resourceSubscriptions ?? []) this.#unsubscribe(listener.session, uri)
     listener.session.release()
   }
 
-  return {
-    async serve(call, session) {
-      const wanted = readSubscriptionFilter(call.request.params?.['notifications'])
-      const fault = refusal(wanted, listeners.size)
-      if (wanted === undefined || fault !== undefined) {
-        session.release()
-        throw fault
-      }
-      const possible = honouredFilter(wanted, session.serverCapabilities)
-      const listener: Listener = { call, session, filter: possible, early: [] }
-      listeners.add(listener)
-      const filter = await subscribeAll(session, possible)
-      listener.filter = filter
-      if (!call.isOpen()) return leave(listener)
-      call.signal.addEventListener('abort', () => leave(listener), { once: true })
-      const params = { notifications: filter }
-      await call.notify(
-        tagged(call, { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params }),
-      )
-      for (const notice of listener.early ?? []) await call.notify(tagged(call, notice))
-      listener.early = undefined
-      if (!isEmptyFilter(filter)) return
-      leave(listener)
-      const meta = { [mcpMetaKey.subscriptionId]: call.request.id }
-      await call.answer({
-        resultType: 'complete',
-        _meta: signed(meta, session.remote.initialized['serverInfo']),
-      })
-    },
-    async notice(session, notification) {
-      for (const { call, session: own, filter, early } of listeners) {
-        if (own !== session || !acceptsNotice(filter, notification)) continue
-        if (early === undefined) await call.notify(tagged(call, notification))
-        else if (early.length < maxEarly) early.push(notification)
-      }
-    },
+  /** The filter without the resources that the server does not accept. */
+  async #subscribeAll(session: UpstreamSession, filter: SubscriptionFilter): Promise<SubscriptionFilter> {
+    const { resourceSubscriptions: uris = [], ...lists } = filter
+    const isAccepted = await Promise.all(uris.map((uri) => this.#subscribe(session, uri)))
+    const honoured = uris.filter((uri, index) => {
+      if (isAccepted[index] !== true) this.#unsubscribe(session, uri)
+      return isAccepted[index] === true
+    })
+    return honoured.length > 0 ? { ...lists, resourceSubscriptions: honoured } : lists
+  }
+
+  async #subscribe(session: UpstreamSession, uri: string): Promise<boolean> {
+    const resources = this.#resources.get(session) ?? new Map<string, ResourceSubscription>()
+    this.#resources.set(session, resources)
+    const resource = resources.get(uri) ?? {
+      listeners: 0,
+      isAccepted: request(session, 'resources/subscribe', uri),
+    }
+    resources.set(uri, resource)
+    resource.listeners += 1
+    return resource.isAccepted
+  }
+
+  #unsubscribe(session: UpstreamSession, uri: string): void {
+    const resources = this.#resources.get(session)
+    const resource = resources?.get(uri)
+    if (resources === undefined || resource === undefined) return
+    resource.listeners -= 1
+    if (resource.listeners > 0) return
+    resources.delete(uri)
+    void resource.isAccepted.then((isAccepted) =>
+      isAccepted ? request(session, 'resources/unsubscribe', uri) : false,
+    )
   }
 }
 
-function refusal(filter: SubscriptionFilter | undefined, listeners: number): CallError | undefined {
-  if (filter === undefined) return new CallError(jsonRpcCode.invalidParams, 'notifications must be a filter')
+/** Throws {@link CallError} for an invalid filter, and if there are too many listeners. */
+function readFilter({ request: { params } }: ClientCall, listeners: number): SubscriptionFilter {
+  const filter = readSubscriptionFilter(params?.['notifications'])
+  if (filter === undefined) throw new CallError(jsonRpcCode.invalidParams, 'notifications must be a filter')
   if ((filter.resourceSubscriptions ?? []).length > maxResources)
-    return new CallError(jsonRpcCode.invalidParams, `No more than ${maxResources} resources a subscription.`)
-  if (listeners < maxListeners) return undefined
-  return new CallError(jsonRpcCode.internalError, `No more than ${maxListeners} subscriptions at a time.`)
+    throw new CallError(
+      jsonRpcCode.invalidParams,
+      `A subscription can have at most ${maxResources} resources.`,
+    )
+  if (listeners >= maxListeners)
+    throw new CallError(
+      jsonRpcCode.internalError,
+      `At most ${maxListeners} subscriptions can be open at a time.`,
+    )
+  return filter
 }
 
 /** Whether the server did it. */
@@ -139,7 +153,10 @@ async function request(session: UpstreamSession, method: string, uri: string): P
   }
 }
 
-function tagged({ request: { id } }: LocalCall, notification: JsonRpcNotification): JsonRpcNotification {
+function withSubscriptionId(
+  { request: { id } }: ClientCall,
+  notification: JsonRpcNotification,
+): JsonRpcNotification {
   const { params } = notification
   const _meta = { ...metaOf(params), [mcpMetaKey.subscriptionId]: id }
   return { ...notification, params: { ...params, _meta } }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
 import type { Terminal } from '../../../../bridge/cli/terminal/output.ts'
-import { runCommandLine } from '../../../../bridge/cli/command-line.ts'
+import { runCommandLine } from '../../../../bridge/cli/command-line/command-line.ts'
 
 /** What one command line did. */
 export interface CommandRun {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
-import { loginId } from '../../../../bridge/credentials/login-id.ts'
+import { loginId } from '../../../../bridge/credentials/credential-store.ts'
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
 

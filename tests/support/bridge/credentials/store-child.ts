@@ -2,11 +2,11 @@ import { systemRuntime as runtime } from '../../../../bridge/config/system-runti
 import {
   CredentialError,
   type CredentialStore,
+  type CredentialsConfig,
   type Lease,
 } from '../../../../bridge/credentials/credential-store.ts'
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
-import type { CredentialsConfig } from '../../../../bridge/credentials/credentials-config.ts'
-import { probeKeychain } from '../../../../bridge/credentials/keychain.ts'
+import { probeKeychain } from '../../../../bridge/credentials/keychain/keychain.ts'
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 
 // A process of its own that does with a credential store what its parent asks it to, and answers through the channel between

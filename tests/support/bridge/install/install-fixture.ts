@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Client, InstallSystem, Launch } from '../../../../bridge/install/client.ts'
-import { clientFile } from '../../../../bridge/install/client-file.ts'
+import { clientFile } from '../../../../bridge/install/client-table.ts'
 import { planInstall } from '../../../../bridge/install/plan-install.ts'
 import type { Plan } from '../../../../bridge/install/plan.ts'
 

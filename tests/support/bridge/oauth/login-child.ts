@@ -1,6 +1,6 @@
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
-import { createLogin } from '../../../../bridge/oauth/login.ts'
+import { createLogin } from '../../../../bridge/oauth/login/login.ts'
 import type { Login } from '../../../../bridge/oauth/login-port.ts'
 import { call, loginConfig, loginPorts } from './login-parts.ts'
 

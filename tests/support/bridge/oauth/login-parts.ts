@@ -1,10 +1,10 @@
 import type { CredentialStore } from '../../../../bridge/credentials/credential-store.ts'
 import type { Credential, IssuedTokens } from '../../../../bridge/credentials/credential.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
-import type { LoginPorts } from '../../../../bridge/oauth/login.ts'
+import type { LoginPorts } from '../../../../bridge/oauth/login/login.ts'
 import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
-import type { SignInFlow } from '../../../../bridge/oauth/sign-in-request.ts'
-import type { RefreshAnswer } from '../../../../bridge/oauth/token-answer.ts'
+import type { SignInFlow } from '../../../../bridge/oauth/login-port.ts'
+import type { RefreshAnswer } from '../../../../bridge/oauth/tokens/token-response.ts'
 
 /** The configuration of a login at a `TokenServer`. */
 export function loginConfig(url: string, changes: Partial<OAuthConfig> = {}): OAuthConfig {
@@ -111,7 +111,7 @@ async function refresh(
 export async function call(
   url: string,
   login: Pick<
-    ReturnType<typeof import('../../../../bridge/oauth/login.ts').createLogin>,
+    ReturnType<typeof import('../../../../bridge/oauth/login/login.ts').createLogin>,
     'authorization' | 'refused'
   >,
 ): Promise<number | 'sign_in_needed'> {

@@ -1,8 +1,7 @@
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
-import type { SignInPrompt } from '../../../../bridge/oauth/login-port.ts'
+import type { SignInPrompt, SignInRequest } from '../../../../bridge/oauth/login-port.ts'
 import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
-import { createSignInFlow } from '../../../../bridge/oauth/sign-in-flow.ts'
-import type { SignInRequest } from '../../../../bridge/oauth/sign-in-request.ts'
+import { createSignInFlow } from '../../../../bridge/oauth/grants/sign-in-flow.ts'
 import { createTestHttp, createTestRuntime, oauthConfig, type TestRuntime } from './oauth-ports.ts'
 import { type Arrival, visit } from './scripted-browser.ts'
 

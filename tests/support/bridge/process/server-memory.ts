@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { loginId } from '../../../../bridge/credentials/login-id.ts'
+import { loginId } from '../../../../bridge/credentials/credential-store.ts'
 import type { BridgeHome } from '../../../e2e/bridge-process.ts'
 
 /** What bridges of this home remember of the server at `url`, as it is in the file; undefined when there is none. */

@@ -3,9 +3,12 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { CredentialStore, LoginId } from '../../../../bridge/credentials/credential-store.ts'
+import {
+  type CredentialStore,
+  type LoginId,
+  loginId,
+} from '../../../../bridge/credentials/credential-store.ts'
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
-import { loginId } from '../../../../bridge/credentials/login-id.ts'
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
 import type { Answer } from '../../../conformance/client/local-client.ts'

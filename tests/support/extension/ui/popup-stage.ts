@@ -1,6 +1,6 @@
 // Runs in the popup's page in place of its main script: shows whatever view a test hands in.
 import '../../../../extension/entrypoints/popup/style.css'
-import type { PopupAction, PopupView } from '../../../../extension/core/popup-view.ts'
+import type { PopupAction, PopupView } from '../../../../extension/core/popup/popup-view.ts'
 import { render } from '../../../../extension/ui/render.ts'
 import { createTranslate } from './translator.ts'
 import type { Message } from './translator.ts'

@@ -3,7 +3,7 @@ import type {
   ProfilesView,
   ProfileView,
   SettingsView,
-} from '../../../../extension/core/settings-view.ts'
+} from '../../../../extension/core/settings/settings-view.ts'
 
 const notes: ProfileView = {
   id: 'notes',

@@ -1,6 +1,6 @@
 // Runs in the page of settings in place of its main script: shows whatever view a test hands in.
 import '../../../../extension/entrypoints/options/style.css'
-import type { SettingsAction, SettingsView } from '../../../../extension/core/settings-view.ts'
+import type { SettingsAction, SettingsView } from '../../../../extension/core/settings/settings-view.ts'
 import { createSettingsScreen } from '../../../../extension/ui/settings/screen.ts'
 import { createTranslate } from './translator.ts'
 import type { Message } from './translator.ts'

@@ -1,5 +1,6 @@
-import { offeredFormats } from '../../../../extension/core/copy-format.ts'
-import type { PopupView, ReadyView, SessionView } from '../../../../extension/core/popup-view.ts'
+import { offeredFormats } from '../../../../extension/core/popup/copy-format.ts'
+import type { PopupView, ReadyView } from '../../../../extension/core/popup/popup-view.ts'
+import type { SessionView } from '../../../../extension/core/session/session-view.ts'
 
 const host = 'notes.example.com'
 const appUrl = 'https://notes.example.com'

@@ -1,0 +1,212 @@
+import type { SettingGroup } from '../../config/setting.ts'
+import type { CommandRow } from '../command.ts'
+
+const forServer: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Storage']
+
+/** A login as `status`, `login` and `token` show it. */
+const loginMembers = {
+  server: 'URL of the server',
+  profile: 'name that keeps several logins apart',
+  state: '"signed_in" or "sign_in_needed"',
+  issuer: 'the authorization server',
+  client_id: 'how the bridge is known there',
+  scope: 'what was granted; null when nobody said',
+  signed_in_at: 'epoch seconds',
+  expires_at: 'end of the access token in epoch seconds; null when nobody said',
+  renews: 'whether it is renewed without a person',
+  reason: 'why a sign-in is needed; null when it is not',
+} as const
+
+/** Every command but the default one, which connects. Help, dispatch, completion and documentation come from here. */
+export const commandTable: readonly CommandRow[] = [
+  {
+    usage: 'login <url> [port]',
+    description: 'Sign in now, before any client asks for it.',
+    group: 'Sign-in',
+    examples: [
+      'login https://mcp.example.com/mcp',
+      'login https://mcp.example.com/mcp --device-code',
+      'login https://mcp.example.com/mcp --force --profile work',
+    ],
+    switches: { '--force': 'also when there is a login already' },
+    json: {
+      ok: 'whether there is a login now',
+      did: '"signed_in", "already_signed_in" or "not_needed"',
+      ...loginMembers,
+    },
+    shown: forServer,
+    run: async (input, { isOn }) =>
+      (await import('../login/login.ts')).login(input, { force: isOn('--force') }),
+  },
+  {
+    usage: 'logout [url]',
+    description:
+      'Revoke the tokens of a login at its server, and forget it. One that cannot be read goes by the id that status shows.',
+    group: 'Sign-in',
+    examples: ['logout https://mcp.example.com/mcp', 'logout --all'],
+    switches: { '--all': 'every stored login' },
+    json: {
+      ok: 'whether everything that was asked for is forgotten',
+      logins:
+        'list: id, server and profile (null of one that cannot be read), found, readable, revoked (null where the server cannot), kept (why it is still there; null when it is not)',
+    },
+    shown: ['Storage', 'Network'],
+    run: async (input, { isOn }) =>
+      (await import('../login/logout.ts')).logout(input, { all: isOn('--all') }),
+  },
+  {
+    usage: 'status [url]',
+    description: 'Print the stored logins: server, issuer, scope, end, and what to run. Asks nobody.',
+    group: 'Looking',
+    examples: ['status', 'status https://mcp.example.com/mcp --json'],
+    json: {
+      ok: 'whether every login that was asked for is there and good',
+      home: 'folder of the bridge',
+      key: 'where the key of the logins is: "keychain", "file", "environment", "memory", or null before the first',
+      logins: `list: ${Object.keys(loginMembers).join(', ')}, next_step`,
+      unreadable: 'list of those that cannot be read: id, file, code, reason, next_step',
+    },
+    shown: ['Storage'],
+    run: async (input) => (await import('../login/status.ts')).status(input),
+  },
+  {
+    usage: 'token <url>',
+    description: 'Say how long the access token of a login lasts; with --show print it.',
+    group: 'Sign-in',
+    examples: [
+      'token https://mcp.example.com/mcp',
+      'curl -H "Authorization: Bearer $(drawbridge token https://mcp.example.com/mcp --show)" ...',
+    ],
+    switches: { '--show': 'print the token itself on stdout: whoever has it can call the server' },
+    json: {
+      ok: 'whether there is a token',
+      server: 'URL of the server',
+      expires_at: 'epoch seconds; null when nobody said',
+      expires_in: 'seconds from now; null when nobody said',
+      scope: 'what was granted; null when nobody said',
+      token: 'the token, with --show only',
+    },
+    shown: forServer,
+    run: async (input, { isOn }) =>
+      (await import('../login/token.ts')).printToken(input, { show: isOn('--show') }),
+  },
+  {
+    usage: 'token set <url>',
+    description: 'Store an access token that comes on stdin, such as the one of the browser extension.',
+    group: 'Sign-in',
+    examples: ['token set https://mcp.example.com/mcp < token.txt'],
+    json: {
+      ok: 'whether it is stored',
+      server: 'URL of the server',
+      expires_at: 'epoch seconds; null when the token does not say',
+      expires_in: 'seconds from now; null when the token does not say',
+    },
+    shown: ['Storage'],
+    run: async (input) => (await import('../login/token.ts')).setToken(input),
+  },
+  {
+    usage: 'doctor <url>',
+    description: 'Look at everything that a connection depends on, and say what to do. Changes nothing.',
+    group: 'Looking',
+    examples: ['doctor https://mcp.example.com/mcp', 'doctor https://mcp.example.com/mcp --json'],
+    json: {
+      ok: 'whether nothing failed',
+      checks: 'list: name (stable), state ("ok", "warn" or "fail"), message, fix',
+      settings: 'names of the settings by where they were set: flag, variable, file',
+    },
+    shown: forServer,
+    run: async (input) => (await import('../doctor/doctor.ts')).doctor(input),
+  },
+  {
+    usage: 'install <client> <url> [port]',
+    description:
+      'Add the bridge for a server to the configuration of a client. Shows the change, and keeps the file as it was.',
+    group: 'Setting up',
+    examples: [
+      'install cursor https://mcp.example.com/mcp',
+      'install codex https://mcp.example.com/mcp --name work --profile work',
+      'install vscode https://mcp.example.com/mcp --project',
+      'install claude-desktop https://mcp.example.com/mcp --print',
+      'install --list',
+    ],
+    switches: {
+      '--name <name>': 'what the entry is called (default: made of the host)',
+      '--project': 'the file of the project in this folder, not that of the user',
+      '--print': 'only print what to paste',
+      '--dry-run': 'only print the change',
+      '--yes': 'do not ask; without a terminal nobody is asked',
+      '--force': 'replace another entry of that name; install from a folder that does not last',
+      '--list': 'only print the clients that are known, their files, and our entries in them',
+    },
+    json: {
+      ok: 'whether the entry is there now, or was shown',
+      did: '"added", "updated", "replaced", "unchanged", "declined", "planned" (--dry-run) or "printed" (--print)',
+      client: 'as it was given',
+      name: 'of the entry',
+      file: 'of the client',
+      backup: 'the file as it was; null when nothing was written over',
+      diff: 'the change for people, with what looks like a secret masked; null with --print',
+      entry: 'the entry itself',
+      snippet: 'text to paste, with --print; else null',
+      clients: 'with --list, in place of all but ok: client, title, file, exists, fault, entries',
+    },
+    shown: forServer,
+    run: async (input, { isOn, valueOf }) =>
+      (await import('../install/install.ts')).install(input, {
+        name: valueOf('--name'),
+        project: isOn('--project'),
+        print: isOn('--print'),
+        list: isOn('--list'),
+        dryRun: isOn('--dry-run'),
+        yes: isOn('--yes'),
+        force: isOn('--force'),
+      }),
+  },
+  {
+    usage: 'uninstall <client> [url]',
+    description:
+      'Take the entry of the bridge out of the configuration of a client. No other entry is touched; the login stays.',
+    group: 'Setting up',
+    examples: [
+      'uninstall cursor',
+      'uninstall codex https://mcp.example.com/mcp',
+      'uninstall vscode --name work --project',
+    ],
+    switches: {
+      '--name <name>': 'which entry, when there are several of ours',
+      '--project': 'the file of the project in this folder, not that of the user',
+      '--dry-run': 'only print the change',
+      '--yes': 'do not ask; without a terminal nobody is asked',
+    },
+    json: {
+      ok: 'whether the entry is gone, or the change was shown',
+      did: '"removed", "declined" or "planned" (--dry-run)',
+      client: 'as it was given',
+      name: 'of the entry',
+      file: 'of the client',
+      backup: 'the file as it was; null when nothing was written',
+      diff: 'the change for people, with what looks like a secret masked',
+    },
+    shown: [],
+    run: async (input, { isOn, valueOf }) =>
+      (await import('../install/uninstall.ts')).uninstall(input, {
+        name: valueOf('--name'),
+        project: isOn('--project'),
+        dryRun: isOn('--dry-run'),
+        yes: isOn('--yes'),
+        force: false,
+      }),
+  },
+  {
+    usage: 'completion <shell>',
+    description: 'Print a script that completes commands and flags, for bash, zsh or fish.',
+    group: 'Setting up',
+    examples: [
+      'completion bash > ~/.local/share/bash-completion/completions/drawbridge',
+      'completion zsh > "${fpath[1]}/_drawbridge"',
+      'completion fish | source',
+    ],
+    shown: [],
+    run: async (input) => (await import('./completion.ts')).printCompletion(input, commandTable),
+  },
+]

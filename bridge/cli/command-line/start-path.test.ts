@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const bridge = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Everything that is loaded before the first message can be sent: what is imported without `await` and is no type. */
+function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } {
+  const files = new Set<string>()
+  const packages = new Set<string>()
+  const visit = (file: string): void => {
+    const name = relative(bridge, file)
+    if (files.has(name) || !file.endsWith('.ts')) return
+    files.add(name)
+    const source = readFileSync(file, 'utf8')
+    const imports = /^(?:import|export) (?!type )(?:[^;'"]*? from )?'([^']+)'/gms
+    for (const [, from = ''] of source.matchAll(imports)) {
+      if (from.startsWith('.')) visit(join(dirname(file), from))
+      else if (!from.startsWith('node:') && !from.startsWith('@drawbridge/shared/')) packages.add(from)
+    }
+  }
+  visit(join(bridge, entry))
+  return { files, packages }
+}
+
+describe('what a connection loads before its first message', () => {
+  const { files, packages } = loadedBy('main.ts')
+
+  it('is found at all', () => {
+    expect(files).toContain('proxy/proxy.ts')
+    expect(files).toContain('cli/connect/connect.ts')
+    expect(files).toContain('http/undici-client.ts')
+  })
+
+  it('is no package but the HTTP client and the event parser', () => {
+    expect([...packages]).toEqual(['undici', 'eventsource-parser'])
+  })
+
+  it('is nothing of the sign-in but its types, and no command', () => {
+    const loaded = [...files]
+    expect(loaded.filter((file) => file.startsWith('oauth/')).sort()).toEqual([
+      'oauth/login-port.ts',
+      'oauth/login/fixed-login.ts',
+    ])
+    expect(loaded.filter((file) => file.startsWith('credentials/')).sort()).toEqual([
+      'credentials/credential-store.ts',
+    ])
+    expect(loaded.filter((file) => file.startsWith('cli/terminal/')).sort()).toEqual([
+      'cli/terminal/output.ts',
+      'cli/terminal/program-name.ts',
+    ])
+    expect(loaded.filter((file) => file.startsWith('install/'))).toEqual([])
+    expect(loaded).not.toContain('cli/command-line/command-line.ts')
+  })
+})

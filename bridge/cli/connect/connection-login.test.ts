@@ -1,0 +1,143 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createBridgeConfig, readSettings } from '../../config/config-reader.ts'
+import type { BridgeConfig } from '../../config/config.ts'
+import { loginId } from '../../credentials/credential-store.ts'
+import { createHttpClient } from '../../http/undici-client.ts'
+import { parseArguments } from '../../config/setting-argument.ts'
+import { systemRuntime } from '../../config/system-runtime.ts'
+import {
+  type ConnectionLogin,
+  createConnectionLogin,
+  isOpenedByItself,
+  linkOf,
+  loginIdOf,
+  promptText,
+} from './connection-login.ts'
+import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+
+const url = 'https://mcp.example.com/mcp'
+
+describe('the login of a connection', () => {
+  let home: string
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-connection-'))
+  })
+  afterEach(() => rmSync(home, { recursive: true }))
+
+  function configOf(words: readonly string[], environment: Record<string, string> = {}): BridgeConfig {
+    const surroundings = {
+      environment: { DRAWBRIDGE_CREDENTIAL_STORE: 'file', ...environment },
+      homeFolder: home,
+      platform: 'linux' as const,
+      readText: () => {
+        throw Object.assign(new Error('no'), { code: 'ENOENT' })
+      },
+    }
+    return createBridgeConfig(readSettings(parseArguments([url, ...words], []), surroundings), surroundings)
+  }
+
+  function open(config: BridgeConfig): ConnectionLogin {
+    return createConnectionLogin(config, {
+      http: createHttpClient(config.network),
+      runtime: systemRuntime,
+      announce() {},
+      note() {},
+      laterPrompt() {},
+    })
+  }
+
+  const refusal = { status: 401 as const, used: undefined, challenges: [] }
+
+  it('without anything stored sends nothing, and touches nothing', async () => {
+    const login = open(configOf([]))
+    expect(login.summary).toBe('no login stored')
+    expect(await login.tokens.authorization()).toBeUndefined()
+    await login.settle()
+    expect(existsSync(join(home, '.drawbridge'))).toBe(false)
+  })
+
+  it('sends what is stored', async () => {
+    await storeLogin(home, url)
+    const login = open(configOf([]))
+    expect(login.summary).toBe('login stored')
+    expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
+  })
+
+  it('finds what another process stored after a refusal', async () => {
+    const login = open(configOf([]))
+    expect(await login.tokens.authorization()).toBeUndefined()
+    await storeLogin(home, url)
+    expect(await login.tokens.refused(refusal)).toEqual({ kind: 'retry' })
+    expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
+  })
+
+  it('says that somebody has to sign in', async () => {
+    const login = open(configOf([]))
+    expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
+    expect(login.signIn).toBeTypeOf('function')
+  })
+
+  it('of a token is fixed', async () => {
+    const login = open(configOf([], { DRAWBRIDGE_TOKEN: 'abc' }))
+    expect(await login.tokens.authorization()).toEqual({ header: 'Bearer abc' })
+    expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
+    expect(login.signIn).toBeUndefined()
+    expect(login.summary).toBe('token of DRAWBRIDGE_TOKEN')
+    expect(open(configOf(['--header', 'Authorization: Bearer x'])).summary).toBe('token of a header')
+  })
+
+  it('of another Authorization header is in that header', async () => {
+    const login = open(configOf(['--header', 'Authorization: Basic abc']))
+    expect(await login.tokens.authorization()).toBeUndefined()
+    expect(login.signIn).toBeUndefined()
+    expect(login.summary).not.toContain('abc')
+  })
+
+  it('goes by the id that the login itself has', () => {
+    const config = configOf([
+      '--profile',
+      'work',
+      '--resource',
+      'https://r.example',
+      '--static-oauth-client-info',
+      '{"client_id":"c"}',
+    ])
+    expect(loginIdOf(config)).toBe(
+      loginId({ serverUrl: url, resource: 'https://r.example', client: 'c', profile: 'work' }),
+    )
+  })
+})
+
+describe('a prompt', () => {
+  it('says first what nothing confirms, and does not open that by itself', () => {
+    const browser = { kind: 'browser' as const, url: 'https://as.example/a' }
+    const unconfirmed = { page: 'as.example', namedBy: 'mcp.example' }
+    expect(promptText({ ...browser, unconfirmed })).toMatch(
+      /^mcp\.example sends you to as\.example .*: https:/,
+    )
+    expect(isOpenedByItself({ ...browser, unconfirmed })).toBe(false)
+    expect(isOpenedByItself({ ...browser, followed: true })).toBe(false)
+    expect(isOpenedByItself(browser)).toBe(true)
+  })
+
+  it('is one line, and a link', () => {
+    const browser = { kind: 'browser' as const, url: 'https://as.example/a' }
+    expect(promptText(browser)).toBe('Sign in here: https://as.example/a')
+    expect(linkOf(browser)).toBe('https://as.example/a')
+    const device = {
+      kind: 'device' as const,
+      url: 'https://as.example/d',
+      userCode: 'AB-CD',
+      expiresAt: 1,
+      askedBy: 'mcp.example',
+    }
+    expect(promptText(device)).toBe(
+      'mcp.example asks you to open https://as.example/d on any device and enter the code AB-CD',
+    )
+    expect(linkOf(device)).toBe('https://as.example/d')
+    expect(linkOf({ ...device, completeUrl: 'https://as.example/d?c' })).toBe('https://as.example/d?c')
+  })
+})

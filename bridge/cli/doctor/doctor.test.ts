@@ -1,0 +1,420 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runCommand, type CommandRun } from '../../../tests/support/bridge/cli/command-run.ts'
+import {
+  type McpServer,
+  type McpServerOptions,
+  startMcpServer,
+} from '../../../tests/support/bridge/cli/mcp-server.ts'
+import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+
+type Check = { name: string; state: string; message: string; fix?: string }
+
+/** A server that is its own authorization server. */
+const withMetadata = (
+  changes: Record<string, unknown> = {},
+  resource: Record<string, unknown> | ((origin: string) => Record<string, unknown>) = {},
+): Pick<McpServerOptions, 'challenge' | 'other'> => ({
+  challenge: (origin) =>
+    `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp", scope="mcp"`,
+  other(request: IncomingMessage, response: ServerResponse, origin: string) {
+    const documents: Record<string, Record<string, unknown>> = {
+      '/.well-known/oauth-protected-resource/mcp': {
+        resource: `${origin}/mcp`,
+        authorization_servers: [origin],
+        ...(typeof resource === 'function' ? resource(origin) : resource),
+      },
+      '/.well-known/oauth-authorization-server': {
+        issuer: origin,
+        authorization_endpoint: `${origin}/authorize`,
+        token_endpoint: `${origin}/token`,
+        registration_endpoint: `${origin}/register`,
+        code_challenge_methods_supported: ['S256'],
+        authorization_response_iss_parameter_supported: true,
+        ...changes,
+      },
+    }
+    const document = documents[request.url ?? '']
+    if (document === undefined) return false
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify(document))
+    return true
+  },
+})
+
+describe('doctor', () => {
+  let home: string
+  let server: McpServer | undefined
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+    rmSync(home, { recursive: true })
+  })
+
+  async function serve(options: McpServerOptions = {}): Promise<McpServer> {
+    server = await startMcpServer(options)
+    return server
+  }
+
+  async function look(
+    words: readonly string[],
+    environment: Record<string, string> = {},
+  ): Promise<CommandRun & { checks: Check[] }> {
+    const run = await runCommand(['doctor', ...words, '--json'], { home, environment })
+    return { ...run, checks: run.json()['checks'] as Check[] }
+  }
+
+  const stateOf = (checks: readonly Check[]): Record<string, string> =>
+    Object.fromEntries(checks.map(({ name, state }) => [name, state]))
+
+  it('finds nothing wrong with a server that wants no sign-in', async () => {
+    const { url, seen } = await serve()
+    const { code, checks } = await look([url])
+    expect(code).toBe(0)
+    expect(stateOf(checks)).toMatchObject({
+      node: 'ok',
+      configuration: 'ok',
+      connection: 'ok',
+      endpoint: 'ok',
+      clock: 'ok',
+      session: 'ok',
+    })
+    expect(checks.at(-1)?.message).toContain('"small" speaks 2025-11-25 and has 1 tool on')
+    expect(seen).toContain('tools/list')
+    // One session of the first question, and one of a client of each revision.
+    expect(seen.filter((method) => method === 'DELETE')).toHaveLength(3)
+  })
+
+  it('with a stored login looks at everything, and makes a real connection', async () => {
+    const { url, origin } = await serve({ token: 'sEcReT-access', ...withMetadata() })
+    await storeLogin(home, url, { issuer: origin })
+    const run = await look([url])
+    expect(stateOf(run.checks)).toMatchObject({
+      endpoint: 'ok',
+      challenge: 'ok',
+      resource_metadata: 'ok',
+      authorization_server: 'ok',
+      pkce: 'ok',
+      response_issuer: 'ok',
+      sign_in_page: 'ok',
+      registration: 'ok',
+      keychain: 'warn',
+      login: 'ok',
+      lock: 'ok',
+      session: 'ok',
+    })
+    expect(run.code).toBe(0)
+    expect(run.stdout + run.stderr).not.toContain('sEcReT')
+  })
+
+  it('without a login is 3, and says what to run', async () => {
+    const { url } = await serve({ token: 'x', ...withMetadata() })
+    const { code, checks } = await look([url])
+    expect(code).toBe(3)
+    expect(checks.filter(({ state }) => state === 'fail')).toEqual([
+      { name: 'login', state: 'fail', message: expect.any(String), fix: `drawbridge login ${url}` },
+    ])
+  })
+
+  it('with a login that the server refuses is 3', async () => {
+    const { url, origin } = await serve({ token: 'another', ...withMetadata() })
+    await storeLogin(home, url, { issuer: origin })
+    const { code, checks } = await look([url])
+    expect(code).toBe(3)
+    expect(checks.at(-1)).toMatchObject({
+      name: 'session',
+      state: 'fail',
+      fix: `drawbridge login ${url} --force`,
+    })
+  })
+
+  it('of a profile says how to sign in to that one', async () => {
+    const { url } = await serve({ token: 'x', ...withMetadata() })
+    const { checks } = await look([url, '--profile', 'work'])
+    expect(checks.find(({ name }) => name === 'login')?.fix).toBe(`drawbridge login ${url} --profile work`)
+  })
+
+  it('of a token of the environment that is refused says that it is that one', async () => {
+    const { url } = await serve({ token: 'another', ...withMetadata() })
+    const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
+    expect(code).toBe(3)
+    expect(checks.at(-1)).toMatchObject({
+      name: 'session',
+      message: 'The server does not accept the token of DRAWBRIDGE_TOKEN.',
+      fix: expect.stringContaining('unset DRAWBRIDGE_TOKEN'),
+    })
+  })
+
+  it('with a token of the environment asks with that', async () => {
+    const { url } = await serve({ token: 'sEcReT', ...withMetadata() })
+    const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
+    expect(code).toBe(0)
+    expect(checks.map(({ name }) => name)).not.toContain('login')
+    expect(checks.at(-1)).toMatchObject({ name: 'session', state: 'ok' })
+  })
+
+  it.each<
+    [
+      changes: Record<string, unknown>,
+      resource: Record<string, unknown>,
+      name: string,
+      state: string,
+      message: RegExp,
+    ]
+  >([
+    [
+      { issuer: 'https://other.example' },
+      {},
+      'authorization_server',
+      'fail',
+      /calls itself https:\/\/other\.example/,
+    ],
+    [{ token_endpoint: undefined }, {}, 'authorization_server', 'fail', /no token_endpoint/],
+    [{ code_challenge_methods_supported: ['plain'] }, {}, 'pkce', 'fail', /does not offer S256/],
+    [{ code_challenge_methods_supported: undefined }, {}, 'pkce', 'fail', /does not say/],
+    [{ authorization_response_iss_parameter_supported: false }, {}, 'response_issuer', 'warn', /no name/],
+    [{ registration_endpoint: undefined }, {}, 'registration', 'fail', /registered by hand/],
+    [
+      { registration_endpoint: undefined, client_id_metadata_document_supported: true },
+      {},
+      'registration',
+      'fail',
+      /documents only/,
+    ],
+    [{}, { resource: 'https://other.example/mcp' }, 'resource_metadata', 'fail', /It is for https:\/\/other/],
+    [{}, { authorization_servers: [] }, 'resource_metadata', 'warn', /names no authorization server/],
+  ])('of metadata with %j and %j says what is wrong', async (changes, resource, name, state, message) => {
+    const { url } = await serve({ token: 'x', ...withMetadata(changes, resource) })
+    const { checks } = await look([url])
+    const found = checks.find((check) => check.name === name)
+    expect(found).toMatchObject({ state, message: expect.stringMatching(message) })
+    if (state === 'fail') expect(found?.fix).toMatch(/./)
+  })
+
+  it('warns of a resource above the server, unless it is settled', async () => {
+    const above = withMetadata({}, (origin) => ({ resource: origin }))
+    const { url, origin } = await serve({ token: 'x', ...above })
+    const { checks } = await look([url])
+    expect(checks.find(({ name }) => name === 'resource_metadata')).toMatchObject({
+      state: 'warn',
+      message: expect.stringContaining(`for all of ${origin} and not only for ${url}`) as string,
+      fix: expect.stringContaining('--resource') as string,
+    })
+    expect(stateOf((await look([url, '--resource', url])).checks)).toMatchObject({ resource_metadata: 'ok' })
+  })
+
+  it('names the issuer whose login page a server sends people to', async () => {
+    const honest = await startMcpServer(withMetadata())
+    try {
+      const { url } = await serve({
+        token: 'x',
+        ...withMetadata({ authorization_endpoint: `${honest.origin}/authorize` }),
+      })
+      const { checks } = await look([url])
+      expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
+        state: 'fail',
+        message: expect.stringContaining(`another one, "${honest.origin}"`) as string,
+      })
+    } finally {
+      await honest.close()
+    }
+  })
+
+  it('warns of a login page that nothing confirms', async () => {
+    const elsewhere = await startMcpServer()
+    try {
+      const { url } = await serve({
+        token: 'x',
+        ...withMetadata({ authorization_endpoint: `${elsewhere.origin}/authorize` }),
+      })
+      const { checks } = await look([url])
+      expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
+        state: 'warn',
+        message: expect.stringContaining(new URL(elsewhere.origin).host) as string,
+      })
+    } finally {
+      await elsewhere.close()
+    }
+  })
+
+  it('goes on without any metadata', async () => {
+    const { url } = await serve({ token: 'x' })
+    const { code, checks } = await look([url])
+    expect(stateOf(checks)).toMatchObject({
+      challenge: 'warn',
+      resource_metadata: 'warn',
+      authorization_server: 'fail',
+      login: 'fail',
+      lock: 'ok',
+    })
+    expect(code).toBe(1)
+  })
+
+  it('of a server that is not there is 4, and still looks at the login', async () => {
+    const { url, close } = await serve()
+    await close()
+    const { code, checks } = await look([url])
+    expect(code).toBe(4)
+    expect(stateOf(checks)).toMatchObject({ connection: 'fail', endpoint: 'fail', login: 'fail' })
+    expect(checks.find(({ name }) => name === 'connection')?.message).toContain('ECONNREFUSED')
+  })
+
+  it('of a host without address is 4', async () => {
+    const { code, checks } = await look(['https://nowhere.invalid/mcp'])
+    expect(code).toBe(4)
+    expect(stateOf(checks)).toMatchObject({ dns: 'fail' })
+  })
+
+  it('of a wrong path says so', async () => {
+    const { origin } = await serve()
+    const { code, checks } = await look([`${origin}/other`])
+    expect(code).toBe(1)
+    expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
+      state: 'fail',
+      message: expect.stringContaining('404'),
+    })
+    for (const check of checks) expect(Object.keys(check)).not.toContain('exit')
+    expect(checks.map(({ name }) => name)).not.toContain('session')
+  })
+
+  it('of a wrong path on another API is not taken in by its JSON', async () => {
+    const { origin } = await serve({
+      other(_request, response) {
+        response.writeHead(404, { 'Content-Type': 'application/json' })
+        response.end('{"error":"not_found","error_description":"There is nothing here."}')
+        return true
+      },
+    })
+    const { code, checks } = await look([`${origin}/other`])
+    expect(code).toBe(1)
+    expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
+      state: 'fail',
+      fix: 'Check the path of the URL, often /mcp or /sse.',
+    })
+  })
+
+  it('of a page for browsers says that the URL is another', async () => {
+    const { origin } = await serve({
+      other(_request, response) {
+        response.writeHead(403, { 'Content-Type': 'text/html; charset=utf-8' })
+        response.end('<!doctype html>')
+        return true
+      },
+    })
+    const { checks } = await look([`${origin}/app`])
+    expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
+      state: 'warn',
+      fix: expect.stringContaining('made for browsers'),
+    })
+  })
+
+  it('fails when the tools cannot be listed though a session opens', async () => {
+    const { url } = await serve({
+      answer: (method) =>
+        method === 'tools/list' ? { error: { code: -32_603, message: 'no database' } } : undefined,
+    })
+    const { code, checks } = await look([url])
+    expect(code).toBe(1)
+    expect(checks.at(-1)).toMatchObject({
+      name: 'session',
+      state: 'fail',
+      message: expect.stringContaining('no database'),
+    })
+  })
+
+  it('lists no tools of a server that announces none', async () => {
+    const { url, seen } = await serve({
+      answer: (method) =>
+        method === 'initialize'
+          ? {
+              result: {
+                protocolVersion: '2025-11-25',
+                capabilities: { prompts: {} },
+                serverInfo: { name: 'prompter', version: '1' },
+              },
+            }
+          : undefined,
+    })
+    const { code, checks } = await look([url])
+    expect(code).toBe(0)
+    expect(checks.at(-1)?.message).toBe('"prompter" speaks 2025-11-25 and has no tools.')
+    expect(seen).not.toContain('tools/list')
+  })
+
+  it('of a session that fails for another reason than the login is not 3', async () => {
+    const { origin } = await serve({
+      other(_request, response) {
+        response.writeHead(200, { 'Content-Type': 'application/json' })
+        response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"not today"}}')
+        return true
+      },
+    })
+    const { code, checks } = await look([`${origin}/odd`])
+    expect(checks.at(-1)).toMatchObject({ name: 'session', state: 'fail' })
+    expect(code).toBe(1)
+  })
+
+  it('compares the clocks', async () => {
+    const off = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString()
+    const { url } = await serve({ date: () => off(90) })
+    expect((await look([url])).checks.find(({ name }) => name === 'clock')).toMatchObject({ state: 'warn' })
+    await server?.close()
+    const later = await serve({ date: () => off(-900) })
+    const { code, checks } = await look([later.url])
+    expect(checks.find(({ name }) => name === 'clock')).toMatchObject({ state: 'fail' })
+    expect(code).toBe(1)
+  })
+
+  it('says of a proxy that it is not there', async () => {
+    const { checks, code } = await look(['https://mcp.example.com', '--proxy', 'http://127.0.0.1:9'])
+    expect(checks.find(({ name }) => name === 'proxy')).toMatchObject({
+      state: 'fail',
+      fix: expect.stringContaining('--no-proxy'),
+    })
+    expect(code).toBe(4)
+  })
+
+  it('tells faults of the configuration, and where the rest was set', async () => {
+    const bad = await look(['mcp.example.com', '--retry', 'x'])
+    expect(bad.code).toBe(2)
+    expect(bad.checks.filter(({ state }) => state === 'fail')).toHaveLength(2)
+    mkdirSync(join(home, '.drawbridge'))
+    const file = join(home, '.drawbridge', 'config.json')
+    writeFileSync(file, '{"watchdog":"5s"}')
+    chmodSync(file, 0o644)
+    const { url } = await serve()
+    const good = await look([url, '--retry', '1'], { DRAWBRIDGE_PROFILE: 'a', DRAWBRIDGE_PROFIEL: 'b' })
+    expect(good.json()['settings']).toEqual({
+      flag: ['retry'],
+      variable: ['profile', 'store'],
+      file: ['watchdog'],
+    })
+    const told = good.checks.filter(({ name, state }) => name === 'configuration' && state === 'warn')
+    expect(told.map(({ message }) => message)).toEqual([
+      expect.stringContaining('DRAWBRIDGE_PROFIEL'),
+      expect.stringContaining('can be read by others'),
+    ])
+  })
+
+  it('warns of secrets on the command line', async () => {
+    const { url } = await serve()
+    const client = '{"client_id":"a","client_secret":"sEcReT"}'
+    const run = await look([url, '--header', 'X-Api-Key: sEcReT', '--static-oauth-client-info', client])
+    expect(run.checks.filter(({ name }) => name === 'command_line')).toHaveLength(2)
+    expect(run.stdout + run.stderr).not.toContain('sEcReT')
+  })
+
+  it('is lines for people, with a summary', async () => {
+    const { url } = await serve({ token: 'x', ...withMetadata() })
+    const { stdout } = await runCommand(['doctor', url], { home })
+    expect(stdout).toMatch(/^ok {4}node {18}Node /)
+    expect(stdout).toMatch(/\nfail {2}login {17}No login is stored for this server\.\n +-> drawbridge login /)
+    expect(stdout).toMatch(/\n\n\d+ ok, 1 warning, 1 failed\. Repair what failed/)
+  })
+})

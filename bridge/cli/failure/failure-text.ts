@@ -1,0 +1,169 @@
+import { type BridgeConfig, ConfigError } from '../../config/config.ts'
+import { CredentialError } from '../../credentials/credential-store.ts'
+import { NetworkError } from '../../http/http-client.ts'
+import { BodyError } from '../../http/read-body.ts'
+import { OAuthFailure } from '../../oauth/login-port.ts'
+import { TransportError } from '../../transport/transport.ts'
+import { CommandFailure, type ExitCode } from './command-failure.ts'
+import { type FailureCode, failureTable } from './failure-table.ts'
+import { asTyped } from '../terminal/program-name.ts'
+
+/** A failure in the words of a person. Nothing secret is in it, as nothing is in the errors. */
+export interface Failure {
+  code: FailureCode | 'command'
+  /** What happened, a sentence each. */
+  sentences: readonly string[]
+  nextStep: string
+  exit: ExitCode
+}
+
+/** What is known beside the error itself. */
+export interface FailureContext {
+  /** Of the server, verbatim. */
+  serverUrl: string | undefined
+  /** Goes with the URL into commands; the default one need not be said. */
+  profile?: string
+  /** What is sent in place of a login. */
+  fixedBy?: BridgeConfig['fixedBy']
+}
+
+/** What a configuration tells its failures. */
+export function failureContextOf({
+  serverUrl,
+  oauth,
+  fixedBy,
+}: Pick<BridgeConfig, 'serverUrl' | 'oauth' | 'fixedBy'>): FailureContext & { serverUrl: string } {
+  return { serverUrl, profile: oauth.profile, fixedBy }
+}
+
+/** Sorts any error. What is none of ours keeps its message: it comes from the system. */
+export function describeError(error: unknown, context: FailureContext): Failure {
+  if (error instanceof CommandFailure) {
+    const { nextStep, exit } = error
+    return {
+      code: 'command',
+      sentences: [sentence(error.message)],
+      nextStep: fill(nextStep, context),
+      exit,
+    }
+  }
+  const code = failureCode(error)
+  const { nextStep, exit } = failureTable[code]
+  if (code === 'server_sign_in_needed' && context.fixedBy !== undefined) {
+    const fixed = fixedFailures[context.fixedBy]
+    return { code, sentences: [fixed.sentence], nextStep: fill(fixed.nextStep, context), exit }
+  }
+  const sentences =
+    error instanceof ConfigError
+      ? error.problems.map((problem) => asTyped(problem))
+      : [sentence(messageOf(error, code))]
+  return { code, sentences, nextStep: fill(nextStep, context), exit }
+}
+
+const fixedHeader = {
+  sentence: 'The server does not accept the Authorization header that it was given.',
+  nextStep: 'Correct the header; or leave it out, and: drawbridge login {url}',
+}
+
+/** A sign-in would not help: what is fixed is sent all the same. */
+const fixedFailures = {
+  environment: {
+    sentence: 'The server does not accept the token of DRAWBRIDGE_TOKEN.',
+    nextStep: 'Give it a good token; or unset DRAWBRIDGE_TOKEN, and: drawbridge login {url}',
+  },
+  header: fixedHeader,
+  other_header: fixedHeader,
+} as const
+
+function failureCode(error: unknown): FailureCode {
+  if (error instanceof NetworkError) return `network_${error.fault}`
+  if (error instanceof TransportError) return `server_${error.fault}`
+  if (error instanceof OAuthFailure) return `oauth_${error.fault}`
+  if (error instanceof CredentialError) return `credentials_${error.fault}`
+  if (error instanceof BodyError) return `body_${error.fault}`
+  return error instanceof ConfigError ? 'configuration' : 'unexpected'
+}
+
+/** What a failed command says on stderr; its last line is what to do next. */
+export function failureText(command: string, failure: Failure): string {
+  const head = command === '' ? 'drawbridge did not start.' : `drawbridge ${command} failed.`
+  return [head, ...failure.sentences.map((text) => `  - ${text}`), failure.nextStep].join('\n')
+}
+
+/** The same for programs. */
+export function failureJson({ code, sentences, nextStep }: Failure): string {
+  return JSON.stringify({ ok: false, code, errors: sentences, next_step: nextStep })
+}
+
+/** An error as a client gets it in place of a result. */
+interface RpcFailure {
+  code: number
+  message: string
+  data: Readonly<Record<string, string | number>>
+}
+
+// JSON-RPC 2.0 section 5.1, internal error: no code of MCP says that the way to the server is broken.
+const internalError = -32_603
+
+/** The error of a response for a failed exchange. `data.code` is for programs, the message for whoever reads it. */
+export function rpcFailure(error: unknown, context: FailureContext): RpcFailure {
+  const { code, sentences, nextStep } = describeError(error, context)
+  return {
+    code: internalError,
+    message: `${sentences.join(' ')} ${nextStep}`,
+    data: { code, next_step: nextStep, ...detailsOf(error) },
+  }
+}
+
+function detailsOf(error: unknown): Record<string, string | number> {
+  const details: Record<string, string | number | undefined> = {}
+  if (error instanceof NetworkError) details['origin'] = error.origin
+  if (error instanceof TransportError) details['status'] = error.status
+  if (error instanceof OAuthFailure) details['issuer'] = error.issuer
+  if (error instanceof TransportError || error instanceof OAuthFailure) {
+    details['retry_after_seconds'] = error.retryAfterSeconds
+  }
+  return Object.fromEntries(
+    Object.entries(details).filter((entry): entry is [string, string | number] => entry[1] !== undefined),
+  )
+}
+
+/** Only our own errors and those of the system are known to quote nothing: the others may hold a token. */
+function messageOf(error: unknown, code: FailureCode): string {
+  if (code === 'unexpected' && !isSystemError(error))
+    return `Something unexpected happened (${placeOf(error)}).`
+  const message = error instanceof Error ? error.message : ''
+  return message === '' ? failureTable[code].meaning : message
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'code' in error
+}
+
+/** The kind of an error, and where it came from: everything of it that can be shown and reported. */
+export function placeOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error
+  const frame = error.stack?.split('\n').find((line) => /^ +at /.test(line)) ?? ''
+  const place = /([\w.-]+:\d+:\d+)\)?$/.exec(frame)?.[1]
+  return place === undefined ? error.name : `${error.name} at ${place}`
+}
+
+/** Commands, flags and the names of hosts stay as they are written. */
+function sentence(text: string): string {
+  const capital = /^(?:drawbridge |--|localhost\b|\S+[.:]\S)/.test(text)
+    ? text
+    : text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`
+}
+
+/** A next step with the server in place of `{url}`, as a person can type it. */
+export function fill(nextStep: string, { serverUrl, profile = 'default' }: FailureContext): string {
+  const url = serverUrl === undefined ? '<url>' : shellWord(serverUrl)
+  const words = profile === 'default' ? url : `${url} --profile ${shellWord(profile)}`
+  return asTyped(nextStep.replaceAll('{url}', () => words))
+}
+
+/** As it can be pasted into a shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

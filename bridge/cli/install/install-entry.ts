@@ -1,0 +1,170 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import type { InstallSystem, Launch, LaunchFlag } from '../../install/client.ts'
+import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
+import { type ReadSettings, type Surroundings, createBridgeConfig } from '../../config/config-reader.ts'
+import { resolve } from 'node:path'
+import { type BridgeConfig, ConfigError } from '../../config/config.ts'
+import { createLaunch } from '../../install/launch.ts'
+import { chooseProxy } from '../../http/proxy-choice.ts'
+import { settings } from '../../config/setting-table.ts'
+import { type Setting, flagOf, variableOf } from '../../config/setting.ts'
+import { type CommandInput, settingsOf } from '../command.ts'
+
+/** Where the bridge runs, and from where. */
+export interface InstallPlace {
+  node: string
+  launcher: string
+  projectFolder: string
+  /** Folders that are emptied now and then. */
+  temporaryFolders: readonly string[]
+}
+
+/** Where this process runs. */
+export function installPlace(): InstallPlace {
+  return {
+    node: steadyNodePath(process.execPath),
+    launcher: launcherPath(process.argv[1] ?? ''),
+    projectFolder: process.cwd(),
+    temporaryFolders: [tmpdir(), '/tmp', '/var/tmp', '/private/tmp', '/private/var/folders'],
+  }
+}
+
+/** This computer, for looking up the files of clients. */
+export function installSystem(surroundings: Surroundings, { projectFolder }: InstallPlace): InstallSystem {
+  const { platform, homeFolder, environment } = surroundings
+  return { platform, home: homeFolder, environment, projectFolder, list, exists: existsSync }
+}
+
+function list(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+/** What an entry will start, and what a person should know about it. */
+export interface EntryToInstall {
+  serverUrl: string
+  launch: Launch
+  notes: readonly string[]
+}
+
+// They get into the environment of the entry, where all programs of the client look for them.
+const passedOn = new Set(['home', 'keyFile'])
+
+/**
+ * The entry for the URL and flags of a command line, checked as for a connection. Throws `ConfigError` with every fault, and
+ * `InstallError` for what must not be in the file of a client.
+ */
+export function entryToInstall(input: CommandInput, place: InstallPlace): EntryToInstall {
+  const { line, surroundings } = input
+  const [serverUrl, port] = line.operands
+  // Before the check: it would take a header with a token for a login, and a URL with a password for a fault of its own.
+  const flags = settings.flatMap((setting) =>
+    flagsOf(setting, line.flags[setting.field] ?? [], place.projectFolder),
+  )
+  const { node, launcher } = place
+  const request = {
+    node,
+    launcher,
+    environment: withWholePath(surroundings.environment, place.projectFolder),
+  }
+  if (serverUrl !== undefined) createLaunch({ ...request, serverUrl, flags })
+  const read = settingsOf(input)
+  const config = createBridgeConfig(read, surroundings)
+  if (serverUrl === undefined) throw new ConfigError(['The URL of the server is missing.'])
+  const { added, notes } = fromEnvironment(input, config)
+  const launch = createLaunch({ ...request, serverUrl, flags: [...flags, ...added] })
+  const args = port === undefined ? launch.args : launch.args.toSpliced(2, 0, port)
+  return {
+    serverUrl,
+    launch: { ...launch, args },
+    notes: [...notes, ...variableNotes(read), ...expandedNotes(input), ...blankNotes(input, place)],
+  }
+}
+
+/** The words of a setting in an entry. Clients start the bridge in folders of their own, so files get their whole path. */
+function flagsOf(setting: Setting, texts: readonly string[], folder: string): LaunchFlag[] {
+  const flag = flagOf(setting)
+  return texts.map((text) => {
+    if (text === 'off' && setting.negative !== undefined) return { flag: setting.negative }
+    if (setting.value === undefined) return { flag: text === 'on' ? flag : `${flag}=${text}` }
+    if (setting.value === 'file') return { flag, value: resolve(folder, text) }
+    const isFile = setting.value.endsWith('@file') && text.startsWith('@')
+    return { flag, value: isFile ? `@${resolve(folder, text.slice(1))}` : text }
+  })
+}
+
+/** Of what this shell has for every program, and clients do not pass on, what this server is reached by. */
+function fromEnvironment(
+  { line, surroundings }: CommandInput,
+  { serverUrl, network }: BridgeConfig,
+): { added: LaunchFlag[]; notes: string[] } {
+  const added: LaunchFlag[] = []
+  const notes: string[] = []
+  const proxy = chooseProxy(new URL(serverUrl), network.proxy)
+  if (proxy !== undefined && line.flags.proxy === undefined) {
+    if (URL.canParse(proxy) && new URL(proxy).username === '') {
+      added.push({ flag: '--proxy', value: proxy })
+      notes.push('--proxy is of the environment of this shell, which clients do not pass on.')
+    } else
+      notes.push(
+        'The proxy of this shell needs a password: put proxy into config.json, or clients go straight.',
+      )
+  }
+  const authorities = surroundings.environment['NODE_EXTRA_CA_CERTS'] ?? ''
+  if (line.flags.ca === undefined && areAuthorities(authorities, surroundings)) {
+    added.push({ flag: '--ca', value: resolve(authorities) })
+    notes.push('--ca is NODE_EXTRA_CA_CERTS of this shell, which clients do not pass on.')
+  }
+  return { added, notes }
+}
+
+/** Node only warns about a file that is none; the bridge would not start with it. */
+function areAuthorities(path: string, surroundings: Surroundings): boolean {
+  if (path === '' || /\s/.test(path)) return false
+  try {
+    return settings.find(({ field }) => field === 'ca')?.parse(path, surroundings) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function withWholePath(
+  environment: Surroundings['environment'],
+  folder: string,
+): Surroundings['environment'] {
+  const keyFile = environment['DRAWBRIDGE_KEY_FILE'] ?? ''
+  return keyFile === '' ? environment : { ...environment, DRAWBRIDGE_KEY_FILE: resolve(folder, keyFile) }
+}
+
+/** Variables of ours that hold here, and not where a client starts the bridge. */
+function variableNotes({ origins }: ReadSettings): string[] {
+  return settings
+    .filter(({ field }) => origins.get(field) === 'variable' && !passedOn.has(field))
+    .map((setting) =>
+      setting.secret === true
+        ? `${variableOf(setting)} is not written into the entry, as it is a secret. Run drawbridge login or token set.`
+        : `${variableOf(setting)} is not passed on by most clients. Give ${flagOf(setting)} as well.`,
+    )
+}
+
+/** Variables of others that are looked up where a client starts the bridge, and are an error there if they are missing. */
+function expandedNotes({ line }: CommandInput): string[] {
+  const texts = [...(line.flags.headers ?? []), ...(line.flags.staticClient ?? [])]
+  const names = new Set(texts.flatMap((text) => [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)))
+  return [...names].map(
+    (name) =>
+      `${String(name)} has to be set where the client starts the bridge, or it does not start: most clients pass no variables on. A file that --header-file names, or config.json, does without.`,
+  )
+}
+
+function blankNotes({ surroundings }: CommandInput, { launcher }: InstallPlace): string[] {
+  if (surroundings.platform !== 'win32' || !launcher.includes(' ')) return []
+  return [
+    `The path of the launcher has a blank in it, at which some clients on Windows cut it: ${launcher}. ` +
+      String.raw`If the server does not start, run npm config set prefix C:\npm, npm i -g mcp-drawbridge, and install again.`,
+  ]
+}

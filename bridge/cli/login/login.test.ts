@@ -1,0 +1,345 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { loginId } from '../../credentials/credential-store.ts'
+import {
+  type AuthorizationServer,
+  createAuthorizationServer,
+} from '../../../tests/support/bridge/cli/authorization-server.ts'
+import { type CommandRun, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
+import {
+  type McpServer,
+  type McpServerOptions,
+  startMcpServer,
+} from '../../../tests/support/bridge/cli/mcp-server.ts'
+import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+
+describe('login and logout', () => {
+  let home: string
+  let browser: string
+  let server: McpServer | undefined
+  let issuer: AuthorizationServer
+
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-login-'))
+    browser = join(home, 'browser')
+    issuer = createAuthorizationServer()
+    writeFileSync(
+      browser,
+      `#!${process.execPath}
+      require('node:fs').appendFileSync(__filename + '.log', 'opened\\n')
+      fetch(process.argv[2]).then((response) => response.text())`,
+    )
+    chmodSync(browser, 0o700)
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+    rmSync(home, { recursive: true })
+  })
+
+  async function serve(options: McpServerOptions = issuer.options): Promise<string> {
+    server = await startMcpServer(options)
+    return server.url
+  }
+
+  const run = (words: readonly string[], environment: Record<string, string> = {}): Promise<CommandRun> =>
+    runCommand(words, { home, environment: { BROWSER: browser, ...environment } })
+
+  const opened = (): number =>
+    existsSync(`${browser}.log`) ? readFileSync(`${browser}.log`, 'utf8').split('\n').length - 1 : 0
+
+  /** Writes `text` over the record of a login; answers its id. */
+  const damage = (serverUrl: string, text: string): string => {
+    const id = loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
+    writeFileSync(join(home, '.drawbridge', 'credentials', 'records', `${id}.json`), text)
+    return id
+  }
+
+  const paths = (): string[] => issuer.seen.map(({ path }) => path)
+
+  it('signs in with the browser, stores it sealed, and says so', async () => {
+    const url = await serve()
+    const { code, stderr, stdout } = await run(['login', url])
+    expect(stderr).toContain(`Signed in to ${url} at ${server?.origin ?? ''}.`)
+    expect(code).toBe(0)
+    expect(stdout).toBe('')
+    expect(stderr).toContain('Sign in here: http://127.0.0.1:')
+    expect(opened()).toBe(1)
+    expect(issuer.seen.find(({ path }) => path === '/authorize')?.form.get('scope')).toBe('mcp')
+    expect(stderr).not.toContain('sEcReT')
+    expect((await run(['token', url, '--show'])).stdout).toBe('sEcReT-access')
+    const folder = join(home, '.drawbridge')
+    for (const name of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (name.isFile())
+        expect(readFileSync(join(name.parentPath, name.name), 'utf8')).not.toContain('sEcReT')
+    }
+  })
+
+  it('is done when it was done before, unless it is forced', async () => {
+    const url = await serve()
+    await run(['login', url])
+    const again = await run(['login', url, '--json'])
+    expect(again.json()).toMatchObject({
+      ok: true,
+      did: 'already_signed_in',
+      server: url,
+      state: 'signed_in',
+      renews: true,
+    })
+    expect(opened()).toBe(1)
+    const forced = await run(['login', url, '--force', '--json'])
+    expect(forced.json()).toMatchObject({ ok: true, did: 'signed_in', client_id: 'client-1', scope: 'mcp' })
+    expect(opened()).toBe(2)
+    expect(paths().filter((path) => path === '/register')).toHaveLength(1)
+  })
+
+  it('that is forced does without a client that the server has forgotten since', async () => {
+    const url = await serve()
+    await run(['login', url])
+    issuer.forgetClients()
+    const forced = await run(['login', url, '--force', '--json', '--auth-timeout', '5s'])
+    expect(forced.json()).toMatchObject({ ok: true, did: 'signed_in', client_id: 'client-2' })
+    expect(opened()).toBe(2)
+  })
+
+  describe('with a configured client that was in use at another authorization server', () => {
+    const secret = 'sEcReT-client'
+    const client = {
+      clientId: 'client-robot',
+      tokenEndpointAuthMethod: 'client_secret_post',
+      origin: 'static',
+    } as const
+    const old = { issuer: 'https://old.example', tokenEndpoint: 'https://old.example/token' }
+
+    const info = {
+      client_id: client.clientId,
+      client_secret: secret,
+      token_endpoint_auth_method: client.tokenEndpointAuthMethod,
+    }
+
+    async function begin(
+      options: { isInteractive?: boolean; stdin?: string; issuer?: string } = {},
+    ): Promise<CommandRun & { url: string }> {
+      const url = await serve()
+      await storeLogin(home, url, { ...old, client, signInNeeded: 'invalid_grant' })
+      const text = JSON.stringify({ ...info, issuer: options.issuer })
+      const environment = { DRAWBRIDGE_STATIC_OAUTH_CLIENT_INFO: text, BROWSER: browser }
+      return { url, ...(await runCommand(['login', url], { home, environment, ...options })) }
+    }
+
+    const secretsSent = (): number => issuer.seen.filter(({ form }) => String(form).includes(secret)).length
+
+    it.each([
+      ['where nobody can be asked', {}],
+      ['when a person says no', { isInteractive: true, stdin: 'no\n' }],
+      ['when a person says nothing', { isInteractive: true, stdin: '\n' }],
+      ['that is configured', { isInteractive: true, stdin: 'y\n', issuer: 'https://old.example' }],
+    ])('is refused, and nothing is sent, %s', async (_, options) => {
+      const { code, stderr, url } = await begin(options)
+      expect(code).toBe(3)
+      expect(stderr).toContain(
+        `belongs to "https://old.example", and the server now names "${server?.origin}"`,
+      )
+      expect(stderr).toContain(`say so when you are asked: drawbridge login ${url} --force`)
+      expect(secretsSent()).toBe(0)
+      expect(opened()).toBe(0)
+    })
+
+    it('signs in at the new one when a person says so, and is of that one from then on', async () => {
+      const { code, stderr, url } = await begin({ isInteractive: true, stdin: 'y\n' })
+      expect(code).toBe(0)
+      expect(stderr).toContain(`Signed in to ${url} at ${server?.origin}.`)
+      expect(secretsSent()).toBe(1)
+      const environment = { DRAWBRIDGE_STATIC_OAUTH_CLIENT_INFO: JSON.stringify(info) }
+      const again = await run(['login', url, '--force'], environment)
+      expect(again.code).toBe(0)
+      expect(secretsSent()).toBe(2)
+    })
+  })
+
+  it('is not needed where the server answers anybody, or the token is fixed', async () => {
+    const url = await serve({})
+    const open = await run(['login', url, '--json'])
+    expect(open.code).toBe(0)
+    expect(open.json()).toMatchObject({ ok: true, did: 'not_needed' })
+    expect(server?.seen).toEqual(['initialize', 'DELETE'])
+    const fixed = await run(['login', url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
+    expect(fixed.code).toBe(0)
+    expect(fixed.stderr).toContain('DRAWBRIDGE_TOKEN')
+    expect(opened()).toBe(0)
+  })
+
+  it('that is refused is 3, and leaves what was stored', async () => {
+    const url = await serve()
+    await storeLogin(home, url, { issuer: server?.origin ?? '' })
+    issuer.refusal = 'access_denied'
+    const { code, stderr } = await run(['login', url, '--force'])
+    expect(code).toBe(3)
+    expect(stderr.split('\n').at(-1)).toContain(`drawbridge login ${url}`)
+    expect((await run(['status', url])).code).toBe(0)
+  })
+
+  it('of a server that is not there is 4', async () => {
+    const url = await serve()
+    await server?.close()
+    const { code, json } = await run(['login', url, '--json'])
+    expect(code).toBe(4)
+    expect(json()).toMatchObject({ ok: false, code: 'network_refused' })
+  })
+
+  it('that nobody finishes is 3 after its time', async () => {
+    const url = await serve()
+    const { code, json } = await run(['login', url, '--no-open', '--auth-timeout', '300ms', '--json'])
+    expect(code).toBe(3)
+    expect(json()).toMatchObject({ code: 'oauth_timeout' })
+    expect(opened()).toBe(0)
+  })
+
+  it('without a browser that opens says so, and waits on', async () => {
+    const url = await serve()
+    const { stderr, code } = await run(['login', url, '--auth-timeout', '1s'], { BROWSER: '/nowhere/at/all' })
+    expect(stderr).toContain(
+      'No browser was opened: there is no program that opens one. Open the link yourself.',
+    )
+    expect(code).toBe(3)
+  })
+
+  it('that is stopped says what is left, and is 3', async () => {
+    const url = await serve()
+    const main = fileURLToPath(new URL('../../main.ts', import.meta.url))
+    const child = spawn(process.execPath, [main, 'login', url, '--no-open'], {
+      env: { HOME: home, PATH: process.env['PATH'], DRAWBRIDGE_CREDENTIAL_STORE: 'file' },
+    })
+    let stderr = ''
+    child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+    const exit = new Promise((resolve) => child.on('close', resolve))
+    await vi.waitFor(() => expect(stderr).toContain('Sign in here:'), 20_000)
+    child.kill('SIGINT')
+    expect(await exit).toBe(3)
+    expect(stderr).toContain('Stopped. What was stored before is as it was.')
+    expect(stderr.trimEnd().split('\n').at(-1)).toBe(`drawbridge login ${url}`)
+  })
+
+  it('logout revokes, and forgets', async () => {
+    const url = await serve()
+    await run(['login', url])
+    const out = await run(['logout', url, '--json'])
+    expect(out.code).toBe(0)
+    expect(out.json()).toEqual({
+      ok: true,
+      logins: [
+        {
+          id: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+          server: url,
+          profile: 'default',
+          found: true,
+          readable: true,
+          revoked: true,
+          kept: null,
+        },
+      ],
+    })
+    expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
+    expect((await run(['status'])).code).toBe(3)
+    const again = await run(['logout', url])
+    expect(again.code).toBe(0)
+    expect(again.stderr).toBe(`No login is stored for ${url}.`)
+  })
+
+  it('logout says what could not be revoked, and forgets it all the same', async () => {
+    issuer = createAuthorizationServer({ revokes: false })
+    const url = await serve()
+    await run(['login', url])
+    const { stderr } = await run(['logout', url])
+    expect(stderr).toContain('not revoked, as the server has no way to revoke them')
+    expect((await run(['status'])).code).toBe(3)
+  })
+
+  it('logout --all forgets every login, by what is stored with it', async () => {
+    const url = await serve()
+    await run(['login', url])
+    await run(['login', url, '--profile', 'work'])
+    await storeLogin(home, 'https://a.example/mcp')
+    const { stderr, code } = await run(['logout', '--all'])
+    expect(code).toBe(0)
+    expect(stderr.split('\n').filter((line) => line.startsWith('Signed out of'))).toHaveLength(3)
+    expect(stderr).toContain(`${url} (profile work)`)
+    expect(paths()).toContain('/revoke')
+    expect((await run(['status', '--json'])).json()).toMatchObject({ logins: [] })
+    expect((await run(['logout', '--all'])).stderr).toBe('No login is stored.')
+  })
+
+  it('logout --all forgets also what cannot be opened any more', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    const records = join(home, '.drawbridge', 'credentials', 'records')
+    for (const name of readdirSync(records)) writeFileSync(join(records, name), 'broken')
+    expect((await run(['logout', '--all'])).code).toBe(0)
+    expect(readdirSync(records)).toEqual([])
+  })
+
+  it('logout --all revokes the good ones although one is damaged', async () => {
+    const url = await serve()
+    await run(['login', url])
+    await storeLogin(home, 'https://a.example/mcp')
+    const id = damage('https://a.example/mcp', 'broken')
+    const { code, json } = await run(['logout', '--all', '--json'])
+    expect(code).toBe(0)
+    expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
+    const { logins } = json() as { logins: { id: string }[] }
+    expect(logins).toHaveLength(2)
+    expect(logins).toContainEqual({
+      id,
+      server: null,
+      profile: null,
+      found: true,
+      readable: false,
+      revoked: false,
+      kept: null,
+    })
+    expect(readdirSync(join(home, '.drawbridge', 'credentials', 'records'))).toEqual([])
+  })
+
+  it('logout --all keeps what can be read again one day, says so, and is 1', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    await storeLogin(home, 'https://b.example/mcp')
+    const id = damage('https://a.example/mcp', '{"v":2}')
+    const { code, stderr } = await run(['logout', '--all'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(new RegExp(`^Still there: the login ${id}\\. .*Update this drawbridge`, 'm'))
+    expect(stderr).toMatch(/^Signed out of https:\/\/b\.example/m)
+    const left = await run(['status', '--json'])
+    expect(left.json()).toMatchObject({ logins: [], unreadable: [{ id }], key: 'file' })
+  })
+
+  it('logout of an id forgets what only its file tells of, and nothing else', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    await storeLogin(home, 'https://b.example/mcp')
+    const id = damage('https://a.example/mcp', 'broken')
+    const { code, stderr } = await run(['logout', id])
+    expect(code).toBe(0)
+    expect(stderr).toBe(
+      `Signed out of the login ${id}: the tokens are forgotten, but not revoked, as nobody can read them. They end by themselves.`,
+    )
+    expect((await run(['status'])).code).toBe(0)
+    const again = await run(['logout', id, '--json'])
+    expect(again.code).toBe(0)
+    expect(again.json()).toMatchObject({ ok: true, logins: [{ id, found: false }] })
+  })
+
+  it('logout of the URL forgets what cannot be read, too', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    damage('https://a.example/mcp', 'broken')
+    const { code, stderr } = await run(['logout', 'https://a.example/mcp'])
+    expect(code).toBe(0)
+    expect(stderr).toContain('as nobody can read them')
+  })
+
+  it('logout wants a URL or --all, and not both', async () => {
+    expect((await run(['logout'])).code).toBe(2)
+    expect((await run(['logout', 'https://a.example', '--all'])).code).toBe(2)
+  })
+})

@@ -1,0 +1,221 @@
+import { createHttpClient } from '../../http/undici-client.ts'
+import type { HttpClient } from '../../http/http-client.ts'
+import type { BridgeConfig } from '../../config/config.ts'
+import { confirmed } from '../../install/confirmation.ts'
+import {
+  type Login,
+  type LoginState,
+  OAuthFailure,
+  type PendingSignIn,
+  type SignInPrompt,
+} from '../../oauth/login-port.ts'
+import { durationText } from '../terminal/duration-text.ts'
+import { openBrowser } from '../terminal/open-browser.ts'
+import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
+import { waitFor } from '../terminal/progress.ts'
+import { type CommandInput, configOf } from '../command.ts'
+import { askFirst } from '../connect/endpoint-probe.ts'
+import { isOpenedByItself, linkOf, openConnectionLog, promptText } from '../connect/connection-login.ts'
+import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { openLogin } from '../connect/login-session.ts'
+import { pasteRedirect } from './paste-redirect.ts'
+
+/** What came of it. */
+type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
+
+/**
+ * Signs in to a server, or says that there is a login already. With `force` it signs in anew; what was stored before stays
+ * until the new login is there.
+ */
+export async function login(input: CommandInput, { force }: { force: boolean }): Promise<ExitCode> {
+  const config = configOf(input)
+  const { terminal, json } = input
+  if (config.fixedBy !== undefined) {
+    terminal.note(
+      `The ${config.fixedBy === 'environment' ? 'token of DRAWBRIDGE_TOKEN' : 'header'} is the login.`,
+    )
+    if (json) terminal.print(JSON.stringify({ ok: true, did: 'not_needed' satisfies Outcome }))
+    return exitCode.ok
+  }
+  try {
+    return await signIn(config, input, force)
+  } catch (error) {
+    const moved = await agreedMove(error, config, input)
+    if (moved === undefined) throw error
+    return await signIn(moved, input, force)
+  }
+}
+
+async function signIn(config: BridgeConfig, input: CommandInput, force: boolean): Promise<ExitCode> {
+  const { terminal, runtime } = input
+  const log = await openConnectionLog(config)
+  const http = createHttpClient(config.network)
+  try {
+    const { login: own } = await openLogin(config, {
+      http,
+      runtime,
+      announce: (line) => terminal.note(line),
+      note: log?.note ?? (() => {}),
+    })
+    const did = await signInUnlessDone(own, config, http, input, force)
+    report(did, await own.state(), config, input)
+    return exitCode.ok
+  } finally {
+    http.close()
+  }
+}
+
+/**
+ * The configuration with which a configured client goes to the authorization server that is new, if a person says that it
+ * may. The login that is stored then is of that one. An issuer that was configured is not asked about.
+ */
+async function agreedMove(
+  error: unknown,
+  config: BridgeConfig,
+  { terminal }: CommandInput,
+): Promise<BridgeConfig | undefined> {
+  const { staticClient } = config.oauth
+  if (!(error instanceof OAuthFailure) || error.fault !== 'issuer_changed') return undefined
+  if (staticClient === undefined || staticClient.issuer !== undefined) return undefined
+  if (!terminal.isInteractive || error.issuer === undefined) return undefined
+  terminal.note(error.message)
+  const question = 'Has it moved, and may the client, with its secret, go to the new one?'
+  if (!(await confirmed(question, false, terminal))) return undefined
+  const oauth = { ...config.oauth, staticClient: { ...staticClient, issuer: error.issuer } }
+  return { ...config, oauth }
+}
+
+async function signInUnlessDone(
+  own: Login,
+  config: BridgeConfig,
+  http: HttpClient,
+  input: CommandInput,
+  force: boolean,
+): Promise<Outcome> {
+  const state = await own.state()
+  if (state.kind === 'signed_in' && !force) return 'already_signed_in'
+  const need = await waitFor(input.terminal, () => `asking ${config.serverUrl}`, askServer(own, config, http))
+  // With force what is stored is no answer, however good.
+  if (need === 'done' && !force) return 'signed_in'
+  if (need === 'none' && !force) return 'not_needed'
+  const pending = own.signIn({ isForced: force })
+  pending.done.catch(() => {})
+  const interrupt = (): void => {
+    input.terminal.note('Stopped. What was stored before is as it was.')
+    pending.cancel()
+  }
+  // Not once: the locks of the store end the process when they are the last that listen.
+  process.on('SIGINT', interrupt)
+  try {
+    pending.prompt.catch(() => {})
+    await showPrompt(pending, config, http, input)
+    await finish(pending, config, input)
+    return 'signed_in'
+  } finally {
+    process.off('SIGINT', interrupt)
+  }
+}
+
+/**
+ * Whether the server wants a person to sign in. Its challenge says where and what to ask for, so the login is told of it, as
+ * in front of a client; one that can be had without a person is had by that.
+ */
+async function askServer(
+  own: Login,
+  { serverUrl, proxy }: BridgeConfig,
+  http: HttpClient,
+): Promise<'person' | 'none' | 'done'> {
+  const { status, challenges, message, isSse } = await askFirst(http, serverUrl, proxy.headers)
+  if (status === 401 || status === 403) {
+    const outcome = await own.refused({ status, used: undefined, challenges })
+    return outcome.kind === 'retry' ? 'done' : 'person'
+  }
+  return isSse || (message !== undefined && 'result' in message) ? 'none' : 'person'
+}
+
+async function showPrompt(
+  pending: PendingSignIn,
+  config: BridgeConfig,
+  http: HttpClient,
+  { terminal, surroundings }: CommandInput,
+): Promise<void> {
+  const show = (prompt: SignInPrompt): void => {
+    terminal.note(promptText(prompt))
+    // Not waited for: a browser may stay in the foreground.
+    if (config.openBrowser && isOpenedByItself(prompt))
+      void open(linkOf(prompt), config, surroundings, terminal)
+    if (prompt.kind === 'browser' && terminal.isInteractive) {
+      pasteRedirect(prompt.url, http, terminal, pending.done)
+    }
+  }
+  const first = await waitFor(
+    terminal,
+    () => 'preparing the sign-in',
+    // A login that needs no person is done without a prompt.
+    Promise.race([pending.prompt, pending.done.then(() => undefined)]),
+  )
+  if (first === undefined) return
+  show(first)
+  pending.onPrompt?.((later) => {
+    if (linkOf(later) !== linkOf(first)) show(later)
+  })
+}
+
+async function open(
+  link: string,
+  { expandedVariables: secretVariables }: BridgeConfig,
+  { environment, platform }: CommandInput['surroundings'],
+  terminal: CommandInput['terminal'],
+): Promise<void> {
+  const outcome = await openBrowser(link, { environment, platform, secretVariables })
+  if (outcome.kind === 'failed')
+    terminal.note(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
+}
+
+async function finish(
+  pending: PendingSignIn,
+  { oauth }: BridgeConfig,
+  { terminal }: CommandInput,
+): Promise<void> {
+  const startedAt = performance.now()
+  const left = (): string => durationText((oauth.signInTimeoutMs - (performance.now() - startedAt)) / 1000)
+  await waitFor(terminal, () => `waiting for the sign-in, ${left()} left`, pending.done)
+}
+
+function report(
+  did: Outcome,
+  state: LoginState,
+  { serverUrl, oauth }: BridgeConfig,
+  input: CommandInput,
+): void {
+  const { json, terminal } = input
+  const known = state.kind === 'signed_in' || state.kind === 'sign_in_needed' ? state : undefined
+  if (json) {
+    terminal.print(
+      JSON.stringify({
+        ok: true,
+        did,
+        server: serverUrl,
+        profile: oauth.profile,
+        ...(known && {
+          state: known.kind,
+          issuer: known.issuer,
+          client_id: known.clientId,
+          scope: known.scope ?? null,
+          signed_in_at: known.signedInAt,
+          expires_at: known.expiresAt ?? null,
+          renews: known.canRefresh,
+          reason: known.reason ?? null,
+        }),
+      }),
+    )
+    return
+  }
+  const at = known === undefined ? '' : ` at ${plainText(known.issuer)}`
+  const texts: Readonly<Record<Outcome, string>> = {
+    signed_in: `Signed in to ${serverUrl}${at}.`,
+    already_signed_in: `Already signed in to ${serverUrl}${at}. With --force you sign in anew.`,
+    not_needed: `${serverUrl} answers without a sign-in.`,
+  }
+  terminal.note(texts[did])
+}

@@ -1,0 +1,212 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loginId } from '../../credentials/credential-store.ts'
+import { now, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
+import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+
+/** Writes `text` over the record of a login. Answers its id and its file. */
+function damage(home: string, serverUrl: string, text: string): [id: string, file: string] {
+  const id = loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
+  const file = join(home, '.drawbridge', 'credentials', 'records', `${id}.json`)
+  writeFileSync(file, text)
+  return [id, file]
+}
+
+describe('status', () => {
+  let home: string
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-status-'))
+  })
+  afterEach(() => rmSync(home, { recursive: true }))
+
+  it('without any login says what to run, and is 3', async () => {
+    const { code, stderr, stdout } = await runCommand(['status'], { home })
+    expect(code).toBe(3)
+    expect(stderr).toBe('No login is stored.\ndrawbridge login <url>')
+    expect(stdout).toContain('Nothing was stored yet')
+  })
+
+  it('prints each login, and no secret', async () => {
+    await storeLogin(home, 'https://b.example/mcp')
+    await storeLogin(home, 'https://a.example/mcp', { profile: 'work', signInNeeded: 'invalid_grant' })
+    const { code, stdout } = await runCommand(['status'], { home })
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/^https:\/\/a\.example\/mcp \(profile work\)\n {2}sign-in needed/)
+    expect(stdout).toContain('  -> drawbridge login https://a.example/mcp --profile work\n')
+    expect(stdout).toContain('https://b.example/mcp\n  signed in, since ')
+    expect(stdout).toMatch(/token {4}ends in (?:1 h|59 min.*), renewed without you/)
+    expect(stdout).toContain('their key is in a file there')
+    expect(stdout).not.toContain('sEcReT')
+  })
+
+  it('shows nothing of a server that a terminal would act on', async () => {
+    const evil = '\u001B]0;owned\u0007\u009B31m\nsigned in'
+    const tokens = { accessToken: 'a', issuedAt: now(), scope: evil }
+    await storeLogin(home, 'https://a.example/mcp', {
+      issuer: `https://as.example/${evil}`,
+      client: { clientId: evil, tokenEndpointAuthMethod: 'none', origin: 'dynamic' },
+      tokens,
+      signInNeeded: evil,
+    })
+    const { stdout } = await runCommand(['status'], { home })
+    const shown = String.raw`\u001b]0;owned\u0007\u009b31m\u000asigned in`
+    for (const line of [
+      `issuer   https://as.example/${shown}`,
+      `client   ${shown}`,
+      `scope    ${shown}`,
+      `reason   ${shown}`,
+    ])
+      expect(stdout).toContain(line)
+    expect(stdout).not.toMatch(/[^\P{C}\n]/u)
+  })
+
+  it('is 0 when every login that was asked for is good', async () => {
+    await storeLogin(home, 'https://b.example/mcp')
+    await storeLogin(home, 'https://a.example/mcp', { signInNeeded: 'invalid_grant' })
+    expect((await runCommand(['status', 'https://B.example:443/mcp'], { home })).code).toBe(0)
+    expect((await runCommand(['status', 'https://a.example/mcp'], { home })).code).toBe(3)
+    const other = await runCommand(['status', 'https://c.example/mcp'], { home })
+    expect(other.code).toBe(3)
+    expect(other.stderr).toContain('drawbridge login https://c.example/mcp')
+  })
+
+  it.each([
+    ['foo', /foo: expected a URL that begins with https:\/\//],
+    ['mcp.example.com/mcp', /Did you mean https:\/\/mcp\.example\.com\/mcp\?/],
+    ['ftp://a.example/mcp', /expected a URL/],
+    ['a'.repeat(64), /expected a URL/],
+  ])('of %s, which is no URL and no login, is wrong usage', async (operand, sentence) => {
+    await storeLogin(home, 'https://b.example/mcp')
+    const run = await runCommand(['status', operand, '--json'], { home })
+    expect(run.code).toBe(2)
+    expect(run.stderr).toMatch(sentence)
+    expect(run.stderr).toContain('Every flag: drawbridge status --help')
+    expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
+  })
+
+  it('finds a login by its id, be it one that cannot be read', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    const [id] = damage(home, 'https://a.example/mcp', 'x')
+    await storeLogin(home, 'https://b.example/mcp')
+    const other = loginId({
+      serverUrl: 'https://b.example/mcp',
+      resource: undefined,
+      client: undefined,
+      profile: 'default',
+    })
+    expect((await runCommand(['status', other], { home })).code).toBe(0)
+    const { code, stdout } = await runCommand(['status', id], { home })
+    expect(code).toBe(3)
+    expect(stdout).toContain(`-> drawbridge logout ${id}`)
+  })
+
+  it('takes plain http without a flag: nobody is asked', async () => {
+    await storeLogin(home, 'http://b.example/mcp')
+    expect((await runCommand(['status', 'http://b.example/mcp'], { home })).code).toBe(0)
+  })
+
+  it('with --json prints the same for programs', async () => {
+    const at = now()
+    await storeLogin(home, 'https://b.example/mcp', {
+      signedInAt: at,
+      tokens: { accessToken: 'sEcReT', issuedAt: at, expiresAt: at - 10 },
+    })
+    const run = await runCommand(['status', '--json'], { home })
+    expect(run.json()).toEqual({
+      ok: false,
+      home: join(home, '.drawbridge'),
+      key: 'file',
+      logins: [
+        {
+          server: 'https://b.example/mcp',
+          profile: 'default',
+          state: 'sign_in_needed',
+          issuer: 'https://as.example',
+          client_id: 'client-1',
+          scope: null,
+          signed_in_at: at,
+          expires_at: at - 10,
+          renews: false,
+          reason: 'the access token has ended, and cannot be renewed',
+          next_step: 'drawbridge login https://b.example/mcp',
+        },
+      ],
+      unreadable: [],
+    })
+    expect(run.stdout).not.toContain('sEcReT')
+  })
+
+  it('shows what cannot be read beside the others, with its file, the reason and what to run, and is 3', async () => {
+    await storeLogin(home, 'https://b.example/mcp')
+    await storeLogin(home, 'https://a.example/mcp')
+    const [id, file] = damage(home, 'https://a.example/mcp', 'damaged')
+    const { code, stdout, stderr } = await runCommand(['status'], { home })
+    expect(code).toBe(3)
+    expect(stdout).toContain('https://b.example/mcp\n  signed in, since ')
+    expect(stdout).toContain(
+      `${file}\n  cannot be read\n  reason   The stored login is cut off or no JSON.\n  -> drawbridge logout ${id}\n`,
+    )
+    expect(stderr).toBe('')
+    const run = await runCommand(['status', '--json'], { home })
+    expect(run.code).toBe(3)
+    expect(run.json()).toMatchObject({
+      ok: false,
+      key: 'file',
+      logins: [{ server: 'https://b.example/mcp', state: 'signed_in' }],
+      unreadable: [
+        {
+          id,
+          file,
+          code: 'credentials_corrupt',
+          reason: 'The stored login is cut off or no JSON.',
+          next_step: `drawbridge logout ${id}`,
+        },
+      ],
+    })
+  })
+
+  it('of one server shows only what cannot be read of it', async () => {
+    await storeLogin(home, 'https://b.example/mcp')
+    await storeLogin(home, 'https://a.example/mcp')
+    damage(home, 'https://a.example/mcp', 'damaged')
+    expect((await runCommand(['status', 'https://b.example/mcp'], { home })).code).toBe(0)
+    const { code, stdout } = await runCommand(['status', 'https://A.example/mcp/'], { home })
+    expect(code).toBe(3)
+    expect(stdout).toContain('cannot be read')
+    expect(stdout).not.toContain('b.example')
+  })
+
+  it('is 1 for what a sign-in does not mend', async () => {
+    await storeLogin(home, 'https://a.example/mcp')
+    damage(home, 'https://a.example/mcp', '{"v":2}')
+    const { code, stdout } = await runCommand(['status'], { home })
+    expect(code).toBe(1)
+    expect(stdout).toContain('  -> Update this drawbridge')
+  })
+
+  it.each([
+    ['the key', 'key'],
+    ['the list of keys', 'index.json'],
+  ])('without %s says so of every login', async (_what, name) => {
+    await storeLogin(home, 'https://a.example/mcp')
+    await storeLogin(home, 'https://b.example/mcp')
+    writeFileSync(join(home, '.drawbridge', 'credentials', name), 'damaged')
+    const { code, json } = await runCommand(['status', '--json'], { home })
+    expect(code).toBe(3)
+    const { unreadable } = json() as { unreadable: { code: string; next_step: string }[] }
+    expect(unreadable.map((login) => login.code)).toEqual([
+      'credentials_key_missing',
+      'credentials_key_missing',
+    ])
+    for (const login of unreadable) expect(login.next_step).toMatch(/drawbridge logout --all$/)
+  })
+
+  it('with a fault of the configuration is 2, for programs too', async () => {
+    const run = await runCommand(['status', '--json', '--retyr', '5'], { home })
+    expect(run.code).toBe(2)
+    expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
+    expect(run.stderr).toContain('Did you mean --retry?')
+  })
+})

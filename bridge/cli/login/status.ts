@@ -1,0 +1,176 @@
+import {
+  CredentialError,
+  type CredentialStore,
+  type KeyPlace,
+  type StoredLogin,
+  loginId,
+} from '../../credentials/credential-store.ts'
+import { ConfigError } from '../../config/config.ts'
+import type { ReadSettings } from '../../config/config-reader.ts'
+import { serverUrlProblem } from '../../config/config-rule.ts'
+import { durationText } from '../terminal/duration-text.ts'
+import type { Terminal } from '../terminal/output.ts'
+import { type CommandInput, credentialsOf, settingsOf } from '../command.ts'
+import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { fill } from '../failure/failure-text.ts'
+import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } from '../connect/login-view.ts'
+
+/**
+ * Prints the stored logins, all or those of one server. Asks neither a server nor an authorization server, so a login that
+ * was revoked meanwhile still looks good. One that cannot be read is shown beside the others. Answers 3 when one needs a
+ * sign-in, or when there is none, and 1 when one cannot be read for a reason that a sign-in does not end. A login is also
+ * found by its id. Throws `ConfigError` for what is neither a URL nor the id of a login.
+ */
+export async function status(input: CommandInput): Promise<ExitCode> {
+  const { json, terminal, runtime } = input
+  const read = settingsOf(input)
+  const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
+  const config = credentialsOf(read)
+  const store = createCredentialStore(config, { runtime, announce: () => {} })
+  const now = runtime.now()
+  const stored = await store.list()
+  const logins = readableOf(stored, read, now)
+  const unreadable = unreadableOf(stored, read)
+  if (logins.length + unreadable.length === 0) refuseNoUrl(read)
+  const backend = await backendOf(store)
+  const code = codeOf(logins, unreadable)
+  if (json) {
+    terminal.print(
+      JSON.stringify({
+        ok: code === exitCode.ok,
+        home: config.home,
+        key: backend === 'unknown' ? null : (backend ?? null),
+        logins: logins.map((login) => ({ ...login, next_step: nextStep(login) ?? null })),
+        unreadable: unreadable.map(({ id, file, code: why, reason, nextStep: next_step }) => ({
+          id,
+          file,
+          code: why,
+          reason,
+          next_step,
+        })),
+      }),
+    )
+    return code
+  }
+  for (const login of logins) terminal.print(loginText(login, now, terminal))
+  for (const login of unreadable) terminal.print(unreadableText(login, terminal))
+  terminal.print(keyText(backend, config.home))
+  if (logins.length + unreadable.length === 0) {
+    const { serverUrl } = read
+    terminal.note(`No login is stored${serverUrl === undefined ? '' : ` for ${serverUrl}`}.`)
+    terminal.note(fill('drawbridge login {url}', { serverUrl }))
+  }
+  return code
+}
+
+function readableOf(stored: readonly StoredLogin[], { serverUrl }: ReadSettings, now: number): LoginView[] {
+  const asked = serverUrl === undefined ? undefined : comparable(serverUrl)
+  return stored
+    .flatMap((login) => {
+      if (login.kind === 'unreadable') return []
+      const { id, credential } = login
+      const isAsked = asked === undefined || asked === id || asked === comparable(credential.serverUrl)
+      return isAsked ? [loginView(credential, now)] : []
+    })
+    .sort((a, b) => `${a.server} ${a.profile}`.localeCompare(`${b.server} ${b.profile}`))
+}
+
+/** Of one server it is what these settings would look for. */
+function unreadableOf(stored: readonly StoredLogin[], read: ReadSettings): UnreadableLogin[] {
+  const { serverUrl } = read
+  const asked = serverUrl === undefined ? undefined : idOf(serverUrl, read)
+  return stored.flatMap((login) =>
+    login.kind === 'unreadable' && (asked === undefined || login.id === asked)
+      ? [describeUnreadable(login, serverUrl)]
+      : [],
+  )
+}
+
+/** Of any URL a login may be stored, also of one that would need another flag today. */
+function refuseNoUrl({ serverUrl }: ReadSettings): void {
+  const problem = serverUrl === undefined ? undefined : serverUrlProblem(serverUrl, true)
+  if (problem !== undefined) throw new ConfigError([problem])
+}
+
+function codeOf(logins: readonly LoginView[], unreadable: readonly UnreadableLogin[]): ExitCode {
+  if (unreadable.some(({ exit }) => exit === exitCode.failed)) return exitCode.failed
+  const isGood = logins.length > 0 && logins.every(({ state }) => state === 'signed_in')
+  return isGood && unreadable.length === 0 ? exitCode.ok : exitCode.signInNeeded
+}
+
+/** Of damaged keys the logins tell already. */
+async function backendOf(store: CredentialStore): Promise<KeyPlace | 'unknown' | undefined> {
+  try {
+    return await store.backend()
+  } catch (error) {
+    if (error instanceof CredentialError) return 'unknown'
+    throw error
+  }
+}
+
+/** Two ways to write one address are the same server, as for the store. */
+function comparable(serverUrl: string): string {
+  if (!URL.canParse(serverUrl)) return serverUrl
+  return loginId({ serverUrl, resource: undefined, client: undefined, profile: '' })
+}
+
+function idOf(serverUrl: string, { values }: ReadSettings): string {
+  if (!URL.canParse(serverUrl)) return serverUrl
+  const { resource, staticClient, profile = 'default' } = values
+  return loginId({ serverUrl, resource, client: staticClient?.clientId, profile })
+}
+
+function loginText(login: LoginView, now: number, { colour }: Pick<Terminal, 'colour'>): string {
+  const isGood = login.state === 'signed_in'
+  const mark = isGood ? colour('green', 'signed in') : colour('red', 'sign-in needed')
+  const profile = login.profile === 'default' ? '' : ` (profile ${login.profile})`
+  const lines = [
+    `${login.server}${profile}`,
+    `  ${mark}, since ${dateText(login.signed_in_at)}`,
+    `  issuer   ${login.issuer}`,
+    `  client   ${login.client_id}`,
+    `  scope    ${login.scope ?? 'not said'}`,
+    `  token    ${tokenText(login, now)}`,
+    ...(login.reason === null ? [] : [`  reason   ${login.reason}`]),
+    ...(isGood ? [] : [`  -> ${String(nextStep(login))}`]),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function unreadableText(login: UnreadableLogin, { colour }: Pick<Terminal, 'colour'>): string {
+  const mark = colour('red', 'cannot be read')
+  return `${login.file}\n  ${mark}\n  reason   ${login.reason}\n  -> ${login.nextStep}\n`
+}
+
+function tokenText({ expires_at: expiresAt, renews }: LoginView, now: number): string {
+  const renewal = renews ? 'renewed without you' : 'not renewed'
+  if (expiresAt === null) return `end not said, ${renewal}`
+  const left = expiresAt - now
+  return `${left > 0 ? `ends in ${durationText(left)}` : `ended ${durationText(-left)} ago`}, ${renewal}`
+}
+
+function keyText(backend: KeyPlace | 'unknown' | undefined, home: string): string {
+  switch (backend) {
+    case 'keychain':
+      return `Logins are sealed in ${home}; their key is in the keychain.`
+    case 'file':
+      return `Logins are sealed in ${home}; their key is in a file there: whoever can read your files has both.`
+    case 'environment':
+      return `Logins are sealed in ${home}; their key is in DRAWBRIDGE_KEY: whoever can see that has it.`
+    case 'memory':
+      return 'Logins are kept in memory only, and gone with each process.'
+    case 'unknown':
+      return `Logins are sealed in ${home}; where their key is cannot be told.`
+    case undefined:
+      return `Nothing was stored yet in ${home}.`
+  }
+}
+
+function nextStep({ state, server, profile }: LoginView): string | undefined {
+  if (state === 'signed_in') return undefined
+  return fill('drawbridge login {url}', { serverUrl: server, profile })
+}
+
+function dateText(epochSeconds: number): string {
+  return new Date(epochSeconds * 1000).toISOString().slice(0, 16).replace('T', ' ')
+}

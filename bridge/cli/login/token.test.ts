@@ -1,0 +1,108 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { now, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
+import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+
+const url = 'https://mcp.example.com/mcp'
+
+function jwt(claims: Record<string, unknown>): string {
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return `${part({ alg: 'none' })}.${part(claims)}.c2ln`
+}
+
+describe('token', () => {
+  let home: string
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-token-'))
+  })
+  afterEach(() => rmSync(home, { recursive: true }))
+
+  it('says how long it lasts, and prints it only when told to', async () => {
+    await storeLogin(home, url)
+    const quiet = await runCommand(['token', url], { home })
+    expect(quiet.code).toBe(0)
+    expect(quiet.stdout).toBe('')
+    expect(quiet.stderr).toMatch(/It ends in .*; the bridge renews it\. To print the token itself: --show/)
+    const shown = await runCommand(['token', url, '--show'], { home })
+    expect(shown.stdout).toBe('sEcReT-access')
+    expect(shown.stderr).not.toContain('sEcReT')
+  })
+
+  it('has the same facts for programs', async () => {
+    await storeLogin(home, url)
+    expect((await runCommand(['token', url, '--json'], { home })).json()).toEqual({
+      ok: true,
+      server: url,
+      expires_at: expect.any(Number),
+      expires_in: expect.any(Number),
+      scope: 'mcp',
+    })
+    const shown = await runCommand(['token', url, '--json', '--show'], { home })
+    expect(shown.json()).toMatchObject({ token: 'sEcReT-access' })
+  })
+
+  it('without a login says what to run, and is 3', async () => {
+    const run = await runCommand(['token', url, '--json'], { home })
+    expect(run.code).toBe(3)
+    expect(run.json()).toMatchObject({
+      ok: false,
+      code: 'oauth_sign_in_needed',
+      next_step: `drawbridge login ${url}`,
+    })
+  })
+
+  it('of a variable is not told', async () => {
+    const run = await runCommand(['token', url, '--show'], {
+      home,
+      environment: { DRAWBRIDGE_TOKEN: 'sEcReT' },
+    })
+    expect(run.code).toBe(1)
+    expect(run.stdout + run.stderr).not.toContain('sEcReT')
+  })
+})
+
+describe('token set', () => {
+  let home: string
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-token-'))
+  })
+  afterEach(() => rmSync(home, { recursive: true }))
+
+  it('stores what comes on stdin, sealed', async () => {
+    const token = jwt({ iss: 'https://as.example', exp: now() + 1800 })
+    const stored = await runCommand(['token', 'set', url], { home, stdin: `Bearer ${token}\n` })
+    expect(stored.code).toBe(0)
+    expect(stored.stderr).toMatch(/Stored the token .*: it ends in (?:30|29) min/)
+    expect((await runCommand(['token', url, '--show'], { home })).stdout).toBe(token)
+    expect((await runCommand(['status', '--json'], { home })).json()).toMatchObject({
+      ok: true,
+      logins: [{ server: url, issuer: 'https://as.example', renews: false }],
+    })
+    const records = join(home, '.drawbridge', 'credentials', 'records')
+    for (const name of readdirSync(records)) {
+      expect(readFileSync(join(records, name), 'utf8')).not.toContain(token)
+    }
+  })
+
+  it('replaces the login before', async () => {
+    await storeLogin(home, url)
+    const stored = await runCommand(['token', 'set', url, '--json'], { home, stdin: 'opaque-token' })
+    expect(stored.json()).toEqual({ ok: true, server: url, expires_at: null, expires_in: null })
+    expect((await runCommand(['token', url, '--show'], { home })).stdout).toBe('opaque-token')
+  })
+
+  it.each([
+    ['', 2, /no token/],
+    ['two words', 2, /without spaces/],
+    ['x'.repeat(70_000), 1, /too long/],
+    [jwt({ exp: 1_000_000_000 }), 1, /ended .* ago/],
+  ])('refuses %s', async (stdin, code, message) => {
+    const run = await runCommand(['token', 'set', url], { home, stdin })
+    expect(run.code).toBe(code)
+    expect(run.stderr).toMatch(message)
+    expect(run.stderr.split('\n').at(-1)).toContain(`drawbridge token set ${url}`)
+    expect((await runCommand(['status'], { home })).code).toBe(3)
+  })
+})

@@ -1,0 +1,156 @@
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { BridgeConfig } from '../../config/config.ts'
+import type { Credential } from '../../credentials/credential.ts'
+import { createHttpClient } from '../../http/undici-client.ts'
+import { type LoginState, OAuthFailure } from '../../oauth/login-port.ts'
+import { type CommandInput, configOf } from '../command.ts'
+import { loginIdOf, openConnectionLog } from '../connect/connection-login.ts'
+import { openLogin } from '../connect/login-session.ts'
+import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { durationText } from '../terminal/duration-text.ts'
+import { parseToken } from '@drawbridge/shared/settings/value.ts'
+
+const maxBytes = 64 * 1024
+const lockMs = 20_000
+
+/**
+ * Stores an access token that comes on stdin as the login of a server, in place of what was stored. Nothing is asked and
+ * nothing is checked but its form and its end, as far as the token says one; nobody can renew it.
+ */
+export async function setToken(input: CommandInput): Promise<ExitCode> {
+  const config = configOf(input)
+  const { json, terminal, runtime } = input
+  if (input.terminal.isInteractive) terminal.note('Paste the token, then press Enter and Ctrl-D.')
+  const token = await readToken(input)
+  const now = runtime.now()
+  const expiresAt = readJwt(token)?.expiresAt
+  if (expiresAt !== undefined && expiresAt <= now) {
+    throw new CommandFailure(
+      `The token ended ${durationText(now - expiresAt)} ago.`,
+      'Take a new one, and store it again: drawbridge token set {url}',
+    )
+  }
+  const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
+  const store = createCredentialStore(config.credentials, {
+    runtime,
+    announce: (line) => terminal.note(line),
+  })
+  const id = loginIdOf(config)
+  await store.exclusively(id, { waitMs: lockMs }, async () => {
+    const before = await store.read(id).catch(() => undefined)
+    const signInId = encodeBase64url(runtime.randomBytes(16))
+    await store.write(id, {
+      ...credentialOf(token, config, now),
+      generation: (before?.generation ?? -1) + 1,
+      signInId,
+    })
+  })
+  const expiresIn = expiresAt === undefined ? undefined : expiresAt - now
+  if (json) {
+    const facts = { ok: true, server: config.serverUrl, expires_at: expiresAt ?? null }
+    terminal.print(JSON.stringify({ ...facts, expires_in: expiresIn ?? null }))
+    return exitCode.ok
+  }
+  const life =
+    expiresIn === undefined ? 'it does not say when it ends' : `it ends in ${durationText(expiresIn)}`
+  terminal.note(`Stored the token for ${config.serverUrl}: ${life}, and nobody can renew it.`)
+  return exitCode.ok
+}
+
+function credentialOf(token: string, { serverUrl, oauth }: BridgeConfig, now: number): Credential {
+  const jwt = readJwt(token)
+  const issuer = jwt?.claims['iss']
+  return {
+    generation: 0,
+    serverUrl,
+    profile: oauth.profile,
+    issuer: typeof issuer === 'string' ? issuer : new URL(serverUrl).origin,
+    tokenEndpoint: '',
+    client: { clientId: 'token set', tokenEndpointAuthMethod: 'none', origin: 'static' },
+    tokens: {
+      accessToken: token,
+      issuedAt: now,
+      ...(jwt?.expiresAt !== undefined && { expiresAt: jwt.expiresAt }),
+    },
+    signedInAt: now,
+  }
+}
+
+async function readToken({ terminal }: CommandInput): Promise<string> {
+  const nextStep = 'drawbridge token set {url} < token.txt'
+  let text = ''
+  for await (const chunk of terminal.input) {
+    text += String(chunk)
+    if (text.length > maxBytes) throw new CommandFailure('That is too long for a token.', nextStep)
+  }
+  try {
+    // People copy it as it stands in a header.
+    return parseToken(text.trim().replace(/^(?:authorization: *)?bearer +/i, ''))
+  } catch (error) {
+    throw new CommandFailure(`On stdin is no token: ${(error as Error).message}`, nextStep, {
+      exit: exitCode.usage,
+    })
+  }
+}
+
+/**
+ * Says how long the access token of a login lasts, renewing it when that is due. Prints the token itself on stdout only
+ * with `show`. Fails with 3 when there is no login.
+ */
+export async function printToken(input: CommandInput, { show }: { show: boolean }): Promise<ExitCode> {
+  const config = configOf(input)
+  if (config.fixedBy !== undefined) {
+    throw new CommandFailure(
+      'The token is fixed by a variable or a header: there is no stored one.',
+      'Leave that out, or use the token you have.',
+    )
+  }
+  const { terminal, runtime } = input
+  const log = await openConnectionLog(config)
+  const http = createHttpClient(config.network)
+  try {
+    const { login } = await openLogin(config, {
+      http,
+      runtime,
+      announce: (line) => terminal.note(line),
+      note: log?.note ?? (() => {}),
+    })
+    const authorization = await login.authorization()
+    const state = await login.state()
+    await login.settle()
+    if (authorization === undefined || state.kind !== 'signed_in') {
+      throw new OAuthFailure('sign_in_needed', `There is no good login for ${config.serverUrl}.`)
+    }
+    const token = show ? authorization.header.replace(/^\S+ +/, '') : undefined
+    report(token, state, config.serverUrl, input)
+    return exitCode.ok
+  } finally {
+    http.close()
+  }
+}
+
+function report(
+  token: string | undefined,
+  { expiresAt, scope, canRefresh }: Extract<LoginState, { kind: 'signed_in' | 'sign_in_needed' }>,
+  server: string,
+  { json, terminal, runtime }: CommandInput,
+): void {
+  const expiresIn = expiresAt === undefined ? undefined : expiresAt - runtime.now()
+  if (json) {
+    const ends = { expires_at: expiresAt ?? null, expires_in: expiresIn ?? null, scope: scope ?? null }
+    terminal.print(JSON.stringify({ ok: true, server, ...ends, ...(token !== undefined && { token }) }))
+    return
+  }
+  if (token !== undefined) terminal.print(token)
+  const hint = token === undefined ? ' To print the token itself: --show' : ''
+  terminal.note(`${lifeText(expiresIn, canRefresh)}${hint}`)
+}
+
+function lifeText(expiresIn: number | undefined, canRefresh: boolean): string {
+  const life =
+    expiresIn === undefined
+      ? 'The server did not say how long it lasts'
+      : `It ends in ${durationText(expiresIn)}`
+  return `${life}; ${canRefresh ? 'the bridge renews it' : 'nobody can renew it'}.`
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { isLoginId, loginId } from './credential-store.ts'
+
+const parts = { serverUrl: 'https://a.test/mcp', resource: undefined, client: undefined, profile: 'default' }
+
+describe('the id of a login', () => {
+  it.each(['https://A.test/mcp', 'https://a.test:443/mcp', 'https://a.test/mcp/', 'https://a.test/mcp#x'])(
+    'is one for %s',
+    (serverUrl) => {
+      expect(loginId({ ...parts, serverUrl })).toBe(loginId(parts))
+    },
+  )
+
+  it.each([
+    { serverUrl: 'https://a.test/other' },
+    { serverUrl: 'https://a.test/MCP' },
+    { serverUrl: 'http://a.test/mcp' },
+    { serverUrl: 'https://a.test/mcp?tenant=1' },
+    { serverUrl: 'https://a.test:444/mcp' },
+    { resource: 'https://a.test' },
+    { client: 'c' },
+    { profile: 'work' },
+  ])('is another one with %o', (other) => {
+    expect(loginId({ ...parts, ...other })).not.toBe(loginId(parts))
+  })
+
+  it('keeps its parts apart', () => {
+    const first = loginId({ ...parts, resource: 'a', client: 'b' })
+    expect(loginId({ ...parts, resource: 'a","b', client: undefined })).not.toBe(first)
+    expect(loginId({ ...parts, resource: undefined, client: 'b' })).not.toBe(
+      loginId({ ...parts, resource: 'b', client: undefined }),
+    )
+  })
+
+  it('can be told from other file names', () => {
+    expect(isLoginId(loginId(parts))).toBe(true)
+    for (const other of ['', 'index', '../../x', loginId(parts).toUpperCase(), `${loginId(parts)}.tmp`]) {
+      expect(isLoginId(other)).toBe(false)
+    }
+  })
+})

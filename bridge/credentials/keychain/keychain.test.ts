@@ -1,0 +1,195 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { missingBusAddress } from './keychain.ts'
+import { explainKeychain } from './keychain-fault.ts'
+import { parseKeychainAnswer, parseKeychainRequest } from './keychain-request.ts'
+import {
+  type StoreChild,
+  startStoreChild,
+} from '../../../tests/support/bridge/credentials/start-store-child.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-keychain-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** What the native part may turn out to be, as source of a module. */
+const natives = {
+  absent: 'throw new Error("Cannot find native binding. npm has a bug related to optional dependencies")',
+  mute: `exports.AsyncEntry = class {
+    getPassword() { return new Promise(() => setTimeout(() => undefined, 60_000)) }
+    setPassword() { return this.getPassword() }
+    deletePassword() { return this.getPassword() }
+  }`,
+  // On a thread of the native part, as it looks from here.
+  crashing: `exports.AsyncEntry = class { constructor() { process.kill(process.pid, 'SIGSEGV') } }`,
+  forgetful: `exports.AsyncEntry = class {
+    async getPassword() { return null }
+    async setPassword() {}
+    async deletePassword() { return false }
+  }`,
+  odd: 'exports.AsyncEntry = class { constructor() { throw new Error("Something\\n  odd") } }',
+}
+
+let children: StoreChild[] = []
+afterEach(() => {
+  for (const child of children) child.kill()
+  children = []
+})
+
+/** A process, and helpers of it, in which that is the native part. */
+function childWith(native: keyof typeof natives): StoreChild {
+  const module = join(folder, `${native}.cjs`)
+  const hook = join(folder, `${native}-hook.mjs`)
+  writeFileSync(module, natives[native])
+  writeFileSync(
+    hook,
+    `import { registerHooks } from 'node:module'
+    registerHooks({
+      resolve: (name, context, next) => next(name === 'keytar' ? ${JSON.stringify(module)} : name, context),
+    })`,
+  )
+  const child = startStoreChild({ env: { ...process.env, NODE_OPTIONS: `--import=${hook}` } })
+  children.push(child)
+  return child
+}
+
+function configOf(native: string, keychainTimeoutMs = 2500): never {
+  return {
+    home: join(folder, 'homes', native),
+    backend: undefined,
+    keyFile: undefined,
+    keychainTimeoutMs,
+  } as never
+}
+
+describe('a keychain', () => {
+  it.each<[keyof typeof natives, string, string]>([
+    ['absent', 'keychain_absent', 'its native part is not installed'],
+    ['mute', 'keychain_locked', 'no answer in 1 s'],
+    ['crashing', 'keychain_failed', 'it crashed (SIGSEGV)'],
+    ['forgetful', 'keychain_failed', 'what was written cannot be read'],
+    ['odd', 'keychain_failed', 'Something odd'],
+  ])('that is %s is %s, and the key is in a file', async (native, kind, detail) => {
+    const child = childWith(native)
+    // Only one that never answers is to be given up.
+    const config = configOf(native, native === 'mute' ? 1000 : 20_000)
+    const probed = await child.ask({ do: 'probe', config })
+    expect(probed.value).toEqual({ kind, detail: expect.stringContaining(detail) })
+    await child.ask({ do: 'open', config })
+    const { announced } = await child.ask({ do: 'prepare' })
+    expect(announced).toEqual([expect.stringContaining('The keychain cannot be used')])
+    expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'file' })
+  })
+
+  it('that hangs holds nobody for longer than it may take, here and in a child', async () => {
+    const config = configOf('hanging', 1000)
+    const { home } = config as { home: string }
+    mkdirSync(join(home, 'credentials'), { recursive: true, mode: 0o700 })
+    const index = { version: 1, backend: 'keychain', kid: '0123456789abcdef' }
+    writeFileSync(join(home, 'credentials', 'index.json'), JSON.stringify(index), { mode: 0o600 })
+    mkdirSync(join(home, 'credentials', 'records'), { mode: 0o700 })
+    const record = { v: 1, kid: index.kid, gen: 1, alg: 'A256GCM', nonce: 'A'.repeat(16), ct: 'A'.repeat(64) }
+    const id = 'a'.repeat(64)
+    writeFileSync(join(home, 'credentials', 'records', `${id}.json`), JSON.stringify(record), { mode: 0o600 })
+    const child = childWith('mute')
+    await child.ask({ do: 'open', config })
+    for (let round = 0; round < 3; round++) {
+      const startedAt = performance.now()
+      expect(await child.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_locked' })
+      expect(performance.now() - startedAt).toBeLessThan(8000)
+      // For a while the failure is remembered: the second read takes no time at all.
+      if (round === 1) await new Promise((resolve) => setTimeout(resolve, 3100))
+    }
+    const endedAt = performance.now()
+    await child.stop()
+    expect(performance.now() - endedAt).toBeLessThan(5000)
+  })
+})
+
+describe('the helper', () => {
+  const helper = new URL('keychain-helper.ts', import.meta.url).pathname
+
+  async function answerTo(text: string): Promise<string> {
+    const child: ChildProcess = spawn(process.execPath, [helper], { stdio: ['pipe', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.stdin?.end(text)
+    await new Promise((resolve) => child.on('close', resolve))
+    return output
+  }
+
+  it.each([
+    '',
+    'x',
+    '[]',
+    '{"operation":"read"}',
+    '{"operation":"write","account":"a"}',
+    '{"operation":"list","account":"a"}',
+  ])('does nothing for %j', async (text) => {
+    expect(parseKeychainRequest(text)).toBeUndefined()
+    expect(parseKeychainAnswer(await answerTo(text))).toEqual({ kind: 'failed', message: 'no request' })
+  })
+
+  it.each(['', '{}', '{"kind":"done"}', '{"kind":"done","value":1}', '{"kind":"failed"}'])(
+    'that says %j has not answered',
+    (text) => expect(parseKeychainAnswer(text)).toBeUndefined(),
+  )
+})
+
+describe('a message of a keychain', () => {
+  it.each([
+    [
+      '... autolaunch was disabled at compile time, set your DBUS_SESSION_BUS_ADDRESS instead',
+      'keychain_absent',
+    ],
+    ['The name org.freedesktop.secrets was not provided by any .service files', 'keychain_absent'],
+    ["Cannot find package 'keytar' imported from x", 'keychain_absent'],
+    ['Did not receive a reply. Possible causes include', 'keychain_mute'],
+    ['Secret Service: unlock prompt was dismissed', 'keychain_locked'],
+    ['org.freedesktop.Secret.Error.IsLocked: Cannot get secret of a locked object', 'keychain_locked'],
+    ['Secret Service: no result found', 'keychain_locked'],
+    ['User interaction is not allowed.', 'keychain_locked'],
+    ['whatever', 'keychain_failed'],
+    ['', 'keychain_failed'],
+  ])('%j means %s', (message, fault) => {
+    const explained = explainKeychain(message)
+    expect(explained.fault).toBe(fault)
+    expect(explained.detail).not.toBe('')
+  })
+})
+
+describe.skipIf(process.platform !== 'linux')('the address of the session bus', () => {
+  let server: Server
+  let runtimeFolder: string
+  beforeAll(async () => {
+    runtimeFolder = join(folder, 'run')
+    mkdirSync(runtimeFolder)
+    server = createServer()
+    await new Promise<void>((resolve) => server.listen(join(runtimeFolder, 'bus'), resolve))
+  })
+  afterAll(() => new Promise((resolve) => server.close(resolve)))
+
+  it('is that of the runtime folder when the environment has none', () => {
+    const address = `unix:path=${join(runtimeFolder, 'bus')}`
+    expect(missingBusAddress({ XDG_RUNTIME_DIR: runtimeFolder }, 1)).toBe(address)
+    expect(missingBusAddress({ XDG_RUNTIME_DIR: runtimeFolder, DBUS_SESSION_BUS_ADDRESS: '' }, 1)).toBe(
+      address,
+    )
+  })
+
+  it.each<[string, Record<string, string>, number | undefined]>([
+    ['it has one', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/x', XDG_RUNTIME_DIR: 'run' }, 1],
+    ['there is no socket', { XDG_RUNTIME_DIR: tmpdir() }, 1],
+    ['there is no folder', {}, 4_000_000],
+    ['nobody knows the user', {}, undefined],
+  ])('is left alone when %s', (_why, environment, user) => {
+    const folderOf = environment['XDG_RUNTIME_DIR'] === 'run' ? { XDG_RUNTIME_DIR: runtimeFolder } : {}
+    expect(missingBusAddress({ ...environment, ...folderOf }, user)).toBeUndefined()
+  })
+})

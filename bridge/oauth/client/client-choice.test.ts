@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
+import type { HttpClient } from '../../http/http-client.ts'
+import { type ChosenClient, chooseClient } from './client-choice.ts'
+import type { OAuthConfig, StaticClient } from '../oauth-config.ts'
+import {
+  createTestHttp,
+  createTestRuntime,
+  oauthConfig,
+} from '../../../tests/support/bridge/oauth/oauth-ports.ts'
+import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+
+let server: OAuthServer
+let http: HttpClient
+beforeAll(async () => {
+  server = await startOAuthServer()
+  http = createTestHttp()
+})
+beforeEach(() => void (server.seen.length = 0))
+afterAll(async () => {
+  http.close()
+  await server.close()
+})
+
+const redirectUri = 'http://127.0.0.1:4711/oauth/callback'
+const documentUrl = 'https://client.example/drawbridge.json'
+const configured: StaticClient = { clientId: 'configured' }
+
+interface ChoiceOptions {
+  metadata?: object
+  previous?: Credential
+  redirectUri?: string | undefined
+  scope?: string
+  resourceScopes?: string[]
+}
+
+function choose(changes: Partial<OAuthConfig> = {}, options: ChoiceOptions = {}): Promise<ChosenClient> {
+  const need = {
+    server: {
+      metadata: {
+        issuer: server.issuer,
+        registration_endpoint: `${server.origin}/register`,
+        ...options.metadata,
+      },
+      resource: undefined,
+      resourceScopes: options.resourceScopes,
+      isAssumed: false,
+    },
+    previous: options.previous,
+    redirectUri: 'redirectUri' in options ? options.redirectUri : redirectUri,
+    scope: options.scope,
+  }
+  const ports = { http, runtime: createTestRuntime() }
+  return chooseClient(need, oauthConfig(server.serverUrl, changes), ports, new AbortController().signal)
+}
+
+function before(client: Partial<ClientIdentity> = {}, changes: Partial<Credential> = {}): Credential {
+  return {
+    generation: 3,
+    serverUrl: server.serverUrl,
+    profile: 'default',
+    issuer: server.issuer,
+    tokenEndpoint: `${server.origin}/token`,
+    client: {
+      clientId: 'before',
+      tokenEndpointAuthMethod: 'none',
+      origin: 'dynamic',
+      redirectUris: ['http://127.0.0.1:48123/oauth/callback'],
+      ...client,
+    },
+    signedInAt: 0,
+    ...changes,
+  }
+}
+
+const takesDocuments = { client_id_metadata_document_supported: true }
+const registrations = (): number => server.requests('/register').length
+
+it('the configured client comes first', async () => {
+  const chosen = await choose(
+    { staticClient: configured, clientMetadataUrl: documentUrl },
+    { metadata: takesDocuments, previous: before() },
+  )
+  expect(chosen).toEqual({
+    client: { clientId: 'configured', tokenEndpointAuthMethod: 'none', origin: 'static' },
+    replace: undefined,
+  })
+})
+
+it('then the document, where the server takes one', async () => {
+  const options = { metadata: takesDocuments, previous: before() }
+  const chosen = await choose({ clientMetadataUrl: documentUrl }, options)
+  expect(chosen.client).toEqual({
+    clientId: documentUrl,
+    tokenEndpointAuthMethod: 'none',
+    origin: 'metadata_document',
+  })
+  expect(registrations()).toBe(0)
+  expect(await chosen.replace?.()).toMatchObject({
+    client: { clientId: expect.stringMatching(/^client-/) as string, origin: 'dynamic' },
+    quirks: { refusesDocument: documentUrl },
+  })
+})
+
+it('a document that this issuer has refused is not tried again; another one is, or at another issuer', async () => {
+  const refused = before({}, { quirks: { refusesDocument: documentUrl } })
+  const idOf = async (url: string, previous: Credential): Promise<string> =>
+    (await choose({ clientMetadataUrl: url }, { metadata: takesDocuments, previous })).client.clientId
+  expect(await idOf(documentUrl, refused)).toBe('before')
+  expect(await idOf(`${documentUrl}?2`, refused)).toBe(`${documentUrl}?2`)
+  expect(await idOf(documentUrl, { ...refused, issuer: 'https://other.example' })).toBe(documentUrl)
+})
+
+it('a document that was refused is all there is where nobody registers', async () => {
+  const metadata = { ...takesDocuments, registration_endpoint: undefined }
+  const previous = before({}, { quirks: { refusesDocument: documentUrl } })
+  const { client, replace } = await choose({ clientMetadataUrl: documentUrl }, { metadata, previous })
+  expect(client.clientId).toBe(documentUrl)
+  expect(replace).toBeUndefined()
+})
+
+it('then the registration of before, which can be replaced', async () => {
+  const { client, replace } = await choose({ clientMetadataUrl: documentUrl }, { previous: before() })
+  expect(client.clientId).toBe('before')
+  expect(registrations()).toBe(0)
+  expect(await replace?.()).toEqual({
+    client: expect.objectContaining({ origin: 'dynamic' }) as object,
+    quirks: {},
+  })
+  expect(registrations()).toBe(1)
+})
+
+it('then a new registration', async () => {
+  const { client, replace } = await choose()
+  expect(client.clientId).toMatch(/^client-/)
+  expect(replace).toBeUndefined()
+})
+
+it.each<[name: string, Partial<ClientIdentity>, Partial<Credential>]>([
+  ['another issuer', {}, { issuer: 'https://other.example' }],
+  ['a configured client', { origin: 'static' }, {}],
+  ['a document', { origin: 'metadata_document' }, {}],
+  ['one that was refused', {}, { signInNeeded: 'invalid_client' }],
+  ['one that may not do this', {}, { signInNeeded: 'unauthorized_client' }],
+  ['one whose secret has ended', { secretExpiresAt: 1 }, {}],
+  ['another path to come back to', { redirectUris: ['http://127.0.0.1:4711/callback'] }, {}],
+  ['another host to come back to', { redirectUris: ['http://localhost:4711/oauth/callback'] }, {}],
+  ['a device', { redirectUris: [] }, {}],
+])('the registration of before is not used again: %s', async (_name, client, changes) => {
+  const chosen = await choose({}, { previous: before(client, changes) })
+  expect(chosen.client.clientId).toMatch(/^client-/)
+  expect(chosen.replace).toBeUndefined()
+})
+
+it('a device does not use a registration for browsers', async () => {
+  const chosen = await choose({ grant: 'device_code' }, { previous: before(), redirectUri: undefined })
+  expect(chosen.client.clientId).toMatch(/^client-/)
+})
+
+it('a registration may ask later for what the resource has, unless the user says which scopes', async () => {
+  const scopes = { scope: 'read', resourceScopes: ['read', 'write'] }
+  await choose({}, scopes)
+  await choose({ scope: 'read' }, scopes)
+  await choose({}, { resourceScopes: ['write'] })
+  const sent = server.requests('/register').map(({ text }) => (JSON.parse(text) as { scope?: string }).scope)
+  expect(sent).toEqual(['read write', 'read', undefined])
+})
+
+it('no way to be a client is said, with the flags that help', async () => {
+  const metadata = { registration_endpoint: undefined, ...takesDocuments }
+  const chosen = choose({}, { metadata })
+  await expect(chosen).rejects.toMatchObject({ fault: 'no_registration' })
+  await expect(chosen).rejects.toThrow(/--static-oauth-client-info, .*--client-metadata-url/)
+})
+
+it('a configured client that was used at another issuer is not taken to a new one', async () => {
+  const previous = before({ origin: 'static', clientId: 'configured' }, { issuer: 'https://old.example' })
+  const chosen = choose({ staticClient: configured }, { previous })
+  await expect(chosen).rejects.toMatchObject({ fault: 'issuer_changed', issuer: server.issuer })
+  await expect(chosen).rejects.toThrow(/"https:\/\/old\.example"/)
+})
+
+it('a configured client whose issuer is configured goes there and nowhere else, wherever it was before', async () => {
+  const previous = before({ origin: 'static', clientId: 'configured' }, { issuer: 'https://old.example' })
+  const here = { ...configured, issuer: server.issuer }
+  expect((await choose({ staticClient: here }, { previous })).client.clientId).toBe('configured')
+  const elsewhere = { ...configured, issuer: 'https://own.example' }
+  for (const known of [undefined, before({ origin: 'static', clientId: 'configured' })]) {
+    const chosen = choose({ staticClient: elsewhere }, known === undefined ? {} : { previous: known })
+    await expect(chosen).rejects.toThrow(/belongs to "https:\/\/own\.example"/)
+  }
+})
+
+it('a configured client that is new is taken to whatever issuer there is', async () => {
+  const previous = before({ origin: 'static', clientId: 'old' }, { issuer: 'https://old.example' })
+  const { client } = await choose({ staticClient: configured }, { previous })
+  expect(client.clientId).toBe('configured')
+})
+
+const key = { pem: 'PEM', algorithm: 'ES256' }
+it.each<[client: Partial<StaticClient>, hasKey: boolean, listed: string[] | undefined, method: string]>([
+  [{}, false, undefined, 'none'],
+  [{ clientSecret: 's' }, false, undefined, 'client_secret_basic'],
+  [{ clientSecret: 's' }, false, ['client_secret_post'], 'client_secret_post'],
+  [{ clientSecret: 's' }, false, ['client_secret_post', 'client_secret_basic'], 'client_secret_basic'],
+  [{ clientSecret: 's' }, false, ['private_key_jwt'], 'client_secret_basic'],
+  [
+    { clientSecret: 's', tokenEndpointAuthMethod: 'client_secret_post' },
+    false,
+    ['client_secret_basic'],
+    'client_secret_post',
+  ],
+  [{ clientSecret: 's', tokenEndpointAuthMethod: 'none' }, false, undefined, 'none'],
+  [{ tokenEndpointAuthMethod: 'client_secret_basic' }, false, undefined, 'none'],
+  [{}, true, undefined, 'private_key_jwt'],
+  [{ clientSecret: 's' }, true, ['client_secret_basic'], 'client_secret_basic'],
+  [{ clientSecret: 's' }, true, ['client_secret_basic', 'private_key_jwt'], 'private_key_jwt'],
+])(
+  'of %j with a key: %s, where %j is supported, the method is %s',
+  async (client, hasKey, listed, method) => {
+    const changes = { staticClient: { ...configured, ...client }, privateKey: hasKey ? key : undefined }
+    const metadata = listed === undefined ? {} : { token_endpoint_auth_methods_supported: listed }
+    expect((await choose(changes, { metadata })).client.tokenEndpointAuthMethod).toBe(method)
+  },
+)

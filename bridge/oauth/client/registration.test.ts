@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ClientIdentity } from '../../credentials/credential.ts'
+import type { HttpClient } from '../../http/http-client.ts'
+import { register, type RegistrationRequest } from './registration.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
+import {
+  createTestHttp,
+  createTestRuntime,
+  oauthConfig,
+} from '../../../tests/support/bridge/oauth/oauth-ports.ts'
+import {
+  type OAuthServer,
+  type Reply,
+  startOAuthServer,
+} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+
+let server: OAuthServer
+let http: HttpClient
+beforeAll(async () => {
+  server = await startOAuthServer()
+  http = createTestHttp()
+})
+beforeEach(() => {
+  server.seen.length = 0
+  server.answers.clear()
+})
+afterAll(async () => {
+  http.close()
+  await server.close()
+})
+
+const redirectUri = 'http://127.0.0.1:4711/oauth/callback'
+
+function ask(
+  changes: Partial<RegistrationRequest> = {},
+  config: Partial<OAuthConfig> = {},
+): Promise<ClientIdentity> {
+  const request: RegistrationRequest = {
+    endpoint: `${server.origin}/register`,
+    metadata: { issuer: server.issuer },
+    grant: 'authorization_code',
+    redirectUri,
+    scope: undefined,
+    isAssumed: false,
+    ...changes,
+  }
+  const ports = { http, runtime: createTestRuntime() }
+  return register(request, oauthConfig(server.serverUrl, config), ports, new AbortController().signal)
+}
+
+function answer(reply: Reply): void {
+  server.answers.set('/register', () => reply)
+}
+
+const sent = (): unknown => JSON.parse(server.seen[0]?.text ?? '')
+
+describe('what is registered', () => {
+  it('a native client for the authorization code grant', async () => {
+    await ask({ scope: 'mcp offline_access' })
+    expect(sent()).toEqual({
+      client_name: 'Drawbridge',
+      application_type: 'native',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      redirect_uris: [redirectUri],
+      token_endpoint_auth_method: 'none',
+      scope: 'mcp offline_access',
+    })
+  })
+
+  it('a native client for devices, which has no redirect URI', async () => {
+    const client = await ask({ grant: 'device_code', redirectUri: undefined })
+    expect(sent()).toEqual({
+      client_name: 'Drawbridge',
+      application_type: 'native',
+      grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+      token_endpoint_auth_method: 'none',
+    })
+    expect(client.redirectUris).toBeUndefined()
+  })
+
+  it.each(['invalid_redirect_uri', 'invalid_client_metadata'])(
+    'a native client for devices with a redirect URI, where nobody registers without: %s',
+    async (error) => {
+      server.answers.set('/register', ({ text }) =>
+        'redirect_uris' in (JSON.parse(text) as object) ? undefined : { status: 400, body: { error } },
+      )
+      const client = await ask({ grant: 'device_code', redirectUri: undefined })
+      const second = JSON.parse(server.seen[1]?.text ?? '') as object
+      expect(second).toMatchObject({ redirect_uris: ['http://127.0.0.1/oauth/callback'] })
+      expect(second).not.toHaveProperty('response_types')
+      // Else it would be taken for one that browsers can use.
+      expect(client.redirectUris).toBeUndefined()
+    },
+  )
+
+  it('what the user wants instead', async () => {
+    await ask({}, { clientMetadata: { client_name: 'Mine', scope: 'x' } })
+    expect(sent()).toMatchObject({ client_name: 'Mine', scope: 'x', application_type: 'native' })
+  })
+
+  it.each([
+    [undefined, 'none'],
+    [['none', 'client_secret_basic'], 'none'],
+    [['client_secret_post', 'client_secret_basic'], 'client_secret_basic'],
+    [['client_secret_post'], 'client_secret_post'],
+    [['private_key_jwt'], 'none'],
+  ])('where %j is supported the method is %s', async (listed, method) => {
+    const metadata = {
+      issuer: server.issuer,
+      ...(listed === undefined ? {} : { token_endpoint_auth_methods_supported: listed }),
+    }
+    await ask({ metadata })
+    expect(sent()).toMatchObject({ token_endpoint_auth_method: method })
+  })
+})
+
+describe('how the client proves itself then', () => {
+  it.each<
+    [said: string | undefined, secret: string | undefined, listed: string[] | undefined, method: string]
+  >([
+    ['none', undefined, undefined, 'none'],
+    ['none', 's', undefined, 'none'],
+    ['client_secret_basic', 's', undefined, 'client_secret_basic'],
+    ['client_secret_post', 's', ['none'], 'client_secret_post'],
+    ['client_secret_post', undefined, undefined, 'none'],
+    [undefined, undefined, ['client_secret_basic'], 'none'],
+    [undefined, 's', ['client_secret_post'], 'client_secret_post'],
+    [undefined, 's', ['none', 'client_secret_post'], 'none'],
+    [undefined, 's', undefined, 'client_secret_basic'],
+    ['', 's', ['client_secret_post', 'private_key_jwt'], 'client_secret_post'],
+  ])('said %s, secret %s, supported %j: %s', async (said, secret, listed, method) => {
+    answer({
+      status: 201,
+      body: { client_id: 'id', client_secret: secret, token_endpoint_auth_method: said },
+    })
+    const metadata = {
+      issuer: server.issuer,
+      ...(listed === undefined ? {} : { token_endpoint_auth_methods_supported: listed }),
+    }
+    const client = await ask({ metadata })
+    expect(client.tokenEndpointAuthMethod).toBe(method)
+    expect(client.clientSecret).toBe(secret)
+  })
+
+  it('keeps what managing and expiry need', async () => {
+    answer({
+      body: {
+        client_id: 'id',
+        client_secret: 's',
+        client_secret_expires_at: 99,
+        registration_client_uri: 'https://as.example/r/id',
+        registration_access_token: 't',
+      },
+    })
+    expect(await ask()).toEqual({
+      clientId: 'id',
+      clientSecret: 's',
+      tokenEndpointAuthMethod: 'client_secret_basic',
+      origin: 'dynamic',
+      secretExpiresAt: 99,
+      registrationClientUri: 'https://as.example/r/id',
+      registrationAccessToken: 't',
+      redirectUris: [redirectUri],
+    })
+  })
+
+  it.each([
+    ['file:///etc/passwd', 't'],
+    ['http://as.example/r/id', 't'],
+    ['https://user:pass@as.example/r/id', 't'],
+    ['https://as.example/r/id', 't\r\nX-Header: b'],
+  ])('keeps nothing to manage it with that could do harm: %s %j', async (uri, token) => {
+    const metadata = { issuer: 'https://as.example' }
+    answer({ body: { client_id: 'id', registration_client_uri: uri, registration_access_token: token } })
+    const client = await ask({ metadata })
+    expect(client).not.toHaveProperty('registrationClientUri')
+    expect(client).not.toHaveProperty('registrationAccessToken')
+  })
+
+  it('takes the expiry 0 for never', async () => {
+    answer({ body: { client_id: 'id', client_secret: 's', client_secret_expires_at: 0 } })
+    expect(await ask()).not.toHaveProperty('secretExpiresAt')
+  })
+})
+
+describe('a registration that does not work', () => {
+  const invalid = { error: 'invalid_redirect_uri', error_description: 'No "loopback" here\n' }
+  it.each<[name: string, Reply, Partial<RegistrationRequest>, fault: string, message: RegExp]>([
+    [
+      'refused',
+      { status: 400, body: invalid },
+      {},
+      'registration_refused',
+      /invalid_redirect_uri: "No \\"loopback\\" here\\n"/,
+    ],
+    ['refused otherwise', { status: 403, body: '<p>no</p>' }, {}, 'registration_refused', /status 403/],
+    [
+      'no client_id',
+      { status: 201, body: { client_id: 7 } },
+      {},
+      'registration_refused',
+      /without a client_id/,
+    ],
+    ['no JSON', { status: 201, body: '<p>ok</p>' }, {}, 'registration_refused', /without a client_id/],
+    ['too many', { status: 429, headers: { 'retry-after': '5' } }, {}, 'unavailable', /429/],
+    ['ill', { status: 500, body: invalid }, {}, 'unavailable', /500/],
+    ['nobody there', { status: 404, body: '' }, { isAssumed: true }, 'no_metadata', /no OAuth metadata/],
+    ['nobody there for anything', { status: 401, body: '' }, { isAssumed: true }, 'no_metadata', /no OAuth/],
+    [
+      'refused where it was guessed',
+      { status: 400, body: invalid },
+      { isAssumed: true },
+      'registration_refused',
+      /loopback/,
+    ],
+  ])('%s', async (_name, reply, changes, fault, message) => {
+    answer(reply)
+    const failed = ask(changes)
+    await expect(failed).rejects.toMatchObject({ name: 'OAuthFailure', fault, issuer: server.issuer })
+    await expect(failed).rejects.toThrow(message)
+  })
+
+  it('says how long to wait', async () => {
+    answer({ status: 429, headers: { 'retry-after': '5' } })
+    await expect(ask()).rejects.toMatchObject({ retryAfterSeconds: 5 })
+  })
+})

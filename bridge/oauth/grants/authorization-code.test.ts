@@ -1,0 +1,608 @@
+import { connect } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
+import {
+  type OAuthServer,
+  type OAuthServerPlaces,
+  type Reply,
+  type SeenRequest,
+  startOAuthServer,
+} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { createTestRuntime } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
+import { redirectOf, visit } from '../../../tests/support/bridge/oauth/scripted-browser.ts'
+import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
+
+const servers: OAuthServer[] = []
+
+async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
+  const server = await startOAuthServer(places)
+  servers.push(server)
+  return server
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()))
+})
+
+function isFree(redirectUri: string): Promise<boolean> {
+  const { hostname, port } = new URL(redirectUri)
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port) })
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(false)
+    })
+    socket.on('error', () => resolve(true))
+  })
+}
+
+const redirectUriOf = (url: string): string => new URL(url).searchParams.get('redirect_uri') ?? ''
+
+describe('the authorization request', () => {
+  it('has everything that it needs and nothing else', async () => {
+    const server = await start({ resource: () => ({ scopes_supported: ['mcp'] }) })
+    const { credential } = await signIn(server.serverUrl)
+    const { query } = server.requests('/authorize')[0] ?? {}
+    expect(Object.fromEntries(query ?? [])).toEqual({
+      response_type: 'code',
+      client_id: credential.client.clientId,
+      redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/oauth\/callback$/) as string,
+      state: expect.stringMatching(/^[\w-]{43}$/) as string,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/) as string,
+      code_challenge_method: 'S256',
+      scope: 'mcp',
+      resource: server.serverUrl,
+    })
+    const { form, headers } = server.requests('/token')[0] ?? {}
+    expect(Object.fromEntries(form ?? [])).toEqual({
+      grant_type: 'authorization_code',
+      client_id: credential.client.clientId,
+      code: expect.stringMatching(/^code-/) as string,
+      code_verifier: expect.stringMatching(/^[\w-]{43}$/) as string,
+      redirect_uri: query?.get('redirect_uri'),
+      resource: server.serverUrl,
+    })
+    expect(headers?.authorization).toBeUndefined()
+    expect(credential.tokens?.scope).toBe('mcp')
+  })
+
+  it('has no scope when nothing names one, and no resource without metadata of the resource', async () => {
+    const server = await start({ resourcePaths: [] })
+    const { credential } = await signIn(server.serverUrl)
+    const { query } = server.requests('/authorize')[0] ?? {}
+    expect(query?.has('scope')).toBe(false)
+    expect(query?.has('resource')).toBe(false)
+    expect(server.requests('/token')[0]?.form.has('resource')).toBe(false)
+    expect(credential).not.toHaveProperty('resource')
+    expect(credential.tokens).not.toHaveProperty('scope')
+  })
+
+  it('goes to the endpoints of 2025-03-26 when there is no metadata at all', async () => {
+    const server = await start({ resourcePaths: [], metadataPaths: [] })
+    server.response = { iss: undefined }
+    const { credential } = await signIn(server.serverUrl)
+    expect(server.paths().slice(-3)).toEqual(['/register', '/authorize', '/token'])
+    expect(credential.issuer).toBe(server.origin)
+  })
+
+  it('keeps the query of the endpoint, and what the user adds, but not to the protocol', async () => {
+    const server = await start()
+    server.metadata = { authorization_endpoint: `${server.origin}/authorize?tenant=a+b` }
+    const authorizeParameters = {
+      audience: 'api',
+      prompt: 'consent',
+      state: 'mine',
+      redirect_uri: 'https://x',
+    }
+    await signIn(server.serverUrl, { authorizeParameters })
+    const { query } = server.requests('/authorize')[0] ?? {}
+    expect(query?.get('tenant')).toBe('a b')
+    expect(query?.get('audience')).toBe('api')
+    expect(query?.get('prompt')).toBe('consent')
+    expect(query?.getAll('state')).not.toContain('mine')
+    expect(query?.getAll('redirect_uri')).not.toContain('https://x')
+  })
+
+  it('has the resource to the letter, or none when the user wants none', async () => {
+    const server = await start({ resource: (origin) => ({ resource: origin }) })
+    await signIn(server.serverUrl)
+    await signIn(server.serverUrl, { sendResource: false })
+    const [first, second] = server.requests('/authorize')
+    expect(first?.query.get('resource')).toBe(server.origin)
+    expect(second?.query.has('resource')).toBe(false)
+    expect(server.requests('/token').map(({ form }) => form.get('resource'))).toEqual([server.origin, null])
+  })
+
+  it.each([
+    ['client_secret_basic', `Basic ${Buffer.from('id%3A1:s%2Bcret+%25').toString('base64')}`, null],
+    ['client_secret_post', undefined, 's+cret %'],
+  ])('redeems the code with %s', async (method, authorization, secret) => {
+    const server = await start()
+    server.metadata = { token_endpoint_auth_methods_supported: [method] }
+    await signIn(server.serverUrl, { staticClient: { clientId: 'id:1', clientSecret: 's+cret %' } })
+    const { headers, form } = server.requests('/token')[0] ?? {}
+    expect(headers?.authorization).toBe(authorization)
+    expect(form?.get('client_secret')).toBe(secret)
+    expect(server.requests('/register')).toEqual([])
+  })
+})
+
+describe('the response', () => {
+  it.each<[name: string, advertised: boolean | undefined, iss: string | undefined, isTaken: boolean]>([
+    ['iss-supported', true, 'ISSUER', true],
+    ['iss-not-advertised', undefined, undefined, true],
+    ['not sent, said so', false, undefined, true],
+    ['sent though not advertised', undefined, 'ISSUER', true],
+    ['iss-supported-missing', true, undefined, false],
+    ['iss-wrong-issuer', true, 'https://evil.example', false],
+    ['iss-unexpected', undefined, 'https://evil.example', false],
+    ['iss-normalized', true, 'ISSUER/', false],
+    ['empty', undefined, '', false],
+  ])('%s', async (_name, advertised, iss, isTaken) => {
+    const server = await start()
+    server.metadata = { authorization_response_iss_parameter_supported: advertised }
+    server.response = { iss: iss?.replace('ISSUER', server.issuer) }
+    const signedIn = signIn(server.serverUrl)
+    if (isTaken) {
+      await signedIn
+      expect(server.requests('/token')).toHaveLength(1)
+    } else {
+      await expect(signedIn).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+      expect(server.requests('/token')).toEqual([])
+    }
+  })
+
+  it('of another issuer is not quoted', async () => {
+    const server = await start()
+    server.response = {
+      iss: 'https://evil.example',
+      code: undefined,
+      error: 'call-0800-evil',
+      error_description: 'Send money',
+    }
+    const trial = beginTrial(server.serverUrl)
+    const arriving = visit((await trial.prompt).url)
+    const failure: unknown = await trial.done.catch((error: unknown) => error)
+    expect(String(failure)).not.toMatch(/0800|money|evil/)
+    expect((await arriving).html).not.toMatch(/0800|money|evil/)
+  })
+
+  it.each([
+    ['access_denied', 'access_denied', 200],
+    ['invalid_scope', 'scope_refused', 502],
+    ['unauthorized_client', 'client_refused', 502],
+    ['temporarily_unavailable', 'unavailable', 502],
+    ['invalid_target', 'refused', 502],
+    ['__proto__', 'refused', 502],
+  ])('%s is the fault %s', async (error, fault, status) => {
+    const server = await start()
+    server.response = { iss: server.issuer, code: undefined, error, error_description: 'Because\n"so"' }
+    const trial = beginTrial(server.serverUrl)
+    const arriving = visit((await trial.prompt).url)
+    await expect(trial.done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
+    await expect(trial.done).rejects.toThrow(String.raw`"Because\n\"so\""`)
+    expect((await arriving).status).toBe(status)
+    expect(server.requests('/token')).toEqual([])
+  })
+
+  it('without a code is a refusal', async () => {
+    const server = await start()
+    server.response = { iss: server.issuer, code: undefined }
+    await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'refused' })
+  })
+
+  it('that is forged, early or malformed ends nothing', async () => {
+    const server = await start()
+    const trial = beginTrial(server.serverUrl)
+    const { url } = await trial.prompt
+    const callback = redirectUriOf(url)
+    for (const query of ['', '?error=access_denied', '?code=1&state=wrong', '?error=x&state=wrong']) {
+      expect((await visit(callback + query)).status).toBe(400)
+    }
+    expect((await visit(url)).status).toBe(200)
+    expect((await trial.done).tokens?.accessToken).toMatch(/^access-/)
+  })
+
+  it('that comes twice is redeemed once', async () => {
+    const server = await start()
+    const trial = beginTrial(server.serverUrl)
+    const callback = await redirectOf((await trial.prompt).url)
+    const arrivals = await Promise.all(
+      [visit(callback.href), visit(callback.href)].map(async (arriving) => (await arriving).status),
+    )
+    expect(arrivals).toEqual([200, 200])
+    await trial.done
+    expect(server.requests('/token')).toHaveLength(1)
+  })
+})
+
+describe('redeeming', () => {
+  it('shows success only when there are tokens', async () => {
+    const server = await start()
+    server.answers.set('/token', ({ form }) => ({
+      status: 400,
+      body: { error: 'invalid_grant', error_description: `The code ${form.get('code')} is used.` },
+    }))
+    const trial = beginTrial(server.serverUrl)
+    const arriving = visit((await trial.prompt).url)
+    await expect(trial.done).rejects.toMatchObject({ fault: 'refused' })
+    await expect(trial.done).rejects.toThrow('The code [secret] is used.')
+    const { status, html } = await arriving
+    expect(status).toBe(502)
+    expect(html).toContain('did not work')
+  })
+
+  it('works without the resource that the token endpoint does not want, and remembers', async () => {
+    const server = await start()
+    server.answers.set('/token', ({ form }) =>
+      form.has('resource')
+        ? { status: 400, body: { error: 'invalid_target', error_description: 'AADSTS9010010: no' } }
+        : undefined,
+    )
+    const { credential } = await signIn(server.serverUrl)
+    expect(credential.quirks).toEqual({ refusesResource: true })
+    await signIn(server.serverUrl, {}, { previous: credential })
+    expect(server.requests('/token').map(({ form }) => form.has('resource'))).toEqual([true, false, false])
+  })
+
+  it('needs the ID token that is to be sent', async () => {
+    const server = await start()
+    await expect(signIn(server.serverUrl, { useIdToken: true })).rejects.toThrow(/no ID token/)
+    expect(server.requests('/authorize')[0]?.query.get('scope')).toBe('openid')
+    server.tokens = { id_token: 'a.b.c' }
+    const { credential } = await signIn(server.serverUrl, { useIdToken: true })
+    expect(credential.tokens?.idToken).toBe('a.b.c')
+  })
+
+  it('that is refused for the client names it', async () => {
+    const server = await start()
+    server.answers.set('/token', () => ({ status: 401, body: { error: 'invalid_client' } }))
+    await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'client_refused' })
+  })
+})
+
+describe('a registration of before', () => {
+  const old = (server: OAuthServer, client: Partial<ClientIdentity> = {}): Credential => ({
+    generation: 1,
+    serverUrl: server.serverUrl,
+    profile: 'default',
+    issuer: server.issuer,
+    tokenEndpoint: `${server.origin}/token`,
+    client: {
+      clientId: 'before',
+      tokenEndpointAuthMethod: 'none',
+      origin: 'dynamic',
+      redirectUris: ['http://127.0.0.1:48123/oauth/callback'],
+      ...client,
+    },
+    tokens: { accessToken: 'a', issuedAt: createTestRuntime().now() - 3600 },
+    signedInAt: 0,
+  })
+  /** The server knows only clients of now. */
+  const forget = (server: OAuthServer, status: number): void => {
+    server.answers.set('/authorize', ({ query }) =>
+      query.get('client_id') === 'before' ? { status, body: '<p>Unrecognized client_id</p>' } : undefined,
+    )
+  }
+
+  it('is used again, and looked at before a person is', async () => {
+    const server = await start()
+    const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old(server) })
+    expect(credential.client.clientId).toBe('before')
+    expect(prompts).toHaveLength(1)
+    expect(server.requests('/register')).toEqual([])
+    expect(server.requests('/authorize')).toHaveLength(2)
+    expect(server.requests('/token')).toHaveLength(1)
+  })
+
+  it.each([400, 401, 404, 422])(
+    'is replaced when the server answers %i, and nobody notices',
+    async (status) => {
+      const server = await start()
+      forget(server, status)
+      const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old(server) })
+      expect(credential.client.clientId).toMatch(/^client-/)
+      expect(prompts).toHaveLength(1)
+      expect(server.requests('/register')).toHaveLength(1)
+      expect(server.requests('/authorize').map(({ query }) => query.get('client_id'))).toEqual([
+        'before',
+        credential.client.clientId,
+      ])
+    },
+  )
+
+  it.each([403, 429, 500])('is not replaced when the server answers %i, as gateways do', async (status) => {
+    const server = await start()
+    let isFirst = true
+    server.answers.set('/authorize', () => {
+      if (!isFirst) return undefined
+      isFirst = false
+      return { status, body: '<p>Are you a robot?</p>' }
+    })
+    const { credential } = await signIn(server.serverUrl, {}, { previous: old(server) })
+    expect(credential.client.clientId).toBe('before')
+  })
+
+  it('is not looked at when it got tokens a moment ago', async () => {
+    const server = await start()
+    const previous = old(server)
+    const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() - 10, scope: 'read' }
+    const request = { previous: { ...previous, tokens }, challengeScope: 'write' }
+    await signIn(server.serverUrl, {}, request)
+    const [only, ...more] = server.requests('/authorize')
+    expect(more).toEqual([])
+    expect(only?.query.get('scope')).toBe('write read')
+  })
+
+  it('is looked at when the refresh was refused, however new the tokens are', async () => {
+    const server = await start()
+    forget(server, 400)
+    const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() }
+    const previous = { ...old(server), tokens, signInNeeded: 'invalid_grant' }
+    const { credential } = await signIn(server.serverUrl, {}, { previous })
+    expect(credential.client.clientId).toMatch(/^client-/)
+  })
+
+  it('is not used at another issuer', async () => {
+    const server = await start()
+    const previous = { ...old(server), issuer: 'https://as1.example', quirks: { refusesResource: true } }
+    const { credential } = await signIn(server.serverUrl, {}, { previous })
+    const sent = server.seen.map(({ text, query }) => `${text} ${query.toString()}`).join('\n')
+    expect(sent).not.toContain('before')
+    expect(credential.client.clientId).toMatch(/^client-/)
+    expect(server.requests('/token')[0]?.form.get('resource')).toBe(server.serverUrl)
+  })
+
+  it('is used with the port of before where that is free', async () => {
+    const server = await start()
+    const { credential } = await signIn(server.serverUrl)
+    await signIn(server.serverUrl, {}, { previous: credential })
+    const [first, second] = server.requests('/authorize').map(({ query }) => query.get('redirect_uri'))
+    expect(second).toBe(first)
+  })
+})
+
+describe('a client that the server refuses', () => {
+  const documentUrl = 'https://client.example/drawbridge.json'
+  const isDocument = ({ query }: SeenRequest): boolean => query.get('client_id') === documentUrl
+
+  /** A server that says it takes documents. */
+  async function takesDocuments(): Promise<OAuthServer> {
+    const server = await start()
+    server.metadata = { client_id_metadata_document_supported: true }
+    return server
+  }
+
+  const sendBack = (server: OAuthServer, { query }: SeenRequest, error: string): Reply => {
+    const back = new URL(query.get('redirect_uri') ?? '')
+    back.search = new URLSearchParams({
+      error,
+      state: query.get('state') ?? '',
+      iss: server.issuer,
+    }).toString()
+    return { status: 302, headers: { location: back.href } }
+  }
+
+  /** What the browser of a person gets, after the bridge itself has looked. */
+  const toThePerson = (
+    server: OAuthServer,
+    isMeant: (request: SeenRequest) => boolean,
+    reply: (request: SeenRequest) => Reply | undefined,
+  ): void => {
+    let looks = 0
+    server.answers.set('/authorize', (request) => {
+      if (!isMeant(request)) return undefined
+      looks += 1
+      return looks === 1 ? { body: '<p>Sign in</p>' } : reply(request)
+    })
+  }
+
+  const idsAt = (server: OAuthServer, path: string): (string | null)[] =>
+    server.requests(path).map(({ query, form }) => query.get('client_id') ?? form.get('client_id'))
+
+  it.each<[how: string, reply: (server: OAuthServer, request: SeenRequest) => Reply]>([
+    ['with 400', () => ({ status: 400, body: '<p>Unknown client</p>' })],
+    ['with 403', () => ({ status: 403, body: '<p>Not allowed</p>' })],
+    ['by the browser', (server, request) => sendBack(server, request, 'unauthorized_client')],
+  ])(
+    'a document that is refused %s: a registration takes its place, and nobody notices',
+    async (_how, reply) => {
+      const server = await takesDocuments()
+      server.answers.set('/authorize', (request) =>
+        isDocument(request) ? reply(server, request) : undefined,
+      )
+      const { credential, prompts } = await signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
+      expect(prompts).toHaveLength(1)
+      expect(prompts[0]?.url).toContain(`client_id=${credential.client.clientId}`)
+      expect(credential).toMatchObject({
+        client: { origin: 'dynamic' },
+        quirks: { refusesDocument: documentUrl },
+      })
+      expect(server.requests('/register')).toHaveLength(1)
+    },
+  )
+
+  it('is remembered for that issuer', async () => {
+    const server = await takesDocuments()
+    server.answers.set('/authorize', (request) => (isDocument(request) ? { status: 400 } : undefined))
+    const changes = { clientMetadataUrl: documentUrl }
+    const { credential } = await signIn(server.serverUrl, changes)
+    server.seen.length = 0
+    const { credential: again } = await signIn(server.serverUrl, changes, { previous: credential })
+    expect(again.quirks).toEqual({ refusesDocument: documentUrl })
+    expect(idsAt(server, '/authorize')).toEqual([credential.client.clientId])
+    expect(server.requests('/register')).toEqual([])
+  })
+
+  it.each(['invalid_client', 'unauthorized_client'])(
+    'a document that is refused with %s once the person is there: their browser is sent on, by the same link',
+    async (error) => {
+      const server = await takesDocuments()
+      toThePerson(server, isDocument, (request) => sendBack(server, request, error))
+      const { credential, arrival, prompts } = await signIn(server.serverUrl, {
+        clientMetadataUrl: documentUrl,
+      })
+      expect(prompts).toHaveLength(1)
+      expect(arrival.html).toContain('You are signed in')
+      const { clientId } = credential.client
+      expect(idsAt(server, '/authorize')).toEqual([documentUrl, documentUrl, clientId])
+      expect(idsAt(server, '/token')).toEqual([clientId])
+      expect(credential.quirks).toEqual({ refusesDocument: documentUrl })
+      const [, first, second] = server.requests('/authorize').map(({ query }) => query)
+      for (const name of ['state', 'code_challenge']) expect(first?.get(name)).not.toBe(second?.get(name))
+    },
+  )
+
+  it('a document that is refused at the token endpoint, too', async () => {
+    const server = await takesDocuments()
+    server.answers.set('/token', ({ form }) =>
+      form.get('client_id') === documentUrl ? { status: 401, body: { error: 'invalid_client' } } : undefined,
+    )
+    const { credential, arrival, prompts } = await signIn(server.serverUrl, {
+      clientMetadataUrl: documentUrl,
+    })
+    expect(prompts).toHaveLength(1)
+    expect(arrival.html).toContain('You are signed in')
+    expect(idsAt(server, '/token')).toEqual([documentUrl, credential.client.clientId])
+  })
+
+  it('a registration that got tokens a moment ago, and is forgotten since', async () => {
+    const server = await start()
+    const { credential: previous } = await signIn(server.serverUrl)
+    const isOld = ({ query }: SeenRequest): boolean => query.get('client_id') === previous.client.clientId
+    server.seen.length = 0
+    server.answers.set('/authorize', (request) =>
+      isOld(request) ? sendBack(server, request, 'invalid_client') : undefined,
+    )
+    const { credential, arrival, prompts } = await signIn(server.serverUrl, {}, { previous })
+    expect(prompts).toHaveLength(1)
+    expect(arrival.html).toContain('You are signed in')
+    expect(idsAt(server, '/authorize')).toEqual([previous.client.clientId, credential.client.clientId])
+  })
+
+  it('is looked at before a person is when that person asks anew, however new its tokens are', async () => {
+    const server = await start()
+    const { credential: previous } = await signIn(server.serverUrl)
+    const { clientId: old } = previous.client
+    server.seen.length = 0
+    server.answers.set('/authorize', ({ query }) =>
+      query.get('client_id') === old ? { status: 400 } : undefined,
+    )
+    const { credential, prompts } = await signIn(server.serverUrl, {}, { previous, isForced: true })
+    expect(prompts[0]?.url).not.toContain(old)
+    expect(credential.client.clientId).not.toBe(old)
+    expect(credential.quirks).toBeUndefined()
+  })
+
+  it('where nobody registers is told to the person, who was not looked at before', async () => {
+    const server = await takesDocuments()
+    server.metadata = { ...server.metadata, registration_endpoint: undefined }
+    server.answers.set('/authorize', (request) => sendBack(server, request, 'unauthorized_client'))
+    const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
+    await expect(signedIn).rejects.toMatchObject({ fault: 'client_refused' })
+    expect(idsAt(server, '/authorize')).toEqual([documentUrl])
+  })
+
+  it('and so the one that took its place, is told: nobody goes round in circles', async () => {
+    const server = await takesDocuments()
+    server.answers.set('/token', () => ({ status: 401, body: { error: 'invalid_client' } }))
+    const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
+    await expect(signedIn).rejects.toMatchObject({ fault: 'client_refused' })
+    expect(server.requests('/register')).toHaveLength(1)
+    expect(server.requests('/token')).toHaveLength(2)
+  })
+
+  it('is not replaced because a private key is of no use', async () => {
+    const server = await takesDocuments()
+    server.metadata = {
+      ...server.metadata,
+      token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+    }
+    const privateKey = { pem: 'none', algorithm: 'ES256' }
+    const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl, privateKey })
+    await expect(signedIn).rejects.toThrow(/private key cannot be read/)
+    expect(server.requests('/register')).toEqual([])
+  })
+
+  it('by a document on a device is replaced as well', async () => {
+    const server = await takesDocuments()
+    server.metadata = { ...server.metadata, device_authorization_endpoint: `${server.origin}/device` }
+    server.answers.set('/device', ({ form }) =>
+      form.get('client_id') === documentUrl
+        ? { status: 401, body: { error: 'invalid_client' } }
+        : { body: { device_code: 'd', user_code: 'U', verification_uri: server.origin, interval: 1 } },
+    )
+    const trial = beginTrial(server.serverUrl, { grant: 'device_code', clientMetadataUrl: documentUrl })
+    expect((await trial.done).quirks).toEqual({ refusesDocument: documentUrl })
+    expect(trial.prompts).toHaveLength(1)
+  })
+})
+
+describe('an end in every phase', () => {
+  const phases: [name: string, path: string][] = [
+    ['looking for the resource', '/.well-known/oauth-protected-resource/mcp'],
+    ['looking for the server', '/.well-known/oauth-authorization-server'],
+    ['registering', '/register'],
+    ['redeeming', '/token'],
+  ]
+
+  it.each(phases)('cancelled while %s', async (_name, path) => {
+    const server = await start()
+    const trial = beginTrial(server.serverUrl)
+    server.answers.set(path, () => {
+      trial.cancel()
+      // Nobody answers any more.
+      return new Promise(() => undefined)
+    })
+    void trial.prompt.then(({ url }) => visit(url).catch(() => undefined))
+    await expect(trial.done).rejects.toMatchObject({ name: 'OAuthFailure', fault: 'cancelled' })
+    const registered = server.requests('/register')[0]
+    if (registered === undefined) return
+    const { redirect_uris: uris } = JSON.parse(registered.text) as { redirect_uris: string[] }
+    expect(await isFree(uris[0] ?? '')).toBe(true)
+  })
+
+  it('cancelled while the person is away', async () => {
+    const server = await start()
+    const trial = beginTrial(server.serverUrl)
+    const { url } = await trial.prompt
+    expect(await isFree(redirectUriOf(url))).toBe(false)
+    trial.cancel()
+    await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
+    expect(await isFree(redirectUriOf(url))).toBe(true)
+  })
+
+  it('cancelled before it begins', async () => {
+    const server = await start()
+    const trial = beginTrial(server.serverUrl)
+    trial.cancel()
+    await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
+    expect(trial.prompts).toEqual([])
+  })
+
+  it('the person does not come back in time', async () => {
+    const server = await start()
+    const trial = beginTrial(server.serverUrl, { signInTimeoutMs: 50 })
+    const { url } = await trial.prompt
+    await expect(trial.done).rejects.toMatchObject({ fault: 'timeout' })
+    expect(await isFree(redirectUriOf(url))).toBe(true)
+  })
+
+  it('after it worked', async () => {
+    const server = await start()
+    await signIn(server.serverUrl)
+    expect(await isFree(server.requests('/authorize')[0]?.query.get('redirect_uri') ?? '')).toBe(true)
+  })
+
+  it('a port that is taken, before anything is registered', async () => {
+    const server = await start()
+    const first = beginTrial(server.serverUrl)
+    const port = Number(new URL(redirectUriOf((await first.prompt).url)).port)
+    const callback = { host: '127.0.0.1', port, path: '/oauth/callback' }
+    const second = beginTrial(server.serverUrl, { callback })
+    await expect(second.done).rejects.toMatchObject({ fault: 'no_callback_port' })
+    expect(server.requests('/register')).toHaveLength(1)
+    await visit((await first.prompt).url)
+    await first.done
+  })
+})

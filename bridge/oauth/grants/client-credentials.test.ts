@@ -1,0 +1,123 @@
+import { importSPKI, jwtVerify } from 'jose'
+import { generateKeyPairSync } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Credential } from '../../credentials/credential.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
+import {
+  type OAuthServer,
+  type OAuthServerPlaces,
+  startOAuthServer,
+} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { beginTrial } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
+
+const servers: OAuthServer[] = []
+
+async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
+  const server = await startOAuthServer(places)
+  servers.push(server)
+  return server
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()))
+})
+
+const staticClient = { clientId: 'robot', clientSecret: 's3cret' }
+
+async function signIn(server: OAuthServer, changes: Partial<OAuthConfig> = {}): Promise<Credential> {
+  const trial = beginTrial(server.serverUrl, { grant: 'client_credentials', staticClient, ...changes })
+  const credential = await trial.done
+  expect(trial.prompts).toEqual([])
+  return credential
+}
+
+it('proves the client with its secret, and keeps no refresh token', async () => {
+  const server = await start({ resource: () => ({ scopes_supported: ['mcp'] }) })
+  server.metadata = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined }
+  const credential = await signIn(server)
+  const { form, headers } = server.requests('/token')[0] ?? {}
+  expect(Object.fromEntries(form ?? [])).toEqual({
+    grant_type: 'client_credentials',
+    scope: 'mcp',
+    resource: server.serverUrl,
+  })
+  expect(headers?.authorization).toBe(`Basic ${Buffer.from('robot:s3cret').toString('base64')}`)
+  expect(credential.tokens?.accessToken).toMatch(/^access-/)
+  expect(credential.tokens).not.toHaveProperty('refreshToken')
+  expect(server.requests('/register')).toEqual([])
+})
+
+it('proves the client with its key, to the issuer', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const server = await start()
+  server.metadata = { token_endpoint_auth_methods_supported: ['private_key_jwt'] }
+  await signIn(server, { staticClient: { clientId: 'robot' }, privateKey: { pem, algorithm: 'ES256' } })
+  const form = server.requests('/token')[0]?.form
+  expect(form?.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer')
+  const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  const key = await importSPKI(spki, 'ES256')
+  await jwtVerify(form?.get('client_assertion') ?? '', key, { audience: server.issuer, subject: 'robot' })
+})
+
+it('asks a configured token endpoint, and nobody else', async () => {
+  const server = await start()
+  const changes = { tokenEndpoint: `${server.origin}/token`, serverUrl: `${server.serverUrl}?key=s3cret` }
+  const credential = await signIn(server, changes)
+  expect(server.paths()).toEqual(['/token'])
+  expect(server.seen[0]?.form.get('resource')).toBe(server.serverUrl)
+  expect(credential).toMatchObject({
+    issuer: `${server.origin}/token`,
+    tokenEndpoint: `${server.origin}/token`,
+  })
+})
+
+describe('a client that was in use at another issuer', () => {
+  async function credentialOfBefore(server: OAuthServer): Promise<Credential> {
+    const credential = await signIn(server)
+    server.seen.length = 0
+    return { ...credential, issuer: 'https://old.example', tokenEndpoint: 'https://old.example/token' }
+  }
+
+  it('is not taken to the one that the server names now', async () => {
+    const server = await start()
+    const previous = await credentialOfBefore(server)
+    const trial = beginTrial(server.serverUrl, { grant: 'client_credentials', staticClient }, { previous })
+    await expect(trial.done).rejects.toMatchObject({ fault: 'issuer_changed', issuer: server.issuer })
+    expect(server.requests('/token')).toEqual([])
+  })
+
+  it.each<[way: string, changes: (server: OAuthServer) => Partial<OAuthConfig>]>([
+    ['as its issuer', ({ issuer }) => ({ staticClient: { ...staticClient, issuer } })],
+    ['by its token endpoint', ({ origin }) => ({ tokenEndpoint: `${origin}/token` })],
+  ])('is taken there when that is configured %s', async (_, changes) => {
+    const server = await start()
+    const previous = await credentialOfBefore(server)
+    const config = { grant: 'client_credentials', staticClient, ...changes(server) } as const
+    await beginTrial(server.serverUrl, config, { previous }).done
+    expect(server.requests('/token')).toHaveLength(1)
+  })
+})
+
+it('needs a client that is configured', async () => {
+  const server = await start()
+  const changes = { tokenEndpoint: `${server.origin}/token`, staticClient: undefined }
+  await expect(signIn(server, changes)).rejects.toMatchObject({ fault: 'no_registration' })
+  expect(server.seen).toEqual([])
+})
+
+it.each([
+  [
+    { status: 401, body: { error: 'invalid_client', error_description: 'Not s3cret' } },
+    'client_refused',
+    '[secret]',
+  ],
+  [{ status: 400, body: { error: 'invalid_scope' } }, 'scope_refused', 'invalid_scope'],
+  [{ status: 503, headers: { 'retry-after': '9' }, body: '' }, 'unavailable', 'status 503'],
+])('says why there are no tokens: %j', async (reply, fault, message) => {
+  const server = await start()
+  server.answers.set('/token', () => reply)
+  const signedIn = signIn(server)
+  await expect(signedIn).rejects.toMatchObject({ fault })
+  await expect(signedIn).rejects.toThrow(message)
+})

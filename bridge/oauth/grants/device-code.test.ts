@@ -1,0 +1,202 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Credential } from '../../credentials/credential.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
+import { createTestRuntime, type TestRuntime } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
+import {
+  type OAuthServer,
+  type Reply,
+  startOAuthServer,
+} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { beginTrial, type SignInTrial } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
+
+const servers: OAuthServer[] = []
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()))
+})
+
+const startedAt = (origin: string): object => ({
+  device_code: 'd3vice',
+  user_code: 'ABCD-EFGH',
+  verification_uri: `${origin}/enter`,
+  verification_uri_complete: `${origin}/enter?code=ABCD-EFGH`,
+  expires_in: 600,
+  interval: 5,
+})
+
+/** A server for devices; the polls get these answers, one after the other, and then tokens. `device` is put over what starts one. */
+async function start(polls: Reply[] = [], device: object = {}): Promise<OAuthServer> {
+  const server = await startOAuthServer()
+  servers.push(server)
+  server.metadata = { device_authorization_endpoint: `${server.origin}/device` }
+  server.answers.set('/device', () => ({ body: { ...startedAt(server.origin), ...device } }))
+  server.answers.set('/token', () => polls.shift())
+  return server
+}
+
+const error = (code: string, status = 400): Reply => ({ status, body: { error: code } })
+const pending = error('authorization_pending')
+
+function begin(
+  server: OAuthServer,
+  options: { changes?: Partial<OAuthConfig>; previous?: Credential; runtime?: TestRuntime } = {},
+): SignInTrial {
+  const { changes, previous, runtime } = options
+  const request = previous === undefined ? {} : { previous }
+  return beginTrial(server.serverUrl, { grant: 'device_code', ...changes }, request, runtime)
+}
+
+describe('a device', () => {
+  it('tells the person where to go, and polls until the tokens are there', async () => {
+    const runtime = createTestRuntime()
+    const server = await start([pending, pending])
+    const trial = begin(server, { runtime })
+    expect(await trial.prompt).toMatchObject({
+      kind: 'device',
+      url: `${server.origin}/enter`,
+      completeUrl: `${server.origin}/enter?code=ABCD-EFGH`,
+      userCode: 'ABCD-EFGH',
+      askedBy: new URL(server.origin).host,
+    })
+    const credential = await trial.done
+    expect(runtime.slept).toEqual([5000, 5000, 5000])
+    expect(credential.tokens?.accessToken).toMatch(/^access-/)
+    const { clientId } = credential.client
+    expect(Object.fromEntries(server.requests('/device')[0]?.form ?? [])).toEqual({
+      client_id: clientId,
+      resource: server.serverUrl,
+    })
+    expect(Object.fromEntries(server.requests('/token')[0]?.form ?? [])).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      device_code: 'd3vice',
+      client_id: clientId,
+      resource: server.serverUrl,
+    })
+    expect(server.requests('/authorize')).toEqual([])
+  })
+
+  it('slows down when it is told to, and for what did not arrive', async () => {
+    const runtime = createTestRuntime()
+    const later: Reply = { status: 429, headers: { 'retry-after': '30' } }
+    const server = await start([error('slow_down'), pending, { status: 502, body: 'bad gateway' }, later])
+    await begin(server, { runtime }).done
+    expect(runtime.slept).toEqual([5000, 10_000, 10_000, 15_000, 30_000])
+  })
+
+  it.each<[error: string, fault: string]>([
+    ['access_denied', 'access_denied'],
+    ['expired_token', 'expired'],
+    ['invalid_grant', 'refused'],
+    ['invalid_client', 'client_refused'],
+  ])('ends with %s', async (code, fault) => {
+    const server = await start([pending, error(code)])
+    await expect(begin(server).done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
+  })
+
+  it('ends when its code has', async () => {
+    const server = await start(Array<Reply>(100).fill(pending), { expires_in: 12 })
+    await expect(begin(server).done).rejects.toMatchObject({ fault: 'expired' })
+    expect(server.requests('/token').length).toBeLessThanOrEqual(2)
+  })
+
+  it('ends when the person gives up', async () => {
+    const server = await start(Array<Reply>(100_000).fill(pending), { expires_in: 86_000 })
+    const trial = begin(server)
+    await trial.prompt
+    trial.cancel()
+    await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
+  })
+
+  it('survives a server that is gone for a while', async () => {
+    const runtime = createTestRuntime()
+    const server = await start([{ isCut: true }, pending])
+    await begin(server, { runtime }).done
+    expect(server.requests('/token')).toHaveLength(3)
+  })
+})
+
+describe('what starts a device', () => {
+  it.each<[name: string, device: object, fault: string]>([
+    ['no code', { device_code: undefined }, 'refused'],
+    ['no place', { verification_uri: undefined }, 'refused'],
+    ['a place that is no web page', { verification_uri: 'file:///etc/passwd' }, 'bad_metadata'],
+    ['a place in plain text', { verification_uri: 'http://as.example/' }, 'bad_metadata'],
+    ['a code that moves the cursor', { user_code: '\u001B[2J' }, 'bad_metadata'],
+    ['an error', { device_code: undefined, error: 'unauthorized_client' }, 'client_refused'],
+  ])('%s is no start', async (_name, device, fault) => {
+    const server = await start([], device)
+    const trial = begin(server)
+    await expect(trial.done).rejects.toMatchObject({ fault })
+    expect(trial.prompts).toEqual([])
+  })
+
+  it('and does not, repeats nothing secret that it was sent', async () => {
+    const server = await start()
+    server.answers.set('/device', ({ text }) => ({
+      status: 400,
+      body: { error: 'invalid_request', error_description: `Bad form: ${text}` },
+    }))
+    const staticClient = {
+      clientId: 'id',
+      clientSecret: 'top s3cret',
+      tokenEndpointAuthMethod: 'client_secret_post',
+    }
+    const failure = await begin(server, { changes: { staticClient } }).done.catch(String)
+    expect(failure).toContain('client_secret=[secret]')
+    expect(failure).not.toContain('s3cret')
+  })
+
+  it('may be said the old way, with times as text or none', async () => {
+    const runtime = createTestRuntime()
+    const device = {
+      verification_uri: undefined,
+      interval: '7',
+      expires_in: undefined,
+      verification_uri_complete: 'data:,',
+    }
+    const server = await start([], device)
+    server.answers.set('/device', () => ({
+      body: { ...startedAt(server.origin), ...device, verification_url: `${server.origin}/d` },
+    }))
+    const trial = begin(server, { runtime })
+    const before = runtime.now()
+    const prompt = await trial.prompt
+    expect(prompt).toMatchObject({ url: `${server.origin}/d` })
+    expect(prompt).not.toHaveProperty('completeUrl')
+    expect(prompt.kind === 'device' && prompt.expiresAt - before).toBeGreaterThanOrEqual(599)
+    await trial.done
+    expect(runtime.slept).toEqual([7000])
+  })
+
+  it('is a server that knows devices', async () => {
+    const server = await start()
+    server.metadata = {}
+    await expect(begin(server).done).rejects.toThrow(/no device_authorization_endpoint/)
+  })
+
+  it('needs no PKCE', async () => {
+    const server = await start()
+    server.metadata = { ...server.metadata, code_challenge_methods_supported: undefined }
+    await begin(server).done
+  })
+
+  it('is registered again when the server has forgotten it', async () => {
+    const server = await start()
+    server.answers.set('/device', ({ form }) =>
+      form.get('client_id') === 'before' ? error('invalid_client', 401) : { body: startedAt(server.origin) },
+    )
+    const previous: Credential = {
+      generation: 1,
+      serverUrl: server.serverUrl,
+      profile: 'default',
+      issuer: server.issuer,
+      tokenEndpoint: `${server.origin}/token`,
+      client: { clientId: 'before', tokenEndpointAuthMethod: 'none', origin: 'dynamic' },
+      signedInAt: 0,
+    }
+    const trial = begin(server, { previous })
+    expect((await trial.done).client.clientId).toMatch(/^client-/)
+    expect(trial.prompts).toHaveLength(1)
+    expect(server.requests('/device')).toHaveLength(2)
+  })
+})

@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  type OAuthServer,
+  type OAuthServerPlaces,
+  type Reply,
+  startOAuthServer,
+} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
+
+const servers: OAuthServer[] = []
+
+async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
+  const server = await startOAuthServer(places)
+  servers.push(server)
+  return server
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()))
+})
+
+it('signs in at a server that nothing is known about, asking nothing twice', async () => {
+  const server = await start()
+  const { credential, arrival, prompts } = await signIn(server.serverUrl)
+  expect(server.paths()).toEqual([
+    '/.well-known/oauth-protected-resource/mcp',
+    '/.well-known/oauth-authorization-server',
+    '/register',
+    '/authorize',
+    '/token',
+  ])
+  expect(arrival.status).toBe(200)
+  expect(prompts).toHaveLength(1)
+  expect(credential).toMatchObject({
+    generation: 0,
+    serverUrl: server.serverUrl,
+    issuer: server.issuer,
+    resource: server.serverUrl,
+    tokenEndpoint: `${server.origin}/token`,
+    revocationEndpoint: `${server.origin}/revoke`,
+    client: { origin: 'dynamic', tokenEndpointAuthMethod: 'none' },
+  })
+  expect(credential.tokens?.accessToken).toMatch(/^access-/)
+})
+
+describe('a resource above the server', () => {
+  const resource = (origin: string): Record<string, unknown> => ({ resource: origin })
+
+  it('is told by its name, with what settles it', async () => {
+    const server = await start({ resource })
+    const { credential, lines } = await signIn(server.serverUrl)
+    expect(credential.resource).toBe(server.origin)
+    expect(lines).toEqual([
+      `The login will be good for all of "${server.origin}", not only for ${server.serverUrl}. Set --resource to the one that you mean.`,
+    ])
+  })
+
+  it.each<[how: string, changes: (origin: string) => object]>([
+    ['is the one of the configuration', (origin) => ({ resource: origin })],
+    ['is not the one of the configuration', (origin) => ({ resource: `${origin}/mcp` })],
+    ['is not sent', () => ({ sendResource: false })],
+  ])('is not told of when it %s', async (_how, changes) => {
+    const server = await start({ resource })
+    const { lines } = await signIn(server.serverUrl, changes(server.origin))
+    expect(lines).toEqual([])
+  })
+
+  it('is none when it is the server itself, with a slash or without', async () => {
+    const server = await start({ resource: (origin) => ({ resource: `${origin}/mcp/` }) })
+    expect((await signIn(server.serverUrl)).lines).toEqual([])
+  })
+})
+
+describe('where no browser can be opened', () => {
+  const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+  const prefersDevice = true
+
+  /** A server whose device endpoint answers this. */
+  async function startWithDevices(reply?: Reply): Promise<OAuthServer> {
+    const server = await start()
+    const body = {
+      device_code: 'd',
+      user_code: 'ABCD',
+      verification_uri: `${server.origin}/device`,
+      interval: 1,
+    }
+    server.metadata = { device_authorization_endpoint: `${server.origin}/device_authorization` }
+    server.answers.set('/device_authorization', () => reply ?? { body })
+    return server
+  }
+
+  it('a code on another device takes the place of the link, without being asked for', async () => {
+    const server = await startWithDevices()
+    const trial = beginTrial(server.serverUrl, { prefersDevice })
+    expect(await trial.prompt).toMatchObject({ kind: 'device', userCode: 'ABCD' })
+    const { client } = await trial.done
+    expect(client.redirectUris).toBeUndefined()
+    expect(server.requests('/authorize')).toEqual([])
+  })
+
+  it.each<[why: string, metadata: Record<string, unknown>]>([
+    ['has none', { device_authorization_endpoint: undefined }],
+    ['does not list it', { grant_types_supported: ['authorization_code', 'refresh_token'] }],
+    ['has it where it is not safe', { device_authorization_endpoint: 'http://as.example/device' }],
+  ])('the link is what there is, when the server %s', async (_why, metadata) => {
+    const server = await startWithDevices()
+    server.metadata = { ...server.metadata, ...metadata }
+    const { prompts } = await signIn(server.serverUrl, { prefersDevice })
+    expect(prompts).toEqual([{ kind: 'browser', url: expect.stringContaining('/authorize?') }])
+  })
+
+  it('the device grant is taken that the server lists', async () => {
+    const server = await startWithDevices()
+    server.metadata = { ...server.metadata, grant_types_supported: [deviceGrant] }
+    const trial = beginTrial(server.serverUrl, { prefersDevice })
+    expect((await trial.prompt).kind).toBe('device')
+    await trial.done
+  })
+
+  it.each<[why: string, reply: Reply]>([
+    ['the client may not', { status: 400, body: { error: 'unauthorized_client' } }],
+    ['it is not there after all', { status: 404, body: 'no' }],
+    ['it is broken', { status: 500 }],
+  ])('the link takes over where the device grant does not begin: %s', async (_why, reply) => {
+    const server = await startWithDevices(reply)
+    const staticClient = { clientId: 'configured' }
+    const { prompts, credential } = await signIn(server.serverUrl, { prefersDevice, staticClient })
+    expect(prompts).toEqual([{ kind: 'browser', url: expect.stringContaining('client_id=configured') }])
+    expect(credential.client.clientId).toBe('configured')
+  })
+
+  it('but not once a person was told of a code', async () => {
+    const server = await startWithDevices()
+    server.answers.set('/token', () => ({ status: 400, body: { error: 'access_denied' } }))
+    const trial = beginTrial(server.serverUrl, { prefersDevice })
+    await expect(trial.done).rejects.toMatchObject({ fault: 'access_denied' })
+    expect(trial.prompts.map(({ kind }) => kind)).toEqual(['device'])
+  })
+
+  it('a server for devices alone can be used, and what it says against it is told', async () => {
+    const server = await startWithDevices()
+    server.metadata = { ...server.metadata, authorization_endpoint: undefined }
+    await beginTrial(server.serverUrl, { prefersDevice }).done
+    server.answers.set('/device_authorization', () => ({
+      status: 400,
+      body: { error: 'unauthorized_client' },
+    }))
+    const refused = beginTrial(server.serverUrl, { prefersDevice }).done
+    await expect(refused).rejects.toMatchObject({ fault: 'client_refused' })
+  })
+
+  it('a device that was asked for is not replaced by a link', async () => {
+    const server = await startWithDevices({ status: 400, body: { error: 'unauthorized_client' } })
+    const trial = beginTrial(server.serverUrl, { grant: 'device_code', prefersDevice })
+    await expect(trial.done).rejects.toMatchObject({ fault: 'client_refused' })
+    expect(server.requests('/authorize')).toEqual([])
+  })
+})

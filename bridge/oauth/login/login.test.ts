@@ -1,0 +1,686 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
+import type { Credential } from '../../credentials/credential.ts'
+import { createCredentialStore } from '../../credentials/sealed-store.ts'
+import { systemRuntime } from '../../config/system-runtime.ts'
+import type { Login, SignInRequest } from '../login-port.ts'
+import { createLogin, type LoginPorts } from './login.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
+import {
+  call,
+  loginConfig,
+  loginCredential,
+  loginPorts,
+} from '../../../tests/support/bridge/oauth/login-parts.ts'
+import {
+  hashOf,
+  startTokenServer,
+  type TokenServer,
+} from '../../../tests/support/bridge/oauth/token-server.ts'
+
+let home: string
+let server: TokenServer
+let store: CredentialStore
+let id: string
+/** Seconds that the clock of the login is ahead. */
+let ahead: number
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'drawbridge-login-'))
+  server = await startTokenServer()
+  store = open()
+  ahead = 0
+  id = loginId({ serverUrl: `${server.url}/mcp`, resource: undefined, client: undefined, profile: 'default' })
+})
+afterEach(async () => {
+  await server.close()
+  rmSync(home, { recursive: true, force: true })
+})
+
+const runtime = {
+  ...systemRuntime,
+  now: () => systemRuntime.now() + ahead,
+}
+
+function open(): CredentialStore {
+  const config = { home, backend: 'file' as const, keyFile: undefined, keychainTimeoutMs: 2500 }
+  return createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
+}
+
+function create(changes: { config?: Partial<OAuthConfig>; ports?: Partial<LoginPorts> } = {}): Login {
+  const ports = loginPorts({ url: server.url, store })
+  return createLogin(loginConfig(server.url, changes.config), { ...ports, runtime, ...changes.ports })
+}
+
+async function signedIn(changes: Partial<Credential> = {}): Promise<Credential> {
+  const credential = loginCredential(server.url, server.issue(), changes)
+  await store.write(id, credential)
+  return credential
+}
+
+/** As if it had been issued that long ago. */
+function aged(credential: Credential, seconds: number): Credential {
+  const { tokens } = credential
+  if (tokens?.expiresAt === undefined) throw new Error('no lifetime')
+  return {
+    ...credential,
+    tokens: { ...tokens, issuedAt: tokens.issuedAt - seconds, expiresAt: tokens.expiresAt - seconds },
+  }
+}
+
+async function expired(changes: Partial<Credential> = {}): Promise<Credential> {
+  const credential = aged(await signedIn(changes), 3700)
+  await store.write(id, credential)
+  return credential
+}
+
+const calls = (login: Login, times: number): Promise<unknown[]> =>
+  Promise.all(Array.from({ length: times }, () => call(server.url, login)))
+
+describe('a login', () => {
+  it('has no token before anybody signed in, and asks for a sign-in', async () => {
+    const login = create()
+    expect(await login.authorization()).toBeUndefined()
+    expect(await call(server.url, login)).toBe('sign_in_needed')
+    expect(await login.state()).toEqual({ kind: 'none' })
+  })
+
+  it('uses the token that is stored, and leaves it alone while it is good', async () => {
+    const { tokens } = await signedIn()
+    const login = create()
+    expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
+    expect(await login.authorization()).toEqual({ header: `Bearer ${tokens?.accessToken}` })
+    expect(server.counts.refreshed).toBe(0)
+    expect(await store.read(id)).toMatchObject({ generation: 1 })
+  })
+
+  it('takes the ID token where it is told to', async () => {
+    const credential = await signedIn()
+    await store.write(id, {
+      ...credential,
+      tokens: { ...credential.tokens, idToken: 'id' } as Credential['tokens'] & object,
+    })
+    expect(await create({ config: { useIdToken: true } }).authorization()).toEqual({ header: 'Bearer id' })
+  })
+
+  it('renews tokens that have ended, once for all calls', async () => {
+    await expired()
+    server.rules.delayMs = 100
+    expect(await calls(create(), 20)).toEqual(Array.from({ length: 20 }, () => 200))
+    expect(server.counts).toMatchObject({ refreshed: 1, reused: 0, refused: 0 })
+    const stored = await store.read(id)
+    expect(stored).toMatchObject({ generation: 3 })
+    expect(stored?.pendingRefresh).toBeUndefined()
+  })
+
+  it('renews tokens that the server revoked, once for all calls', async () => {
+    await signedIn()
+    const login = create()
+    await login.authorization()
+    server.revokeAccessTokens()
+    server.rules.delayMs = 100
+    expect(await calls(login, 20)).toEqual(Array.from({ length: 20 }, () => 200))
+    expect(server.counts).toMatchObject({ refreshed: 1, reused: 0, refused: 0 })
+  })
+
+  it('finds what another process renewed, without asking the server', async () => {
+    await signedIn()
+    const [first, second] = [create(), create()]
+    await Promise.all([first.authorization(), second.authorization()])
+    server.revokeAccessTokens()
+    expect(await call(server.url, first)).toBe(200)
+    expect(await call(server.url, second)).toBe(200)
+    expect(server.counts.refreshed).toBe(1)
+  })
+
+  it('looks again when it has the lock: somebody may have been faster', async () => {
+    const before = await expired()
+    const late: CredentialStore = {
+      ...store,
+      exclusively: (name, { waitMs }, work) =>
+        store.exclusively(name, { waitMs }, async (lease) => {
+          await store.write(id, { ...before, generation: 2, tokens: server.issue() })
+          return await work(lease)
+        }),
+    }
+    expect(await call(server.url, create({ ports: { store: late } }))).toBe(200)
+    expect(server.counts.refreshed).toBe(0)
+  })
+
+  it('stores the successor before it is used', async () => {
+    await expired()
+    const { header } = (await create().authorization()) ?? {}
+    expect(header).toBe(`Bearer ${(await open().read(id))?.tokens?.accessToken}`)
+  })
+
+  it('marks a refresh token as spent before it is sent', async () => {
+    const { tokens } = await expired()
+    const seen: unknown[] = []
+    server.rules.refreshed = async () => void seen.push((await open().read(id))?.pendingRefresh)
+    await create().authorization()
+    expect(seen).toMatchObject([{ refreshHash: hashOf(tokens?.refreshToken ?? '') }])
+  })
+
+  it('keeps refresh token, scope and ID token of before when the answer has none', async () => {
+    const { tokens } = await expired()
+    const ports = loginPorts({ url: server.url, store })
+    const refresh: LoginPorts['refresh'] = async () => ({
+      answer: { kind: 'issued', tokens: { accessToken: 'new', issuedAt: runtime.now() } },
+      quirks: { refusesResource: true },
+    })
+    await create({ ports: { ...ports, refresh } }).authorization()
+    const stored = await store.read(id)
+    expect(stored?.quirks).toEqual({ refusesResource: true })
+    expect(stored?.tokens).toMatchObject({
+      accessToken: 'new',
+      refreshToken: tokens?.refreshToken,
+      scope: 'mcp',
+    })
+    expect(stored?.tokens?.expiresAt).toBeUndefined()
+  })
+
+  it('waits for a caller no longer than the caller does', async () => {
+    await expired()
+    server.rules.delayMs = 500
+    const login = create()
+    const reason = new Error('enough')
+    await expect(login.authorization(AbortSignal.abort(reason))).rejects.toBe(reason)
+    const impatient = new AbortController()
+    const waiting = login.authorization(impatient.signal)
+    impatient.abort(reason)
+    await expect(waiting).rejects.toBe(reason)
+    expect(await call(server.url, login)).toBe(200)
+    expect(server.counts.refreshed).toBe(1)
+  })
+})
+
+describe('a renewal that is due while the token is still good', () => {
+  const due = async (): Promise<Credential> => {
+    const credential = aged(await signedIn(), 3580)
+    await store.write(id, credential)
+    return credential
+  }
+
+  it('happens', async () => {
+    await due()
+    expect(await calls(create(), 5)).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.refreshed).toBe(1)
+  })
+
+  it.each([
+    [400, 'invalid_grant'],
+    [400, 'invalid_request'],
+    [429, 'slow_down'],
+    [503, 'temporarily_unavailable'],
+  ])('changes nothing when it is answered by %i %s', async (status, error) => {
+    const before = await due()
+    server.rules.failWith = { status, error }
+    const login = create()
+    expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.refused).toBe(1)
+    expect(await store.read(id)).toMatchObject({ tokens: before.tokens })
+    expect(await login.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
+  })
+
+  it('does not hold the calls of a slow server for long', async () => {
+    const { tokens } = await due()
+    let answer = (): void => {}
+    server.rules.refreshed = () => new Promise((resolve) => (answer = resolve))
+    const login = create()
+    expect(await login.authorization()).toEqual({ header: `Bearer ${tokens?.accessToken}` })
+    answer()
+    await login.settle()
+    expect(await store.read(id)).not.toMatchObject({ tokens })
+  })
+
+  it('goes on with the token it has when the lock cannot be had', async () => {
+    const { tokens } = await due()
+    const busy: CredentialStore = {
+      ...store,
+      exclusively: (name, options, work) => store.exclusively(name, { ...options, waitMs: 100 }, work),
+    }
+    await store.exclusively(id, { waitMs: 0 }, async () => {
+      const login = create({ ports: { store: busy } })
+      expect(await login.authorization()).toEqual({ header: `Bearer ${tokens?.accessToken}` })
+    })
+    expect(server.counts.refreshed).toBe(0)
+  })
+
+  it.each([
+    [3, 1],
+    [30, 0],
+    [90, 0],
+  ])('of a lifetime of %i s costs at most %i request for many calls', async (lifetimeSeconds, most) => {
+    server.rules.lifetimeSeconds = lifetimeSeconds
+    await signedIn()
+    const login = create()
+    for (let round = 0; round < 60; round++) expect(await call(server.url, login)).toBe(200)
+    expect(server.counts.refreshed).toBeLessThanOrEqual(most)
+  })
+})
+
+describe('a renewal that the server cannot do now', () => {
+  it('keeps everything, says so, and leaves the server alone for as long as it asks', async () => {
+    const before = await expired()
+    server.rules.failWith = { status: 429, headers: { 'retry-after': '30' } }
+    const login = create()
+    for (let round = 0; round < 5; round++) {
+      const failed = login.authorization()
+      await expect(failed).rejects.toMatchObject({
+        name: 'OAuthFailure',
+        fault: 'unavailable',
+        issuer: server.url,
+        retryAfterSeconds: 30,
+      })
+    }
+    expect(server.counts.refused).toBe(1)
+    expect(await store.read(id)).toMatchObject({ tokens: before.tokens })
+    expect((await store.read(id))?.signInNeeded).toBeUndefined()
+  })
+
+  it('is asked again for a while, and told of when that does not help', async () => {
+    await expired()
+    server.rules.failWith = { status: 500 }
+    const failed = create().authorization()
+    await expect(failed).rejects.toMatchObject({
+      fault: 'unavailable',
+      retryAfterSeconds: expect.any(Number),
+    })
+    expect(server.counts.refused).toBe(3)
+  })
+
+  it('works again when the server does: calls that wait do not even notice', async () => {
+    await expired()
+    server.rules.failWith = { status: 500 }
+    const asked = calls(create(), 5)
+    await expect.poll(() => server.counts.refused).toBe(1)
+    server.rules.failWith = undefined
+    expect(await asked).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.refreshed).toBe(1)
+  })
+
+  it('is never taken for a refusal, however often tokens are refused meanwhile', async () => {
+    await signedIn()
+    const login = create()
+    await login.authorization()
+    server.revokeAccessTokens()
+    server.rules.failWith = { status: 500 }
+    for (const end = performance.now() + 8000; performance.now() < end; await systemRuntime.sleep(200)) {
+      await expect(call(server.url, login)).rejects.toMatchObject({ fault: 'unavailable' })
+    }
+    expect(server.counts.refused).toBeGreaterThan(3)
+    server.rules.failWith = undefined
+    expect((await store.read(id))?.signInNeeded).toBeUndefined()
+    expect(await create().authorization()).toBeDefined()
+  })
+
+  it('leaves no mark when the request was never sent', async () => {
+    const credential = await expired()
+    await store.write(id, { ...credential, tokenEndpoint: 'http://127.0.0.1:1/token' })
+    await expect(create().authorization()).rejects.toMatchObject({ fault: 'unavailable' })
+    const stored = await store.read(id)
+    expect(stored?.tokens).toEqual(credential.tokens)
+    expect(stored?.pendingRefresh).toBeUndefined()
+  })
+
+  it('counts as unanswered when the port fails', async () => {
+    await expired()
+    const refresh = (): Promise<never> => Promise.reject(new Error('broken'))
+    await expect(create({ ports: { refresh } }).authorization()).rejects.toMatchObject({
+      fault: 'unavailable',
+    })
+    expect((await store.read(id))?.pendingRefresh).toBeDefined()
+  })
+
+  it('is not begun where the successor could not be stored', async () => {
+    await expired()
+    const full: CredentialStore = { ...store, write: () => Promise.reject(new Error('disk full')) }
+    await expect(create({ ports: { store: full } }).authorization()).rejects.toThrow('disk full')
+    expect(server.counts.refreshed).toBe(0)
+  })
+
+  it('goes on in this process when the disk is full at the wrong moment', async () => {
+    await expired()
+    let isFull = false
+    const filling: CredentialStore = {
+      ...store,
+      write: (name, credential) =>
+        isFull ? Promise.reject(new Error('disk full')) : store.write(name, credential),
+    }
+    server.rules.refreshed = async () => void (isFull = true)
+    const login = create({ ports: { store: filling } })
+    expect(await calls(login, 3)).toEqual([200, 200, 200])
+    isFull = false
+    server.rules.refreshed = async () => undefined
+    server.revokeAccessTokens()
+    expect(await calls(login, 3)).toEqual([200, 200, 200])
+    expect(server.counts).toMatchObject({ refreshed: 2, reused: 0 })
+    expect(await call(server.url, create())).toBe(200)
+  })
+})
+
+describe('a renewal that is refused', () => {
+  it('asks for a sign-in, and keeps the login', async () => {
+    const before = await expired()
+    server.revokeEverything()
+    const login = create()
+    expect(await calls(login, 5)).toEqual(Array.from({ length: 5 }, () => 'sign_in_needed'))
+    expect(server.counts.refused).toBe(1)
+    const stored = await store.read(id)
+    expect(stored).toMatchObject({
+      tokens: before.tokens,
+      signInNeeded: 'invalid_grant',
+      client: before.client,
+    })
+    expect(await login.state()).toMatchObject({
+      kind: 'sign_in_needed',
+      reason: 'invalid_grant',
+      canRefresh: false,
+      issuer: server.url,
+      clientId: 'client',
+    })
+    expect(await call(server.url, create())).toBe('sign_in_needed')
+    expect(server.counts.refused).toBe(1)
+  })
+
+  it('says what the server said', async () => {
+    await expired()
+    server.rules.failWith = { status: 401, error: 'invalid_client' }
+    expect(await call(server.url, create())).toBe('sign_in_needed')
+    expect(await store.read(id)).toMatchObject({ signInNeeded: 'invalid_client' })
+  })
+
+  it('is tried once more when somebody may have spent the token before', async () => {
+    const credential = await expired()
+    const pendingRefresh = { refreshHash: hashOf(credential.tokens?.refreshToken ?? ''), at: 1 }
+    await store.write(id, { ...credential, pendingRefresh })
+    server.rules.failWith = { status: 400, error: 'invalid_grant' }
+    const asked = calls(create(), 3)
+    await expect.poll(() => server.counts.refused).toBe(1)
+    server.rules.failWith = undefined
+    expect(await asked).toEqual([200, 200, 200])
+  })
+
+  it('is no loss when another one has stored the successor meanwhile', async () => {
+    const credential = await expired()
+    server.rules.graceSeconds = 0
+    server.rules.refreshed = async () => {
+      server.rules.refreshed = async () => undefined
+      // One who did not respect the lock.
+      await store.write(id, { ...credential, generation: 9, tokens: server.issue() })
+    }
+    server.rules.failWith = undefined
+    const ports = loginPorts({ url: server.url, store })
+    const refresh: LoginPorts['refresh'] = async (...request) => {
+      await ports.refresh(...request)
+      return {
+        answer: { kind: 'refused', error: 'invalid_grant', description: undefined, status: 400 },
+        quirks: {},
+      }
+    }
+    expect(await call(server.url, create({ ports: { ...ports, refresh } }))).toBe(200)
+    expect(await store.read(id)).toMatchObject({ generation: 9 })
+  })
+
+  it('drops its own tokens when somebody has signed in meanwhile', async () => {
+    await expired()
+    const fresh = loginCredential(server.url, server.issue(), { generation: 50, signInId: 'second' })
+    server.rules.refreshed = () => store.write(id, fresh)
+    expect(await create().authorization()).toEqual({ header: `Bearer ${fresh.tokens?.accessToken}` })
+    expect(await store.read(id)).toEqual(fresh)
+  })
+
+  it('does not bring back a login that was signed out meanwhile', async () => {
+    await expired()
+    server.rules.refreshed = async () => void (await store.remove(id))
+    expect(await create().authorization()).toBeUndefined()
+    expect(await store.read(id)).toBeUndefined()
+  })
+})
+
+describe('a refusal', () => {
+  const refusal = (header: string | undefined, challenge = 'Bearer', status: 401 | 403 = 401): never =>
+    ({
+      status,
+      used: header === undefined ? undefined : { header },
+      challenges: parseWwwAuthenticate(challenge),
+    }) as never
+
+  it('of a token of just now is followed by another token: its server may have been started anew', async () => {
+    await expired()
+    const login = create()
+    for (let round = 1; round <= 3; round++) {
+      await login.authorization()
+      server.revokeAccessTokens()
+      expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
+      expect(server.counts).toMatchObject({ refreshed: 1 + round, reused: 0 })
+    }
+  })
+
+  it('of every token ends at a person, soon', async () => {
+    await signedIn()
+    const login = create()
+    const outcomes: string[] = []
+    do {
+      const used = await login.authorization()
+      outcomes.push((await login.refused(refusal(used?.header))).kind)
+    } while (outcomes.length < 9)
+    expect(outcomes.slice(4, 6)).toEqual(['retry', 'sign_in_needed'])
+    expect(server.counts.refreshed).toBe(5)
+    expect((await store.read(id))?.signInNeeded).toBeUndefined()
+  })
+
+  it('after refusal is followed five times at most, whoever got the token', async () => {
+    await signedIn()
+    const login = create()
+    const outcomes: string[] = []
+    for (let round = 0; round < 7; round++) {
+      const { kind } = await login.refused(refusal((await login.authorization())?.header))
+      outcomes.push(kind)
+      const stored = await store.read(id)
+      if (stored !== undefined) await store.write(id, { ...stored, tokens: server.issue() })
+      const { header } = (await create().authorization()) ?? {}
+      await login.refused(refusal('Bearer other'))
+      expect(await login.authorization()).toEqual({ header })
+    }
+    expect(outcomes).toEqual([
+      ...Array.from({ length: 5 }, () => 'retry'),
+      'sign_in_needed',
+      'sign_in_needed',
+    ])
+    expect(server.counts.refreshed).toBe(5)
+  })
+
+  it('of a token that cannot be renewed is for a person', async () => {
+    const credential = await signedIn()
+    const { refreshToken: _none, ...tokens } = credential.tokens ?? { accessToken: '', issuedAt: 0 }
+    await store.write(id, { ...credential, tokens })
+    const login = create()
+    server.revokeAccessTokens()
+    expect(await call(server.url, login)).toBe('sign_in_needed')
+  })
+
+  it('without a token is followed by the token that somebody has stored meanwhile', async () => {
+    const login = create()
+    expect(await login.authorization()).toBeUndefined()
+    await signedIn()
+    expect(await login.refused(refusal(undefined))).toEqual({ kind: 'retry' })
+    expect(await call(server.url, login)).toBe(200)
+  })
+
+  it('says what the next sign-in asks for', async () => {
+    const before = await signedIn()
+    const requests: SignInRequest[] = []
+    const ports = loginPorts({ url: server.url, store })
+    const flow: LoginPorts['flow'] = (request, ...rest) => {
+      requests.push(request)
+      return ports.flow(request, ...rest)
+    }
+    const login = create({ ports: { flow } })
+    const used = (await login.authorization())?.header
+    const challenge =
+      'Basic realm=x, Bearer error="insufficient_scope", scope="mcp write", resource_metadata="https://a.test/m"'
+    expect(await login.refused(refusal(used, challenge, 403))).toEqual({ kind: 'sign_in_needed' })
+    expect(server.counts.refreshed).toBe(0)
+    await login.signIn().done
+    await login.signIn().done
+    expect(requests).toHaveLength(2)
+    expect(requests[0]).toEqual({
+      challengeScope: 'mcp write',
+      resourceMetadata: 'https://a.test/m',
+      previous: before,
+    })
+    expect(Object.keys(requests[1] ?? {})).toEqual(['previous'])
+  })
+
+  it('for more scope is answered by what another process was granted meanwhile', async () => {
+    const before = await signedIn()
+    const login = create()
+    const used = (await login.authorization())?.header
+    await store.write(id, { ...before, generation: 2, signInId: 'second', tokens: server.issue() })
+    expect(await login.refused(refusal(used, 'Bearer error="insufficient_scope"', 403))).toEqual({
+      kind: 'retry',
+    })
+  })
+})
+
+describe('clocks', () => {
+  it('that jump ahead cost one renewal, and back none', async () => {
+    await signedIn()
+    const login = create()
+    ahead = 7200
+    expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.refreshed).toBe(1)
+    ahead = -7200
+    expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.refreshed).toBe(1)
+  })
+
+  it('do not decide over a token that cannot be renewed', async () => {
+    const credential = await signedIn()
+    const { refreshToken: _none, ...tokens } = credential.tokens ?? { accessToken: '', issuedAt: 0 }
+    await store.write(id, { ...credential, tokens })
+    ahead = 7200
+    expect(await call(server.url, create())).toBe(200)
+  })
+
+  it('do not matter without a known end', async () => {
+    const credential = await signedIn()
+    const { expiresAt: _none, ...tokens } = credential.tokens ?? { accessToken: '', issuedAt: 0 }
+    await store.write(id, { ...credential, tokens })
+    const login = create()
+    ahead = 1_000_000
+    expect(await call(server.url, login)).toBe(200)
+    expect(server.counts.refreshed).toBe(0)
+    ahead = 0
+    server.revokeAccessTokens()
+    expect(await call(server.url, login)).toBe(200)
+    expect(server.counts.refreshed).toBe(1)
+  })
+})
+
+describe('signing out', () => {
+  it('revokes and forgets', async () => {
+    const { tokens } = await signedIn()
+    const login = create()
+    await login.authorization()
+    expect(await login.signOut()).toEqual({ found: true, readable: true, revoked: true })
+    expect(server.counts.revoked).toBe(1)
+    expect(await login.authorization()).toBeUndefined()
+    expect(await login.state()).toEqual({ kind: 'none' })
+    expect(await login.signOut()).toEqual({ found: false, readable: true, revoked: undefined })
+    expect(tokens).toBeDefined()
+  })
+
+  it.each<[string, LoginPorts['revoke'], boolean | undefined]>([
+    ['the server has no way to', async () => undefined, undefined],
+    ['the server refuses', async () => false, false],
+    ['the server is gone', () => Promise.reject(new Error('gone')), false],
+  ])('forgets also when %s', async (_what, revoke, revoked) => {
+    await signedIn()
+    expect(await create({ ports: { revoke } }).signOut()).toEqual({ found: true, readable: true, revoked })
+    expect(await store.read(id)).toBeUndefined()
+  })
+
+  it('forgets what cannot be read', async () => {
+    await signedIn()
+    writeFileSync(join(home, 'credentials', 'records', `${id}.json`), 'damaged')
+    await expect(create().authorization()).rejects.toMatchObject({ fault: 'corrupt' })
+    expect(await create().signOut()).toEqual({ found: true, readable: false, revoked: false })
+    expect(await store.read(id)).toBeUndefined()
+  })
+
+  it('waits for a renewal that is on its way', async () => {
+    await expired()
+    server.rules.delayMs = 300
+    const login = create()
+    const renewing = login.authorization()
+    await expect.poll(() => server.counts.refreshed).toBe(1)
+    const signedOut = create().signOut()
+    expect((await renewing)?.header).toMatch(/^Bearer at-/)
+    expect(await signedOut).toEqual({ found: true, readable: true, revoked: true })
+  })
+})
+
+describe('client credentials', () => {
+  const alone = { config: { grant: 'client_credentials' as const } }
+  /** As a server issues them: without a refresh token. */
+  const flow: LoginPorts['flow'] = async () => {
+    server.counts.signIns += 1
+    const { refreshToken: _none, ...tokens } = server.issue()
+    return loginCredential(server.url, tokens, { generation: 0 })
+  }
+
+  it('need no person', async () => {
+    const login = create({ ...alone, ports: { flow } })
+    expect(await login.state()).toEqual({ kind: 'configured', how: 'client_credentials' })
+    expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.signIns).toBe(1)
+    expect(await calls(create({ ...alone, ports: { flow } }), 3)).toEqual([200, 200, 200])
+    expect(server.counts.signIns).toBe(1)
+  })
+
+  it('get new tokens when the old ones end or are refused', async () => {
+    const credential = await signedIn()
+    const { refreshToken: _none, ...tokens } = credential.tokens ?? { accessToken: '', issuedAt: 0 }
+    await store.write(id, { ...credential, tokens })
+    const login = create({ ...alone, ports: { flow } })
+    await login.authorization()
+    server.revokeAccessTokens()
+    expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.signIns).toBe(1)
+    ahead = 7200
+    expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
+    expect(server.counts.signIns).toBe(2)
+  })
+
+  it('that are refused are not asked for again and again', async () => {
+    let asked = 0
+    const refusing: LoginPorts['flow'] = () => {
+      asked += 1
+      return Promise.reject(new Error('no'))
+    }
+    const login = create({ ...alone, ports: { flow: refusing } })
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => call(server.url, login)))
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
+    expect(asked).toBe(1)
+  })
+})
+
+describe('nothing secret', () => {
+  it('is in what is told of', async () => {
+    await expired()
+    const notes: string[] = []
+    const login = create({ ports: { note: (text) => notes.push(text) } })
+    await login.authorization()
+    await login.signIn().done
+    expect(notes.length).toBeGreaterThan(0)
+    expect(notes.join('\n')).not.toMatch(/[ar]t-[0-9a-f]/)
+    expect(readFileSync(join(home, 'credentials', 'records', `${id}.json`), 'utf8')).not.toMatch(
+      /[ar]t-[0-9a-f]/,
+    )
+  })
+})

@@ -1,0 +1,269 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
+import type { HttpClient } from '../../http/http-client.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
+import {
+  createTestHttp,
+  createTestRuntime,
+  oauthConfig,
+} from '../../../tests/support/bridge/oauth/oauth-ports.ts'
+import {
+  type OAuthServer,
+  type Reply,
+  startOAuthServer,
+} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import type { RefreshAnswer } from './token-response.ts'
+import { refreshTokens, revokeTokens } from './token-request.ts'
+
+let server: OAuthServer
+let http: HttpClient
+beforeAll(async () => {
+  server = await startOAuthServer()
+  http = createTestHttp()
+})
+beforeEach(() => {
+  server.seen.length = 0
+  server.answers.clear()
+})
+afterAll(async () => {
+  http.close()
+  await server.close()
+})
+
+function credential(changes: Partial<Credential> = {}, client: Partial<ClientIdentity> = {}): Credential {
+  return {
+    generation: 1,
+    serverUrl: server.serverUrl,
+    profile: 'default',
+    issuer: server.issuer,
+    tokenEndpoint: `${server.origin}/token`,
+    revocationEndpoint: `${server.origin}/revoke`,
+    resource: 'https://mcp.example/mcp',
+    client: { clientId: 'id', tokenEndpointAuthMethod: 'none', origin: 'dynamic', ...client },
+    tokens: { accessToken: 'acc3ss', refreshToken: 'r3fresh', issuedAt: 0, scope: 'mcp' },
+    signedInAt: 0,
+    ...changes,
+  }
+}
+
+function refresh(
+  used: Credential,
+  changes: Partial<OAuthConfig> = {},
+  signal?: AbortSignal,
+): Promise<RefreshAnswer> {
+  const ports = { http, runtime: createTestRuntime() }
+  return refreshTokens(used, oauthConfig(server.serverUrl, changes), ports, signal)
+}
+
+const forms = (): object[] => server.seen.map(({ form }) => Object.fromEntries(form))
+
+/** Answers the token requests in turn; then as usual. */
+function answer(...replies: Reply[]): void {
+  server.answers.set('/token', () => replies.shift())
+}
+
+const refused = (error: string, description: string): Reply => ({
+  status: 400,
+  body: { error, error_description: description },
+})
+
+describe('a refresh', () => {
+  it('sends the refresh token, the client and the resource to the letter', async () => {
+    const { answer, quirks } = await refresh(credential())
+    expect(answer.kind).toBe('issued')
+    expect(quirks).toEqual({})
+    expect(forms()).toEqual([
+      {
+        grant_type: 'refresh_token',
+        refresh_token: 'r3fresh',
+        client_id: 'id',
+        resource: 'https://mcp.example/mcp',
+      },
+    ])
+  })
+
+  it('leaves the resource out where there is none, or the user wants none', async () => {
+    const { resource: _none, ...without } = credential()
+    await refresh(without)
+    await refresh(credential(), { sendResource: false })
+    expect(server.seen.map(({ form }) => form.has('resource'))).toEqual([false, false])
+  })
+
+  it('works once more without the resource that is refused, and remembers', async () => {
+    answer(refused('invalid_request', 'AADSTS9010010: The resource parameter does not match.'))
+    const first = await refresh(credential())
+    expect(first).toMatchObject({ answer: { kind: 'issued' }, quirks: { refusesResource: true } })
+    await refresh(credential({ quirks: first.quirks }))
+    expect(server.seen.map(({ form }) => form.has('resource'))).toEqual([true, false, false])
+  })
+
+  it('works once more with the scope that is wanted, and remembers', async () => {
+    answer(refused('invalid_request', 'AADSTS90009: Application is requesting a token for itself.'))
+    const first = await refresh(credential())
+    expect(first).toMatchObject({ answer: { kind: 'issued' }, quirks: { wantsScopeAtRefresh: true } })
+    await refresh(credential({ quirks: first.quirks }))
+    expect(server.seen.map(({ form }) => form.get('scope'))).toEqual([null, 'mcp', 'mcp'])
+  })
+
+  it('learns one after the other, and no more', async () => {
+    const resource = refused('invalid_target', 'no')
+    const scope = refused('invalid_request', 'AADSTS90009')
+    answer(resource, scope)
+    const { quirks } = await refresh(credential())
+    expect(quirks).toEqual({ refusesResource: true, wantsScopeAtRefresh: true })
+
+    answer(...Array<Reply>(10).fill(resource))
+    server.seen.length = 0
+    const stubborn = await refresh(credential())
+    expect(stubborn.answer).toMatchObject({ kind: 'refused', error: 'invalid_target' })
+    expect(stubborn.quirks).toEqual({})
+    expect(server.seen).toHaveLength(2)
+  })
+
+  it('is not repeated when it is refused for good', async () => {
+    answer(refused('invalid_grant', 'The token r3fresh was used before.'))
+    const { answer: no } = await refresh(credential())
+    expect(no).toEqual({
+      kind: 'refused',
+      error: 'invalid_grant',
+      description: 'The token [secret] was used before.',
+      status: 400,
+    })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it.each<
+    [form: string, method: ClientIdentity['tokenEndpointAuthMethod'], echo: (sent: string[]) => string]
+  >([
+    ['the secret', 'client_secret_post', () => 's3cret+/='],
+    ['the secret as it stood in the form', 'client_secret_post', () => 's3cret%2B%2F%3D'],
+    ['the header', 'client_secret_basic', ([basic = '']) => basic],
+    ['the whole form', 'client_secret_post', ([, form = '']) => form],
+  ])('that is refused with an echo of %s shows nothing secret', async (_form, method, echo) => {
+    server.answers.set('/token', ({ headers, text }) =>
+      refused('invalid_grant', `You sent ${echo([headers.authorization ?? '', text])}.`),
+    )
+    const { answer: no } = await refresh(
+      credential({}, { clientSecret: 's3cret+/=', tokenEndpointAuthMethod: method }),
+    )
+    const basic = Buffer.from('id:s3cret%2B%2F%3D').toString('base64')
+    expect(JSON.stringify(no)).toContain('[secret]')
+    for (const secret of ['s3cret', 'r3fresh', basic]) expect(JSON.stringify(no)).not.toContain(secret)
+  })
+
+  it.each(['client_secret_post', 'client_secret_basic'] as const)(
+    'that is refused for a client with a secret of one letter (%s) says why in words that can be read',
+    async (tokenEndpointAuthMethod) => {
+      answer(refused('invalid_client', 'The client "a" may not say client_secret=a: that is taken.'))
+      const { answer: no } = await refresh(credential({}, { clientSecret: 'a', tokenEndpointAuthMethod }))
+      const description = 'The client "[secret]" may not say client_secret=[secret]: that is taken.'
+      expect(no).toMatchObject({ description })
+    },
+  )
+
+  it('proves a client whose secret is no proper text, and does not fail over it', async () => {
+    answer(refused('invalid_client', 'no'))
+    const client = { clientSecret: '\uD800', tokenEndpointAuthMethod: 'client_secret_basic' } as const
+    expect((await refresh(credential({}, client))).answer).toMatchObject({ kind: 'refused' })
+  })
+
+  it('is not sent without a refresh token', async () => {
+    const { answer: no } = await refresh(credential({ tokens: { accessToken: 'a', issuedAt: 0 } }))
+    expect(no).toMatchObject({ kind: 'refused', error: 'invalid_grant' })
+    expect(server.seen).toEqual([])
+  })
+
+  it('proves a configured client with the secret of now', async () => {
+    const client = {
+      origin: 'static',
+      clientSecret: 'old',
+      tokenEndpointAuthMethod: 'client_secret_post',
+    } as const
+    await refresh(credential({}, client), { staticClient: { clientId: 'id', clientSecret: 'new' } })
+    await refresh(credential({}, client), { staticClient: { clientId: 'other', clientSecret: 'new' } })
+    const moved = { clientId: 'id', clientSecret: 'new', issuer: 'https://moved.example' }
+    await refresh(credential({}, client), { staticClient: moved })
+    expect(server.seen.map(({ form }) => form.get('client_secret'))).toEqual(['new', 'old', 'old'])
+  })
+
+  it('rejects when the private key is gone', async () => {
+    const refreshing = refresh(credential({}, { tokenEndpointAuthMethod: 'private_key_jwt' }))
+    await expect(refreshing).rejects.toMatchObject({ fault: 'client_refused' })
+  })
+
+  it.each<[name: string, Reply]>([
+    ['a page', { body: '<p>Sign in to the network</p>' }],
+    ['an error', { status: 500, body: { error: 'invalid_grant' } }],
+    ['a redirect', { status: 302, headers: { location: '/elsewhere' } }],
+    ['too much', { body: { access_token: 'a', filler: 'x'.repeat(1_000_000) } }],
+  ])('is nothing that anybody can tell when %s comes back', async (_name, reply) => {
+    answer(reply)
+    expect((await refresh(credential())).answer).toMatchObject({ kind: 'unavailable', sent: true })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it('tells whether it was sent, when the network fails', async () => {
+    const gone = createServer((request) => request.socket.destroy())
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve))
+    const tokenEndpoint = `http://127.0.0.1:${(gone.address() as AddressInfo).port}/token`
+    const reset = await refresh(credential({ tokenEndpoint }))
+    expect(reset.answer).toMatchObject({ kind: 'unavailable', sent: true, cause: { name: 'NetworkError' } })
+    await new Promise((resolve) => gone.close(resolve))
+    const nobody = await refresh(credential({ tokenEndpoint }))
+    expect(nobody.answer).toMatchObject({ kind: 'unavailable', sent: false })
+  })
+
+  it('ends with its caller', async () => {
+    const stop = new AbortController()
+    server.answers.set('/token', () => {
+      stop.abort()
+      return new Promise(() => undefined)
+    })
+    const { answer: ended } = await refresh(credential(), {}, stop.signal)
+    expect(ended).toMatchObject({ kind: 'unavailable', sent: true })
+    const { answer: never } = await refresh(credential(), {}, stop.signal)
+    expect(never).toMatchObject({ kind: 'unavailable', sent: false })
+  })
+})
+
+describe('giving tokens back', () => {
+  const revoke = (used: Credential): Promise<boolean | undefined> =>
+    revokeTokens(used, oauthConfig(server.serverUrl), { http, runtime: createTestRuntime() })
+
+  it('the refresh token first, then the access token', async () => {
+    expect(await revoke(credential())).toBe(true)
+    expect(forms()).toEqual([
+      { token: 'r3fresh', token_type_hint: 'refresh_token', client_id: 'id' },
+      { token: 'acc3ss', token_type_hint: 'access_token', client_id: 'id' },
+    ])
+  })
+
+  it.each<[name: string, reply: (hint: string | null) => Reply, isRevoked: boolean]>([
+    [
+      'the access token cannot be',
+      (hint) => (hint === 'access_token' ? refused('unsupported_token_type', '') : {}),
+      true,
+    ],
+    ['the refresh token cannot be', (hint) => (hint === 'refresh_token' ? { status: 503 } : {}), false],
+    ['neither can be', () => ({ status: 500 }), false],
+  ])('%s', async (_name, reply, isRevoked) => {
+    server.answers.set('/revoke', ({ form }) => reply(form.get('token_type_hint')))
+    expect(await revoke(credential())).toBe(isRevoked)
+    expect(server.seen).toHaveLength(2)
+  })
+
+  it('nowhere to, or nothing', async () => {
+    const { revocationEndpoint: _none, ...without } = credential()
+    const { tokens: _tokens, ...empty } = credential()
+    expect(await revoke(without)).toBeUndefined()
+    expect(await revoke(empty)).toBeUndefined()
+    expect(await revoke(credential({ revocationEndpoint: 'http://as.example/revoke' }))).toBeUndefined()
+    expect(server.seen).toEqual([])
+  })
+
+  it('nobody there', async () => {
+    expect(await revoke(credential({ revocationEndpoint: 'http://127.0.0.1:9/revoke' }))).toBe(false)
+  })
+})

@@ -1,0 +1,188 @@
+import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ServerAnswer } from '../server-exchange.ts'
+import { type TokenAnswer, readTokenAnswer } from './token-response.ts'
+
+const at = 1_700_000_000
+
+function read(
+  json: unknown,
+  answer: Partial<ServerAnswer> = {},
+  asked: { scope?: string; useIdToken?: boolean } = {},
+): TokenAnswer {
+  const { scope, useIdToken = false } = asked
+  return readTokenAnswer({ status: 200, headers: {}, json, ...answer }, { at, scope, useIdToken })
+}
+
+const jwt = (claims: object): string =>
+  `${encodeBase64url(encodeUtf8('{}'))}.${encodeBase64url(encodeUtf8(JSON.stringify(claims)))}.AA`
+
+describe('issued', () => {
+  it.each<[name: string, json: object, tokens: object]>([
+    ['the least', { access_token: 'a' }, { accessToken: 'a', issuedAt: at }],
+    [
+      'everything',
+      {
+        access_token: 'a',
+        token_type: 'bearer',
+        expires_in: 60,
+        refresh_token: 'r',
+        scope: 'x y',
+        id_token: 'i',
+      },
+      { accessToken: 'a', issuedAt: at, expiresAt: at + 60, refreshToken: 'r', scope: 'x y', idToken: 'i' },
+    ],
+    [
+      'seconds as text',
+      { access_token: 'a', expires_in: '3599' },
+      { accessToken: 'a', issuedAt: at, expiresAt: at + 3599 },
+    ],
+    [
+      'seconds with a fraction',
+      { access_token: 'a', expires_in: 9.9 },
+      { accessToken: 'a', issuedAt: at, expiresAt: at + 9 },
+    ],
+    ['zero seconds', { access_token: 'a', expires_in: 0 }, { accessToken: 'a', issuedAt: at }],
+    ['seconds below zero', { access_token: 'a', expires_in: -5 }, { accessToken: 'a', issuedAt: at }],
+    [
+      'seconds beyond all measure',
+      { access_token: 'a', expires_in: 1e300 },
+      { accessToken: 'a', issuedAt: at },
+    ],
+    [
+      'an ID token that no header can hold',
+      { access_token: 'a', id_token: 'a\r\nX-Header: b' },
+      { accessToken: 'a', issuedAt: at },
+    ],
+    ['seconds that are none', { access_token: 'a', expires_in: 'soon' }, { accessToken: 'a', issuedAt: at }],
+    [
+      'empty texts',
+      { access_token: 'a', refresh_token: '', scope: '', id_token: '' },
+      { accessToken: 'a', issuedAt: at },
+    ],
+    [
+      'nulls',
+      { access_token: 'a', refresh_token: null, scope: null, error: null },
+      { accessToken: 'a', issuedAt: at },
+    ],
+    [
+      'a list of scopes',
+      { access_token: 'a', scope: ['x', 7, 'y'] },
+      { accessToken: 'a', issuedAt: at, scope: 'x y' },
+    ],
+    ['an odd type', { access_token: 'a', token_type: 'user' }, { accessToken: 'a', issuedAt: at }],
+  ])('%s', (_name, json, tokens) => {
+    expect(read(json)).toEqual({ kind: 'issued', tokens })
+  })
+
+  it('what was asked for is what was granted, if nothing else is said', () => {
+    expect(read({ access_token: 'a' }, {}, { scope: 'x' })).toMatchObject({ tokens: { scope: 'x' } })
+    expect(read({ access_token: 'a', scope: 'y' }, {}, { scope: 'x' })).toMatchObject({
+      tokens: { scope: 'y' },
+    })
+  })
+
+  it('the ID token ends by its own times, when it is what is sent', () => {
+    const json = { access_token: 'a', expires_in: 60, id_token: jwt({ iat: 100, exp: 400 }) }
+    expect(read(json, {}, { useIdToken: true })).toMatchObject({ tokens: { expiresAt: at + 300 } })
+    expect(read(json)).toMatchObject({ tokens: { expiresAt: at + 60 } })
+  })
+
+  it.each([
+    { iat: 400, exp: 400 },
+    { iat: 400, exp: 100 },
+    { iat: 0, exp: 1e300 },
+  ])('an ID token with the times %j does not say when it ends', (claims) => {
+    const json = { access_token: 'a', id_token: jwt(claims) }
+    expect(read(json, {}, { useIdToken: true })).not.toHaveProperty('tokens.expiresAt')
+  })
+})
+
+describe('refused', () => {
+  it.each<[status: number, json: object, error: string, description: string | undefined]>([
+    [400, { error: 'invalid_grant', error_description: 'No.' }, 'invalid_grant', 'No.'],
+    [401, { error: 'invalid_client' }, 'invalid_client', undefined],
+    [
+      200,
+      { error: 'bad_refresh_token', error_description: 'So says GitHub.' },
+      'bad_refresh_token',
+      'So says GitHub.',
+    ],
+    [403, { error: 'access_denied' }, 'access_denied', undefined],
+    [422, { message: 'Unrecognized client_id' }, 'invalid_client', 'Unrecognized client_id'],
+    [
+      400,
+      { code: 400, error_code: 'refresh_token_not_found', msg: 'Invalid Refresh Token' },
+      'http_400',
+      'Invalid Refresh Token',
+    ],
+    [401, {}, 'http_401', undefined],
+    [400, { error: '\u001B]0;title\u0007' }, 'http_400', undefined],
+    [400, { error: 'x'.repeat(201), error_description: 'So.' }, 'http_400', 'So.'],
+    [
+      200,
+      { access_token: 'a', token_type: 'DPoP' },
+      'unsupported_token_type',
+      'The token is of the type DPoP, which this client did not ask for.',
+    ],
+  ])('%i %j', (status, json, error, description) => {
+    expect(read(json, { status })).toEqual({ kind: 'refused', error, description, status })
+  })
+})
+
+describe('unavailable', () => {
+  it.each<[status: number, json: unknown]>([
+    [200, undefined],
+    [200, []],
+    [200, {}],
+    [200, { access_token: '' }],
+    [200, { access_token: 7 }],
+    [200, { access_token: 'two words' }],
+    [200, { access_token: 'a\r\nX-Header: b' }],
+    [400, undefined],
+    [401, undefined],
+    [403, { message: 'Forbidden' }],
+    [404, { message: 'Not found' }],
+    [302, {}],
+    [429, { error: 'invalid_grant' }],
+    [500, { error: 'invalid_grant' }],
+    [503, undefined],
+    [400, { error: 'temporarily_unavailable' }],
+    [400, { error: 'server_error' }],
+  ])('%i %j', (status, json) => {
+    expect(read(json, { status })).toMatchObject({ kind: 'unavailable', sent: true })
+  })
+
+  it('for as long as the server says', () => {
+    const answer = read(undefined, { status: 503, headers: { 'retry-after': '11' } })
+    expect(answer).toMatchObject({ retryAfterSeconds: 11 })
+  })
+})
+
+it('whatever is answered, a token is one that can be sent, and nothing is thrown', () => {
+  const json = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        access_token: fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue()),
+        expires_in: fc.oneof(fc.double(), fc.string(), fc.jsonValue()),
+        error: fc.jsonValue(),
+        scope: fc.jsonValue(),
+        id_token: fc.string({ unit: 'binary' }),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  fc.assert(
+    fc.property(json, fc.integer({ min: 200, max: 599 }), fc.boolean(), (body, status, useIdToken) => {
+      const answer = read(body, { status }, { useIdToken })
+      if (answer.kind === 'refused') expect(answer.error).toMatch(/^[\x20-\x7E]+$/)
+      if (answer.kind !== 'issued') return
+      expect(answer.tokens.accessToken).toMatch(/^[\x21-\x7E]+$/)
+      expect(answer.tokens.idToken ?? 'none').toMatch(/^[\x21-\x7E]+$/)
+      expect(answer.tokens.expiresAt ?? at + 1).toBeGreaterThan(at)
+      expect(Number.isSafeInteger(answer.tokens.expiresAt ?? at)).toBe(true)
+    }),
+  )
+})

@@ -1,0 +1,179 @@
+import type { IssuedTokens, IssuerQuirks } from '../../credentials/credential.ts'
+import { OAuthFailure, type OAuthFault } from '../login-port.ts'
+import { quoteServerError, quoteServerText } from '../server-text.ts'
+import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import { retryAfterSeconds } from '../../http/retry-after.ts'
+import type { ServerAnswer } from '../server-exchange.ts'
+
+/** What a token endpoint said to one request. */
+export type TokenAnswer =
+  | { kind: 'issued'; tokens: IssuedTokens }
+  /** A definite no (RFC 6749 section 5.2). `error` and `description` are untrusted text. */
+  | { kind: 'refused'; error: string; description: string | undefined; status: number }
+  /** Nobody can tell whether it was done: network, timeout, 5xx, 429. Nothing may be thrown away. */
+  | { kind: 'unavailable'; retryAfterSeconds: number | undefined; cause: unknown; sent: boolean }
+
+/** The answer to a refresh, and what was learned about the issuer on the way. */
+export interface RefreshAnswer {
+  answer: TokenAnswer
+  quirks: IssuerQuirks
+}
+
+const faults: Readonly<Record<string, OAuthFault>> = {
+  access_denied: 'access_denied',
+  expired_token: 'expired',
+  invalid_client: 'client_refused',
+  invalid_scope: 'scope_refused',
+  server_error: 'unavailable',
+  temporarily_unavailable: 'unavailable',
+  unauthorized_client: 'client_refused',
+}
+
+/** A refusal of the authorization server, as an error that a person may see. */
+export function refusal(
+  error: string,
+  description: string | undefined,
+  { issuer, cause }: { issuer: string; cause?: unknown },
+): OAuthFailure {
+  const said = quoteServerError(error, description)
+  const fault = Object.hasOwn(faults, error) ? (faults[error] ?? 'refused') : 'refused'
+  return new OAuthFailure(fault, `${quoteServerText(issuer)} answered ${said}`, { issuer, cause })
+}
+
+/** Whether a server said that it does not know the client, or does not let it do this. */
+export function isClientRefused(error: unknown): boolean {
+  // Without an issuer it is about the private key, and of our own making.
+  return error instanceof OAuthFailure && error.fault === 'client_refused' && error.issuer !== undefined
+}
+
+/** Why an answer holds no tokens, as an error that a person may see. */
+export function failureOf(answer: Exclude<TokenAnswer, { kind: 'issued' }>, issuer: string): OAuthFailure {
+  if (answer.kind === 'refused') return refusal(answer.error, answer.description, { issuer })
+  const { cause, retryAfterSeconds } = answer
+  const reason = cause instanceof Error ? `: ${cause.message}` : ''
+  return new OAuthFailure(
+    'unavailable',
+    `No tokens can be had from ${quoteServerText(issuer)} now${reason}.`,
+    {
+      issuer,
+      cause,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    },
+  )
+}
+
+/** RFC 6749 section 5.2. It is stored, and shown. */
+const errorCode = /^[\x20\x21\x23-\x5B\x5D-\x7E]{1,200}$/
+
+/** More than 300 years: what is longer is a mistake, or means for ever. */
+const maxSeconds = 10_000_000_000
+
+/**
+ * What an answer of a token endpoint means (RFC 6749 sections 5.1 and 5.2). Issued is only what has an access token that
+ * can be sent as a bearer; everything else in it is read as servers in the field write it. A refusal has an OAuth error, or
+ * is JSON with status 400, 401 or 422, because some servers have error bodies of their own. What is no JSON was answered by
+ * somebody else: a proxy, a login page of a network.
+ */
+export function readTokenAnswer(
+  answer: ServerAnswer,
+  asked: { at: number; scope: string | undefined; useIdToken: boolean },
+): TokenAnswer {
+  const { status, headers, json } = answer
+  const unavailable = (reason: string): TokenAnswer => ({
+    kind: 'unavailable',
+    retryAfterSeconds: retryAfterSeconds(headers, asked.at),
+    cause: new Error(reason),
+    sent: true,
+  })
+  if (status === 429 || status >= 500) return unavailable(`the token endpoint answered with status ${status}`)
+  if (!isJsonObject(json)) {
+    return unavailable(`the token endpoint answered with status ${status} and no JSON object`)
+  }
+  const { error } = json
+  if (typeof error === 'string' && error !== '') {
+    return isPassing(error)
+      ? unavailable(`the token endpoint answered ${error}`)
+      : oauthRefusal(error, json, status)
+  }
+  if ([400, 401, 422].includes(status)) return foreignRefusal(json, status)
+  if (status < 200 || status > 299) return unavailable(`the token endpoint answered with status ${status}`)
+  return readTokens(json, asked, status) ?? unavailable('the token endpoint answered without an access token')
+}
+
+function isPassing(error: string): boolean {
+  return error === 'temporarily_unavailable' || error === 'server_error'
+}
+
+function oauthRefusal(error: string, json: JsonObject, status: number): TokenAnswer {
+  const code = errorCode.test(error) ? error : `http_${status}`
+  return { kind: 'refused', error: code, description: text(json, 'error_description'), status }
+}
+
+function readTokens(
+  json: JsonObject,
+  asked: { at: number; scope: string | undefined; useIdToken: boolean },
+  status: number,
+): TokenAnswer | undefined {
+  const accessToken = sendable(json, 'access_token')
+  if (accessToken === undefined) return undefined
+  const tokenType = text(json, 'token_type')
+  if (tokenType !== undefined && /^(?:dpop|mac|pop)$/i.test(tokenType)) {
+    const description = `The token is of the type ${tokenType}, which this client did not ask for.`
+    return { kind: 'refused', error: 'unsupported_token_type', description, status }
+  }
+  const idToken = sendable(json, 'id_token')
+  const seconds = lifetime(json, asked.useIdToken ? idToken : undefined)
+  const refreshToken = text(json, 'refresh_token')
+  const scope = scopeOf(json) ?? asked.scope
+  const tokens: IssuedTokens = {
+    accessToken,
+    issuedAt: asked.at,
+    ...(refreshToken === undefined ? {} : { refreshToken }),
+    ...(seconds === undefined ? {} : { expiresAt: asked.at + seconds }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(idToken === undefined ? {} : { idToken }),
+  }
+  return { kind: 'issued', tokens }
+}
+
+/** In seconds. Of the ID token, when that is what is sent: by its own two times, so that our clock does not matter. */
+function lifetime(json: JsonObject, idToken: string | undefined): number | undefined {
+  const jwt = idToken === undefined ? undefined : readJwt(idToken)
+  const issuedAt = jwt?.claims['iat']
+  if (jwt?.expiresAt !== undefined && typeof issuedAt === 'number') {
+    return wholeSeconds(jwt.expiresAt - issuedAt)
+  }
+  const value = json['expires_in']
+  return wholeSeconds(typeof value === 'string' && /^\d{1,10}(?:\.\d*)?$/.test(value) ? Number(value) : value)
+}
+
+/** Not zero: some servers say so of tokens that do not end. */
+function wholeSeconds(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 1 && value < maxSeconds ? Math.floor(value) : undefined
+}
+
+function scopeOf(json: JsonObject): string | undefined {
+  const { scope } = json
+  if (Array.isArray(scope)) return scope.filter((name) => typeof name === 'string').join(' ') || undefined
+  return text(json, 'scope')
+}
+
+function foreignRefusal(json: JsonObject, status: number): TokenAnswer {
+  const description = ['error_description', 'msg', 'message', 'detail']
+    .map((name) => text(json, name))
+    .find((value) => value !== undefined)
+  const isAboutClient = /\bclient(?:_id)?\b/i.test(description ?? '')
+  return { kind: 'refused', error: isAboutClient ? 'invalid_client' : `http_${status}`, description, status }
+}
+
+/** What may stand in a header. */
+function sendable(json: JsonObject, name: string): string | undefined {
+  const value = text(json, name)
+  return value !== undefined && /^[\x21-\x7E]+$/.test(value) ? value : undefined
+}
+
+function text(json: JsonObject, name: string): string | undefined {
+  const value = json[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

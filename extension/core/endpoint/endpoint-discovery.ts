@@ -1,0 +1,73 @@
+import {
+  parseProtectedResourceMetadata,
+  protectedResourceMetadataUrls,
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { displayText } from '../display-text.ts'
+import type { Browser, EndpointResponse } from '../ports.ts'
+import { hostOf, isWebPage, originPatterns } from '../site.ts'
+
+/** What a server says about itself without any credential (RFC 9728). */
+export type Discovery =
+  | {
+      kind: 'found'
+      /** Base URL of the server, for the profile. */
+      baseUrl: string
+      /** `resource_name`, as text to show. */
+      name: string | undefined
+      authorizationServers: readonly string[]
+      scopes: readonly string[]
+    }
+  /** An answer, but no usable document. */
+  | { kind: 'not-found'; status: number }
+  /** The document speaks for another server: `resource` is not the one that was asked (RFC 9728 section 3.3). */
+  | { kind: 'other-resource'; resource: string }
+  /** No answer, and permission for the host might change that. */
+  | { kind: 'no-permission'; host: string }
+  | { kind: 'unreachable'; host: string }
+
+const timeoutMs = 10_000
+
+/**
+ * Looks for the documents of a server at its base URL or the URL of `/mcp`: first that of the path, then that of the host.
+ * Sends no credential. Never rejects; a text that is no web address is `unreachable`.
+ */
+export async function discoverEndpoint(browser: Browser, url: string): Promise<Discovery> {
+  const host = hostOf(url)
+  if (!isWebPage(url)) return { kind: 'unreachable', host }
+  const resource = `${baseOf(url)}/mcp`
+  const patterns = originPatterns(url)
+  let found: Discovery | undefined
+  try {
+    for (const place of protectedResourceMetadataUrls(resource)) {
+      const headers = { Accept: 'application/json' }
+      const response = await browser.fetch({ url: place, method: 'GET', headers, timeoutMs })
+      const read = readDocument(response, resource)
+      if (read.kind === 'found') return read
+      if (found?.kind !== 'other-resource') found = read
+    }
+  } catch {
+    const mayRead = await browser.mayRead(patterns, 'read').catch(() => true)
+    return { kind: patterns.length > 0 && !mayRead ? 'no-permission' : 'unreachable', host }
+  }
+  return found ?? { kind: 'unreachable', host }
+}
+
+function baseOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/mcp$/, '')
+}
+
+function readDocument({ status, body }: EndpointResponse, asked: string): Discovery {
+  const parsed = parseProtectedResourceMetadata(status === 200 ? parseJsonObject(body) : undefined)
+  if (parsed.kind === 'invalid') return { kind: 'not-found', status }
+  const { resource, resource_name, authorization_servers = [], scopes_supported = [] } = parsed.metadata
+  if (baseOf(resource) !== baseOf(asked)) return { kind: 'other-resource', resource: displayText(resource) }
+  return {
+    kind: 'found',
+    baseUrl: baseOf(asked),
+    name: resource_name === undefined ? undefined : displayText(resource_name, 80),
+    authorizationServers: authorization_servers.slice(0, 20).map((server) => displayText(server)),
+    scopes: scopes_supported.slice(0, 50).map((scope) => displayText(scope, 80)),
+  }
+}

@@ -1,0 +1,36 @@
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import { displayText } from '../display-text.ts'
+import type { ClaimView } from './popup-view.ts'
+import { farthestSecond } from '../session/token-facts.ts'
+
+const maxClaims = 40
+
+/**
+ * A token's claims for display; none when it is no JWT. Nobody has verified them. Members that are called like a secret are
+ * left out at every depth, because some projects put tokens of others into theirs. Never throws.
+ */
+export function readClaims(token: string): readonly ClaimView[] {
+  return Object.entries(readJwt(token)?.claims ?? {})
+    .filter(([name]) => !secretName.test(name))
+    .slice(0, maxClaims)
+    .map(([name, value]) => viewOf(name, value))
+}
+
+const secretName = /token|secret|password/i
+const timeName = /^(?:iat|exp|nbf|auth_time|updated_at)$/
+
+function viewOf(name: string, value: unknown): ClaimView {
+  const view = { name: displayText(name, 60), value: displayText(textOf(value)) }
+  const isTime = typeof value === 'number' && timeName.test(name) && Math.abs(value) <= farthestSecond
+  return isTime ? { ...view, at: value } : view
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return JSON.stringify(value, (name, member: unknown) => (secretName.test(name) ? undefined : member))
+  } catch {
+    // Nested deeper than the stack.
+    return '…'
+  }
+}

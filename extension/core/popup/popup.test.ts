@@ -1,0 +1,570 @@
+import { describe, expect, it, test } from 'vitest'
+import {
+  createMemoryBrowser,
+  type MemoryBrowser,
+  newCookie,
+  newTab,
+} from '../../../tests/support/extension/platform/memory-browser.ts'
+import { createPopup, type Popup } from './popup.ts'
+import type { PopupView, ReadyView } from './popup-view.ts'
+import type { Profile } from '../settings.ts'
+import {
+  appAllowed,
+  cookieName,
+  jwt,
+  now,
+  secrets,
+  sessionCookies,
+  sessionJson,
+} from '../../../tests/support/extension/core/session-fixture.ts'
+
+const app: Profile = {
+  id: 'app',
+  label: 'The app',
+  appUrl: 'https://app.example.com',
+  baseUrl: 'https://mcp.example.com',
+  cookieName: undefined,
+}
+const settings = { version: 1, profiles: [app] } as const
+const token = jwt()
+
+interface Trial {
+  browser: MemoryBrowser
+  popup: Popup
+  views: PopupView[]
+  view(): PopupView
+  ready(): ReadyView
+}
+
+async function open(start: Parameters<typeof createMemoryBrowser>[0] = {}): Promise<Trial> {
+  return openIn(createMemoryBrowser(start))
+}
+
+async function openIn(browser: MemoryBrowser): Promise<Trial> {
+  const views: PopupView[] = []
+  const popup = createPopup(browser, (view) => views.push(view))
+  await popup.start()
+  const view = (): PopupView => views.at(-1) ?? { kind: 'loading' }
+  const ready = (): ReadyView => {
+    const last = view()
+    if (last.kind !== 'ready') throw new Error(`The popup shows ${last.kind}.`)
+    return last
+  }
+  return { browser, popup, views, view, ready }
+}
+
+describe('the first view', () => {
+  it.each([
+    ['a page of the browser', { url: 'chrome://extensions/' }],
+    ['a file', { url: 'file:///tmp/a.html' }],
+    ['a page that the extension may not even name', { clicked: false }],
+  ])('%s: nothing to read', async (_case, tab) => {
+    const { view } = await open({ tabs: [newTab(tab)], settings })
+    expect(view()).toEqual({ kind: 'no-web-page', appUrl: app.appUrl })
+  })
+
+  it('no tab at all: nothing to read', async () => {
+    const { view } = await open({ tabs: [] })
+    expect(view()).toEqual({ kind: 'no-web-page', appUrl: undefined })
+  })
+
+  it.each([
+    ['the page shows nothing', {}],
+    ['the page refuses scripts', { refusesScripts: true }],
+  ])('%s, and cookies were not allowed: no permission', async (_case, tab) => {
+    const { view } = await open({ tabs: [newTab({ ...tab, incognito: true })] })
+    expect(view()).toEqual({ kind: 'no-permission', host: 'app.example.com', incognito: true })
+  })
+
+  it('nothing there, with permission: signed out, with the way to the app', async () => {
+    const allowed = new Set([...appAllowed, 'https://example.com/*', 'http://example.com/*'])
+    expect((await open({ allowed })).view()).toEqual({
+      kind: 'signed-out',
+      host: 'app.example.com',
+      appUrl: undefined,
+    })
+    const elsewhere = { tabs: [newTab({ url: 'http://localhost:3000/' })], settings }
+    const local = new Set(['http://localhost/*', 'https://localhost/*'])
+    const { view, popup, browser } = await open({ ...elsewhere, allowed: local })
+    expect(view()).toEqual({ kind: 'signed-out', host: 'localhost:3000', appUrl: app.appUrl })
+    await popup.act({ kind: 'open-app' })
+    expect(browser.world.openedTabs).toEqual([app.appUrl])
+  })
+
+  it('chunks that are missing, and what is no session', async () => {
+    const [, second] = sessionCookies(token, { size: 450 })
+    const incomplete = await open({ cookies: second ? [second] : [] })
+    expect(incomplete.view()).toEqual({ kind: 'incomplete', host: 'app.example.com', project: 'abc' })
+    const corrupt = await open({ cookies: [newCookie({ name: cookieName, value: 'base64-!' })] })
+    expect(corrupt.view()).toEqual({
+      kind: 'corrupt',
+      host: 'app.example.com',
+      project: 'abc',
+      reason: 'malformed',
+    })
+  })
+
+  it('a session: everything but the token', async () => {
+    const { view } = await open({ cookies: sessionCookies(token), settings })
+    expect(view()).toMatchObject({
+      kind: 'ready',
+      host: 'app.example.com',
+      session: {
+        account: 'ada@example.com',
+        project: 'abc',
+        issuer: 'abc.supabase.co',
+        place: 'cookie',
+        expiresAt: now + 3600,
+      },
+      hasOthers: false,
+      masked: 'eyJhbG…ZXJl'.replace('ZXJl', token.slice(-4)),
+      revealed: undefined,
+      profile: { label: 'The app', server: 'https://mcp.example.com/mcp' },
+      copied: undefined,
+      copyFailed: false,
+      test: { kind: 'none' },
+      endsSoon: false,
+    })
+    expect(JSON.stringify(view())).not.toContain(token)
+  })
+
+  it('without a profile: the host, and no server', async () => {
+    const { ready } = await open({ cookies: sessionCookies(token) })
+    expect(ready().profile).toEqual({ label: 'app.example.com', server: undefined })
+    expect(ready().formats).toEqual(['token', 'header', 'environment'])
+  })
+
+  it('the profile of a build for a team', async () => {
+    const { ready } = await open({ cookies: sessionCookies(token), builtInProfile: app })
+    expect(ready().profile.label).toBe('The app')
+    expect(ready().formats).toContain('bridge')
+  })
+
+  it('comes whatever fails', async () => {
+    const fail = (): Promise<never> => Promise.reject(new Error(`A message with ${token}`))
+    for (const part of ['tab', 'cookies', 'page', 'mayRead', 'takeIntent', 'loadSettings'] as const) {
+      const browser = createMemoryBrowser({ cookies: sessionCookies(token) })
+      const { views } = await openIn({ ...browser, [part]: fail })
+      expect(views, part).toHaveLength(1)
+      expect(JSON.stringify(views)).not.toContain(token)
+    }
+  })
+})
+
+describe('asking for permission', () => {
+  const cookies = sessionCookies(token, { httpOnly: true, size: 300 })
+
+  it('is done in the click, before anything is awaited', async () => {
+    const { browser, popup } = await open({ cookies })
+    void popup.act({ kind: 'allow' })
+    expect(browser.world.questions).toEqual([{ patterns: appAllowed, purpose: 'read' }])
+    expect(browser.world.intent).toEqual({ kind: 'read', tabId: 1 })
+  })
+
+  it('goes on in the same popup where it stays open', async () => {
+    const { browser, popup, view } = await open({ cookies })
+    await popup.act({ kind: 'allow' })
+    expect(view().kind).toBe('ready')
+    expect(browser.world.intent).toBeUndefined()
+  })
+
+  it('goes on in a new popup where the question closed it', async () => {
+    const { browser, popup, views } = await open({ cookies, questionClosesPopup: true })
+    void popup.act({ kind: 'allow' })
+    popup.close()
+    await browser.advance(1)
+    expect(views.map(({ kind }) => kind)).toEqual(['no-permission'])
+    // What was clicked on counts no more for a popup that the background opens.
+    browser.world.tabs = [newTab({ clicked: false })]
+    const second = await openIn(browser)
+    expect(second.view().kind).toBe('ready')
+    expect(browser.world.intent).toBeUndefined()
+  })
+
+  it('goes on with the test in a new popup', async () => {
+    const trial = await open({ cookies: sessionCookies(token), settings, questionClosesPopup: true })
+    void trial.popup.act({ kind: 'allow-test' })
+    trial.popup.close()
+    const patterns = ['https://mcp.example.com/*', 'http://mcp.example.com/*']
+    expect(trial.browser.world.questions).toEqual([{ patterns, purpose: 'test' }])
+    const second = await openIn(trial.browser)
+    expect(second.ready().test).toEqual({ kind: 'unreachable', host: 'mcp.example.com' })
+    expect(second.views.map((view) => view.kind === 'ready' && view.test.kind)).toEqual([
+      'none',
+      'running',
+      'unreachable',
+    ])
+    // Once: a third popup starts from scratch.
+    expect((await openIn(trial.browser)).ready().test).toEqual({ kind: 'none' })
+  })
+
+  it('does not go on in another tab', async () => {
+    const { browser, popup } = await open({
+      cookies: sessionCookies(token),
+      settings,
+      questionClosesPopup: true,
+    })
+    void popup.act({ kind: 'allow-test' })
+    popup.close()
+    browser.world.tabs.push(newTab({ id: 2 }))
+    browser.world.activeTab = 2
+    expect((await openIn(browser)).ready().test).toEqual({ kind: 'none' })
+    expect(browser.world.requests).toEqual([])
+  })
+
+  it('may be refused: nothing changes', async () => {
+    const { browser, popup, view } = await open({ cookies, answer: 'deny' })
+    await popup.act({ kind: 'allow' })
+    expect(view().kind).toBe('no-permission')
+    expect(browser.world.intent).toBeUndefined()
+  })
+
+  it('may fail: nothing changes, and nothing waits to go on', async () => {
+    const browser = createMemoryBrowser({ cookies })
+    const requestRead = (): Promise<never> => Promise.reject(new Error('The manifest does not list it.'))
+    const { popup, view } = await openIn({ ...browser, requestRead })
+    await popup.act({ kind: 'allow' })
+    expect(view().kind).toBe('no-permission')
+    expect(browser.world.intent).toBeUndefined()
+  })
+
+  it('is done by the page of settings in Firefox', async () => {
+    const { browser, popup } = await open({ cookies, asksInTab: true })
+    await popup.act({ kind: 'allow' })
+    expect(browser.world.openedSettings).toEqual(['read=https%3A%2F%2Fapp.example.com&tab=1'])
+    expect(browser.world.questions).toEqual([])
+    const test = await open({ cookies: sessionCookies(token), settings, asksInTab: true })
+    await test.popup.act({ kind: 'allow-test' })
+    expect(test.browser.world.openedSettings).toEqual(['test=https%3A%2F%2Fmcp.example.com&tab=1'])
+  })
+
+  it('is done for the domain above when the host was not enough', async () => {
+    const domain = { domain: 'example.com', hostOnly: false, httpOnly: true }
+    const { browser, popup, view } = await open({ cookies: sessionCookies(token, domain) })
+    await popup.act({ kind: 'allow' })
+    expect(view()).toMatchObject({ kind: 'signed-out', host: 'app.example.com', further: 'example.com' })
+    await popup.act({ kind: 'allow' })
+    expect(browser.world.questions[1]?.patterns).toEqual(['https://example.com/*', 'http://example.com/*'])
+    expect(view().kind).toBe('ready')
+  })
+})
+
+describe('a session that ends', () => {
+  it('ends soon, then has ended, by itself', async () => {
+    const { browser, views } = await open({ cookies: sessionCookies(jwt({ exp: now + 400 })) })
+    const seen = (): unknown[] => views.map((view) => (view.kind === 'ready' ? view.endsSoon : view.kind))
+    await browser.advance(99)
+    expect(seen()).toEqual([false])
+    await browser.advance(2)
+    expect(seen()).toEqual([false, true])
+    await browser.advance(298)
+    expect(seen()).toEqual([false, true])
+    await browser.advance(2)
+    expect(seen()).toEqual([false, true, 'expired'])
+    await browser.advance(1e6)
+    expect(seen()).toHaveLength(3)
+  })
+
+  it('may be years away', async () => {
+    const { browser, views, ready } = await open({ cookies: sessionCookies(jwt({ exp: 1e300 })) })
+    await browser.advance(10 * 86_400)
+    expect(ready().session.expiresAt).toBe(8.64e12)
+    expect(views.length).toBeLessThan(20)
+  })
+
+  it('is renewed by a reload of the app', async () => {
+    const { browser, popup, view, views } = await open({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
+    expect(view()).toMatchObject({ kind: 'expired', session: { account: 'ada@example.com' }, waiting: false })
+    browser.world.onReload = () => {
+      browser.world.cookies = []
+    }
+    await popup.act({ kind: 'reload' })
+    expect(view()).toMatchObject({ kind: 'expired', waiting: true })
+    // The page is empty for a moment: that is no answer yet.
+    await browser.advance(3)
+    await browser.announceChange()
+    expect(view()).toMatchObject({ kind: 'expired', waiting: true })
+    browser.world.cookies = sessionCookies(token)
+    await browser.announceChange()
+    expect(view().kind).toBe('ready')
+    const count = views.length
+    await browser.advance(60)
+    expect(views).toHaveLength(count)
+  })
+
+  it('is renewed where nobody says so: without permission cookies change silently', async () => {
+    const { browser, popup, view } = await open({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
+    await popup.act({ kind: 'reload' })
+    browser.world.cookies = sessionCookies(token)
+    await browser.advance(2)
+    expect(view().kind).toBe('ready')
+  })
+
+  it('is not waited for for ever', async () => {
+    const over = sessionCookies(jwt({ exp: now - 5 }))
+    const { browser, popup, view } = await open({ cookies: over })
+    await popup.act({ kind: 'reload' })
+    await browser.advance(9.5)
+    expect(view()).toMatchObject({ kind: 'expired', waiting: true })
+    await browser.advance(1)
+    expect(view()).toMatchObject({ kind: 'expired', waiting: false })
+    browser.world.onReload = () => {
+      browser.world.cookies = []
+    }
+    await popup.act({ kind: 'reload' })
+    await browser.advance(11)
+    expect(view().kind).toBe('no-permission')
+  })
+
+  it('is asked for again where a reload takes away what the click gave, as in Firefox', async () => {
+    const cookies = sessionCookies(jwt({ exp: now - 5 }))
+    const { browser, popup, view } = await open({ cookies, clickEndsWithReload: true })
+    await popup.act({ kind: 'reload' })
+    browser.world.cookies = sessionCookies(token)
+    await browser.advance(11)
+    expect(view()).toEqual({ kind: 'no-permission', host: 'app.example.com', incognito: false })
+    await popup.act({ kind: 'allow' })
+    expect(view().kind).toBe('ready')
+  })
+
+  it('shows when the reload itself fails', async () => {
+    const browser = createMemoryBrowser({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
+    const reload = (): Promise<never> => Promise.reject(new Error('The tab is gone.'))
+    const { popup, view } = await openIn({ ...browser, reload })
+    await popup.act({ kind: 'reload' })
+    expect(view().kind).toBe('expired')
+  })
+})
+
+describe('several sessions', () => {
+  const cookies = [
+    ...sessionCookies(jwt({ sub: 'a' })),
+    ...sessionCookies(jwt({ sub: 'b', email: 'grace@example.com' }), { name: 'sb-two-auth-token' }),
+  ]
+
+  it('wait for a choice, which lasts while the popup is open', async () => {
+    const { browser, popup, view, ready } = await open({ cookies })
+    expect(view()).toMatchObject({ kind: 'several', sessions: [{ project: 'abc' }, { project: 'two' }] })
+    await popup.act({ kind: 'choose', sessionId: 'sb-two-auth-token' })
+    expect(ready()).toMatchObject({ session: { account: 'grace@example.com' }, hasOthers: true })
+    browser.world.cookies = [
+      ...sessionCookies(jwt({ sub: 'a' })),
+      ...sessionCookies(jwt({ sub: 'b', email: 'renewed@example.com' }), { name: 'sb-two-auth-token' }),
+    ]
+    await browser.announceChange()
+    expect(ready().session.account).toBe('renewed@example.com')
+    await popup.act({ kind: 'show-all' })
+    expect(view().kind).toBe('several')
+    expect((await openIn(browser)).view().kind).toBe('several')
+  })
+
+  it('forget a choice that is gone', async () => {
+    const { browser, popup, ready } = await open({ cookies })
+    await popup.act({ kind: 'choose', sessionId: 'sb-two-auth-token' })
+    browser.world.cookies = sessionCookies(jwt({ sub: 'a' }))
+    await browser.announceChange()
+    expect(ready()).toMatchObject({ session: { project: 'abc' }, hasOthers: false })
+    await popup.act({ kind: 'show-all' })
+    expect(ready().session.project).toBe('abc')
+    await popup.act({ kind: 'choose', sessionId: 'no such session' })
+    expect(ready().session.project).toBe('abc')
+  })
+
+  it('need none where the profile names the cookie, or only one has not ended', async () => {
+    const profile = { ...app, cookieName: 'sb-two-auth-token' }
+    const named = await open({ cookies, settings: { version: 1, profiles: [profile] } })
+    expect(named.ready()).toMatchObject({ session: { project: 'two' }, hasOthers: true })
+    const over = sessionCookies(jwt({ exp: now - 1 }), { name: 'sb-old-auth-token' })
+    const one = await open({ cookies: [...over, ...sessionCookies(token)] })
+    expect(one.ready()).toMatchObject({ session: { project: 'abc' }, hasOthers: true })
+    expect((await open({ cookies: over })).view()).toMatchObject({
+      kind: 'expired',
+      session: { project: 'old' },
+    })
+  })
+})
+
+describe('the ready screen', () => {
+  it('copies in the click, says so, and stops saying so', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
+    void popup.act({ kind: 'copy', format: 'header' })
+    expect(browser.world.clipboard).toBe(`Authorization: Bearer ${token}`)
+    void popup.act({ kind: 'copy', format: 'token' })
+    expect(browser.world.clipboard).toBe(token)
+    await browser.advance(0.1)
+    expect(ready().copied).toBe('token')
+    await browser.advance(1.8)
+    expect(ready().copied).toBe('token')
+    await browser.advance(0.2)
+    expect(ready().copied).toBeUndefined()
+  })
+
+  it('says when copying failed, until it works', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token), clipboardFails: true })
+    await popup.act({ kind: 'copy', format: 'token' })
+    expect(ready()).toMatchObject({ copied: undefined, copyFailed: true })
+    await browser.advance(10)
+    expect(ready().copyFailed).toBe(true)
+    browser.world.clipboardFails = false
+    await popup.act({ kind: 'copy', format: 'token' })
+    expect(ready()).toMatchObject({ copied: 'token', copyFailed: false })
+  })
+
+  it('copies every format that it offers', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
+    for (const format of ready().formats) {
+      browser.world.clipboard = undefined
+      await popup.act({ kind: 'copy', format })
+      const clipboard = String(browser.world.clipboard)
+      expect(clipboard, format).not.toBe('undefined')
+      const hasToken = !format.startsWith('config-') && format !== 'test-vscode'
+      expect(clipboard.includes(token), format).toBe(hasToken)
+    }
+  })
+
+  it('copies nothing when there is no session', async () => {
+    const { browser, popup } = await open({ cookies: sessionCookies(jwt({ exp: now - 1 })) })
+    await popup.act({ kind: 'copy', format: 'token' })
+    expect(browser.world.clipboard).toBeUndefined()
+  })
+
+  it('reveals for ten seconds', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
+    await popup.act({ kind: 'reveal' })
+    expect(ready().revealed).toBe(token)
+    await browser.advance(9.9)
+    expect(ready().revealed).toBe(token)
+    await browser.advance(0.2)
+    expect(ready().revealed).toBeUndefined()
+    await popup.act({ kind: 'reveal' })
+    await popup.act({ kind: 'hide' })
+    expect(ready().revealed).toBeUndefined()
+  })
+
+  it('forgets what belonged to another token', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
+    await popup.act({ kind: 'reveal' })
+    await popup.act({ kind: 'copy', format: 'token' })
+    await popup.act({ kind: 'test' })
+    expect(ready().test.kind).toBe('no-permission')
+    await browser.announceChange()
+    expect(ready()).toMatchObject({ revealed: token, copied: 'token', test: { kind: 'no-permission' } })
+    browser.world.cookies = sessionCookies(jwt({ sub: 'other' }))
+    await browser.announceChange()
+    expect(ready()).toMatchObject({ revealed: undefined, copied: undefined, test: { kind: 'none' } })
+  })
+
+  it('sends the token nowhere but to the server of the profile, and only when told to', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
+    expect(browser.world.requests).toEqual([])
+    browser.world.respond = () => {
+      return {
+        status: 401,
+        headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="Bad ${token}."` },
+      }
+    }
+    await popup.act({ kind: 'test' })
+    expect(ready().test).toEqual({
+      kind: 'refused',
+      status: 401,
+      error: 'invalid_token',
+      description: 'Bad ….',
+    })
+    expect(browser.world.requests.map(({ url }) => url)).toEqual(['https://mcp.example.com/mcp'])
+  })
+
+  it('drops the result of a test for a token that was replaced', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
+    const testing = popup.act({ kind: 'test' })
+    browser.world.cookies = sessionCookies(jwt({ sub: 'other' }))
+    await browser.announceChange()
+    await testing
+    expect(ready().test).toEqual({ kind: 'none' })
+  })
+
+  it('tests nothing without a server', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
+    await popup.act({ kind: 'test' })
+    await popup.act({ kind: 'allow-test' })
+    expect(ready().test).toEqual({ kind: 'none' })
+    expect(browser.world).toMatchObject({ requests: [], questions: [] })
+  })
+})
+
+describe('settings', () => {
+  it('open for a new profile on a page without one', async () => {
+    const url = 'https://app.example.com/path?secret'
+    const unknown = await open({ tabs: [newTab({ url })] })
+    await unknown.popup.act({ kind: 'settings' })
+    expect(unknown.browser.world.openedSettings).toEqual(['new=https%3A%2F%2Fapp.example.com&tab=1'])
+    const known = await open({ tabs: [newTab({ url })], settings })
+    await known.popup.act({ kind: 'settings' })
+    expect(known.browser.world.openedSettings).toEqual([''])
+  })
+
+  it('that were changed meanwhile count at the next reading', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
+    browser.world.settings = settings
+    await popup.act({ kind: 'read-again' })
+    expect(ready().profile.server).toBe('https://mcp.example.com/mcp')
+  })
+})
+
+describe('the end', () => {
+  it('shows nothing afterwards and stops all timers', async () => {
+    const { browser, popup, views } = await open({
+      cookies: sessionCookies(jwt({ exp: now + 400 })),
+      settings,
+    })
+    await popup.act({ kind: 'reveal' })
+    const testing = popup.act({ kind: 'test' })
+    const count = views.length
+    popup.close()
+    await testing
+    await browser.announceChange()
+    await browser.advance(1000)
+    await popup.act({ kind: 'copy', format: 'token' })
+    expect(views).toHaveLength(count)
+    expect(browser.world.clipboard).toBeUndefined()
+  })
+
+  it('may come before the first view', async () => {
+    const browser = createMemoryBrowser({ cookies: sessionCookies(token) })
+    const views: PopupView[] = []
+    const popup = createPopup(browser, (view) => views.push(view))
+    const starting = popup.start()
+    popup.close()
+    await starting
+    expect(views).toEqual([])
+  })
+})
+
+test('a later reading wins over an earlier one that takes longer', async () => {
+  const browser = createMemoryBrowser({ cookies: sessionCookies(token), allowed: new Set(appAllowed) })
+  const { popup, ready } = await openIn(browser)
+  let release = (): void => {}
+  const slow = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const real = browser.loadSettings
+  browser.loadSettings = async () => {
+    browser.loadSettings = real
+    await slow
+    return real()
+  }
+  const first = popup.act({ kind: 'read-again' })
+  browser.world.cookies = sessionCookies(jwt({ email: 'new@example.com' }))
+  await popup.act({ kind: 'read-again' })
+  browser.world.cookies = sessionCookies(jwt({ email: 'newest@example.com' }))
+  release()
+  await first
+  expect(ready().session.account).toBe('new@example.com')
+})
+
+test('local storage keeps refresh tokens, and no view has one', async () => {
+  const localStorage = { [cookieName]: sessionJson(token) }
+  const { views, popup } = await open({ tabs: [newTab({ localStorage })], settings })
+  for (const kind of ['reveal', 'hide', 'test', 'show-all', 'read-again'] as const) await popup.act({ kind })
+  expect(views.length).toBeGreaterThan(4)
+  for (const secret of secrets) expect(JSON.stringify(views)).not.toContain(secret)
+})

@@ -1,0 +1,89 @@
+import { readClaims } from './claims.ts'
+import { offeredFormats } from './copy-format.ts'
+import { testEndpoint } from '../endpoint/endpoint-test.ts'
+import { endsSoon } from '../session/expiry.ts'
+import { formatText } from './formats.ts'
+import { maskToken } from '../display-text.ts'
+import type { CopyFormat, ReadyView } from './popup-view.ts'
+import type { ConnectionTest } from '../endpoint/connection-test.ts'
+import type { SessionView } from '../session/session-view.ts'
+import type { Browser } from '../ports.ts'
+import { hostOf } from '../site.ts'
+import type { Look } from '../session/tab-look.ts'
+
+/** The screen of a token that can be used, for as long as it is that token. The token is in no view but in `revealed`. */
+export interface ReadyScreen {
+  readonly token: string
+  view(look: Look, session: SessionView): ReadyView
+  /** Copies at once, while the click still counts. */
+  copy(format: CopyFormat, baseUrl: string | undefined): Promise<void>
+  /** Nothing happens without a server. */
+  test(baseUrl: string | undefined): Promise<void>
+  reveal(value: boolean): void
+}
+
+const copiedMs = 2000
+const revealedMs = 10_000
+
+/** Makes the screen of a token. `update` is called when its view has changed. */
+export function createReadyScreen(browser: Browser, token: string, update: () => void): ReadyScreen {
+  let copied: CopyFormat | undefined
+  let copyFailed = false
+  let revealed = false
+  let test: ConnectionTest = { kind: 'none' }
+  let forgetCopied = (): void => {}
+  let stopHiding = (): void => {}
+
+  const reveal = (value: boolean): void => {
+    stopHiding()
+    if (value) stopHiding = browser.setTimer(() => reveal(false), revealedMs)
+    revealed = value
+    update()
+  }
+
+  return {
+    token,
+    view({ tab, profile, reading }, session) {
+      const host = hostOf(tab.url)
+      return {
+        kind: 'ready',
+        host,
+        session,
+        hasOthers: reading.kind === 'sessions' && reading.sessions.length > 1,
+        masked: maskToken(token),
+        revealed: revealed ? token : undefined,
+        claims: readClaims(token),
+        profile: { label: profile?.label ?? host, server: profile?.baseUrl && `${profile.baseUrl}/mcp` },
+        formats: offeredFormats(profile?.baseUrl),
+        copied,
+        copyFailed,
+        test,
+        endsSoon: endsSoon(session.expiresAt, browser.now()),
+      }
+    },
+    async copy(format, baseUrl) {
+      forgetCopied()
+      try {
+        await browser.copy(formatText(format, { token, baseUrl }))
+        copied = format
+        copyFailed = false
+        forgetCopied = browser.setTimer(() => {
+          copied = undefined
+          update()
+        }, copiedMs)
+      } catch {
+        copied = undefined
+        copyFailed = true
+      }
+      update()
+    },
+    async test(baseUrl) {
+      if (!baseUrl) return
+      test = { kind: 'running' }
+      update()
+      test = await testEndpoint(browser, baseUrl, token)
+      update()
+    },
+    reveal,
+  }
+}

@@ -1,0 +1,99 @@
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { checkProfile, type ProfileDraft, parseProfile, putProfile, removeProfile } from './profile-form.ts'
+import { emptySettings } from '../settings.ts'
+
+const draft = (given: Partial<ProfileDraft>): ProfileDraft => {
+  return { id: 'one', label: 'App', appUrl: 'https://app.example.com', baseUrl: '', cookieName: '', ...given }
+}
+const profile = {
+  id: 'one',
+  label: 'App',
+  appUrl: 'https://app.example.com',
+  baseUrl: undefined,
+  cookieName: undefined,
+}
+
+describe('a profile that was typed', () => {
+  test.each<[Partial<ProfileDraft>, object]>([
+    [{}, {}],
+    [{ label: '  ' }, { label: 'app.example.com' }],
+    [{ appUrl: ' https://APP.example.com:443// ' }, { appUrl: 'https://app.example.com' }],
+    [{ appUrl: 'https://app.example.com/admin/?a=b#c' }, { appUrl: 'https://app.example.com/admin' }],
+    [{ appUrl: 'http://staging.example.com:8080' }, { appUrl: 'http://staging.example.com:8080' }],
+    [{ baseUrl: 'https://mcp.example.com/' }, { baseUrl: 'https://mcp.example.com' }],
+    [{ baseUrl: 'https://mcp.example.com/mcp' }, { baseUrl: 'https://mcp.example.com' }],
+    [{ baseUrl: 'https://example.com/tools/mcp/' }, { baseUrl: 'https://example.com/tools' }],
+    [{ baseUrl: 'http://localhost:8787' }, { baseUrl: 'http://localhost:8787' }],
+    [{ cookieName: ' sb-[::1]-auth-token ' }, { cookieName: 'sb-[::1]-auth-token' }],
+    [{ cookieName: '__proto__' }, { cookieName: '__proto__' }],
+  ])('%j is tidied to %j', (given, tidied) => {
+    expect(checkProfile(draft(given))).toEqual({ kind: 'valid', profile: { ...profile, ...tidied } })
+  })
+
+  test.each<[Partial<ProfileDraft>, object]>([
+    [{ appUrl: '' }, { appUrl: 'missing' }],
+    [{ appUrl: 'app.example.com' }, { appUrl: 'not-a-url' }],
+    [{ appUrl: 'javascript:alert(1)' }, { appUrl: 'not-a-url' }],
+    [{ appUrl: 'https://ada:secret@app.example.com' }, { appUrl: 'credentials' }],
+    [{ appUrl: `https://app.example.com/${'x'.repeat(2048)}` }, { appUrl: 'too-long' }],
+    [{ baseUrl: 'http://mcp.example.com' }, { baseUrl: 'not-secure' }],
+    [{ baseUrl: 'https://token@mcp.example.com' }, { baseUrl: 'credentials' }],
+    [{ cookieName: 'a b' }, { cookieName: 'bad-name' }],
+    [{ cookieName: 'a=b' }, { cookieName: 'bad-name' }],
+    [{ cookieName: 'a\u0007b' }, { cookieName: 'bad-name' }],
+    [
+      { cookieName: 'n'.repeat(2049), label: 'l'.repeat(2049) },
+      { cookieName: 'too-long', label: 'too-long' },
+    ],
+    [
+      { appUrl: '', baseUrl: 'x' },
+      { appUrl: 'missing', baseUrl: 'not-a-url' },
+    ],
+  ])('%j has the faults %j', (given, faults) => {
+    expect(checkProfile(draft(given))).toEqual({ kind: 'invalid', faults })
+  })
+})
+
+describe('a list of profiles', () => {
+  it('takes a new one, a changed one, and loses one', () => {
+    const one = putProfile(emptySettings, profile)
+    const two = putProfile(one, { ...profile, id: 'two' })
+    expect(two.profiles.map(({ id }) => id)).toEqual(['one', 'two'])
+    const changed = putProfile(two, { ...profile, label: 'B' })
+    expect(changed.profiles.map(({ label }) => label)).toEqual(['B', 'App'])
+    expect(removeProfile(changed, 'one').profiles.map(({ id }) => id)).toEqual(['two'])
+    expect(emptySettings.profiles).toEqual([])
+  })
+})
+
+describe('a profile of a file', () => {
+  test.each([
+    undefined,
+    null,
+    1,
+    'a',
+    [],
+    {},
+    { id: 'x' },
+    { ...profile, appUrl: 'javascript:alert(1)' },
+    { ...profile, baseUrl: 'http://far.example' },
+    { ...profile, cookieName: {} },
+  ])('%j is refused', (value) => {
+    expect(parseProfile(value, 'new')).toBeUndefined()
+  })
+
+  it('loses what is not known, and the id of the file', () => {
+    expect(parseProfile({ ...profile, access_token: 'SECRET' }, 'new')).toEqual({ ...profile, id: 'new' })
+    expect(parseProfile({ ...profile, id: 7 }, 'new')).toEqual({ ...profile, id: 'new' })
+  })
+
+  it('is stable, whatever it was', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.anything(), fc.record({ id: fc.string(), appUrl: fc.webUrl() })), (value) => {
+        const once = parseProfile(value, 'new')
+        if (once) expect(parseProfile(once, 'new')).toEqual(once)
+      }),
+    )
+  })
+})

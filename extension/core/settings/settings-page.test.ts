@@ -1,0 +1,373 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createMemoryBrowser,
+  type MemoryBrowser,
+} from '../../../tests/support/extension/platform/memory-browser.ts'
+import type { ProfileDraft } from './profile-form.ts'
+import type { SettingsBrowser } from '../ports.ts'
+import { settingsHash } from './settings-request.ts'
+import { createSettingsPage, type SettingsPage } from './settings-page.ts'
+import type { ProfilesView, SettingsView } from './settings-view.ts'
+import type { Profile } from '../settings.ts'
+import { originPatterns } from '../site.ts'
+
+const notes: Profile = {
+  id: 'notes',
+  label: 'Notes',
+  appUrl: 'https://notes.example.com',
+  baseUrl: 'https://mcp.example.com',
+  cookieName: undefined,
+}
+const draft: ProfileDraft = {
+  id: 'new-1',
+  label: '',
+  appUrl: 'https://app.example.com/',
+  baseUrl: 'https://mcp.example.com/mcp',
+  cookieName: '',
+}
+
+interface Trial {
+  memory: MemoryBrowser
+  page: SettingsPage
+  views: SettingsView[]
+  view(): SettingsView
+  profiles(): ProfilesView
+  returned: number[]
+}
+
+/** The page in a browser in memory. `tabs`: those that there still are. */
+async function open(
+  hash: string,
+  start: Parameters<typeof createMemoryBrowser>[0] = {},
+  tabs: readonly number[] = [7],
+): Promise<Trial> {
+  const memory = createMemoryBrowser({ settings: { version: 1, profiles: [notes] }, ...start })
+  const returned: number[] = []
+  const browser: SettingsBrowser = {
+    ...memory,
+    allowed: async () => [...memory.world.allowed],
+    async forget(patterns) {
+      return patterns.map((pattern) => memory.world.allowed.delete(pattern)).every(Boolean)
+    },
+    async returnTo(tabId) {
+      if (tabs.includes(tabId)) returned.push(tabId)
+      return tabs.includes(tabId)
+    },
+    shortcut: async () => 'Alt+Shift+D',
+  }
+  const views: SettingsView[] = []
+  let count = 0
+  const page = createSettingsPage(
+    browser,
+    (view) => views.push(view),
+    () => `new-${++count}`,
+  )
+  await page.start(hash)
+  const view = (): SettingsView => views.at(-1) ?? { kind: 'loading' }
+  return { memory, page, views, view, profiles: () => view() as ProfilesView, returned }
+}
+
+const metadata = {
+  status: 200,
+  body: JSON.stringify({ resource: 'https://mcp.example.com/mcp', resource_name: 'Notes server' }),
+}
+
+describe('the list of profiles', () => {
+  it('says of each what is allowed', async () => {
+    const { profiles } = await open('', { allowed: new Set(originPatterns('https://notes.example.com')) })
+    expect(profiles()).toEqual({
+      kind: 'profiles',
+      profiles: [
+        {
+          ...notes,
+          builtIn: false,
+          app: { host: 'notes.example.com', state: 'allowed' },
+          server: { host: 'mcp.example.com', state: 'not-allowed' },
+        },
+      ],
+      otherSites: [],
+      form: undefined,
+      deleting: undefined,
+      notice: { kind: 'none' },
+      shortcut: 'Alt+Shift+D',
+    })
+  })
+
+  it('has the one that came with the build, which can be changed and so becomes deletable', async () => {
+    const builtInProfile: Profile = { ...notes, id: 'team', label: 'Team' }
+    const { profiles, page } = await open('', { builtInProfile })
+    expect(profiles().profiles.map(({ id, builtIn }) => [id, builtIn])).toEqual([
+      ['notes', false],
+      ['team', true],
+    ])
+    await page.act({ kind: 'edit', id: 'team' })
+    const { form } = profiles()
+    expect(form?.isNew).toBe(false)
+    await page.act({ kind: 'save', draft: { ...(form?.draft as ProfileDraft), label: 'Ours' } })
+    expect(profiles().profiles.map(({ id, label, builtIn }) => [id, label, builtIn])).toEqual([
+      ['notes', 'Notes', false],
+      ['team', 'Ours', false],
+    ])
+  })
+
+  it('names the hosts that were allowed and belong to no profile, each once', async () => {
+    const { profiles, page, memory } = await open('', {
+      allowed: new Set([
+        ...originPatterns('https://notes.example.com'),
+        ...originPatterns('http://localhost'),
+        'https://*/*',
+      ]),
+    })
+    expect(profiles().otherSites).toEqual(['*', 'localhost'])
+    await page.act({ kind: 'take-back-site', host: 'localhost' })
+    expect(profiles().otherSites).toEqual(['*'])
+    expect(profiles().notice).toEqual({ kind: 'taken-back', host: 'localhost' })
+    expect([...memory.world.allowed]).toEqual([...originPatterns('https://notes.example.com'), 'https://*/*'])
+  })
+
+  it('asks for a site at once, in the click, and says what came of it', async () => {
+    const { profiles, page, memory } = await open('')
+    void page.act({ kind: 'allow', purpose: 'test', id: 'notes' })
+    expect(memory.world.questions).toEqual([
+      { patterns: originPatterns('https://mcp.example.com'), purpose: 'test' },
+    ])
+    await page.act({ kind: 'allow', purpose: 'read', id: 'notes' })
+    expect(profiles().notice).toEqual({ kind: 'allowed', host: 'notes.example.com' })
+    expect(profiles().profiles[0]?.app.state).toBe('allowed')
+    memory.world.answer = 'deny'
+    await page.act({ kind: 'allow', purpose: 'read', id: 'notes' })
+    expect(profiles().notice).toEqual({ kind: 'refused', host: 'notes.example.com' })
+  })
+
+  it('takes a permission back, and says so when the browser keeps it', async () => {
+    const { profiles, page, memory } = await open('', {
+      allowed: new Set(originPatterns('https://notes.example.com')),
+    })
+    await page.act({ kind: 'take-back', purpose: 'read', id: 'notes' })
+    expect(profiles().notice).toEqual({ kind: 'taken-back', host: 'notes.example.com' })
+    expect(profiles().profiles[0]?.app.state).toBe('not-allowed')
+    for (const pattern of originPatterns('https://notes.example.com')) memory.world.allowed.add(pattern)
+    memory.world.allowed.delete = () => false
+    await page.act({ kind: 'take-back', purpose: 'read', id: 'notes' })
+    expect(profiles().notice).toEqual({ kind: 'kept', host: 'notes.example.com' })
+  })
+
+  it('deletes only after a second question', async () => {
+    const { profiles, page, memory } = await open('')
+    await page.act({ kind: 'delete', id: 'notes' })
+    expect(profiles().deleting).toEqual({ id: 'notes', label: 'Notes' })
+    await page.act({ kind: 'cancel' })
+    expect(profiles().deleting).toBeUndefined()
+    await page.act({ kind: 'confirm-delete' })
+    expect(memory.world.settings.profiles).toEqual([notes])
+    await page.act({ kind: 'delete', id: 'notes' })
+    await page.act({ kind: 'confirm-delete' })
+    expect(memory.world.settings.profiles).toEqual([])
+    expect(profiles().notice).toEqual({ kind: 'deleted', label: 'Notes' })
+  })
+})
+
+describe('the form', () => {
+  it('adds a tidied profile, beside what another page has stored meanwhile', async () => {
+    const { profiles, page, memory } = await open('', { settings: { version: 1, profiles: [] } })
+    await page.act({ kind: 'add' })
+    expect(profiles().form).toMatchObject({ isNew: true, draft: { id: 'new-1', appUrl: '' } })
+    memory.world.settings = { version: 1, profiles: [notes] }
+    await page.act({ kind: 'save', draft })
+    const saved = {
+      id: 'new-1',
+      label: 'app.example.com',
+      appUrl: 'https://app.example.com',
+      baseUrl: 'https://mcp.example.com',
+      cookieName: undefined,
+    }
+    expect(memory.world.settings.profiles).toEqual([notes, saved])
+    expect(profiles().form).toBeUndefined()
+    expect(profiles().notice).toEqual({ kind: 'saved', label: 'app.example.com' })
+  })
+
+  it('keeps what was typed when something is wrong with it', async () => {
+    const { profiles, page, memory } = await open('')
+    await page.act({ kind: 'add' })
+    const wrong = { ...draft, appUrl: 'notes', baseUrl: 'http://mcp.example.com' }
+    await page.act({ kind: 'save', draft: wrong })
+    expect(profiles().form).toMatchObject({
+      draft: wrong,
+      faults: { appUrl: 'not-a-url', baseUrl: 'not-secure' },
+    })
+    expect(memory.world.settings.profiles).toEqual([notes])
+  })
+
+  it('looks a server up: its address and, where none was typed, its name', async () => {
+    const { profiles, page, views, memory } = await open('', { respond: () => metadata })
+    await page.act({ kind: 'add' })
+    await page.act({ kind: 'look-up', draft })
+    expect(views.map((view) => (view as ProfilesView).form?.lookup.kind)).toEqual([
+      undefined,
+      'none',
+      'running',
+      'found',
+    ])
+    expect(profiles().form?.draft).toEqual({
+      ...draft,
+      baseUrl: 'https://mcp.example.com',
+      label: 'Notes server',
+    })
+    await page.act({ kind: 'look-up', draft: { ...draft, label: 'Mine' } })
+    expect(profiles().form?.draft.label).toBe('Mine')
+    expect(memory.world.requests.every(({ headers }) => !('Authorization' in headers))).toBe(true)
+  })
+
+  it('takes no address from the answer of a server that speaks for another', async () => {
+    const other = { ...metadata, body: metadata.body.replaceAll('mcp.example.com', 'evil.example') }
+    const { profiles, page } = await open('', { respond: () => other })
+    await page.act({ kind: 'add' })
+    await page.act({ kind: 'look-up', draft })
+    expect(profiles().form).toMatchObject({
+      draft,
+      lookup: { kind: 'other-resource', resource: 'https://evil.example/mcp' },
+    })
+  })
+
+  it('looks at the app itself when no server was typed', async () => {
+    const { page, memory } = await open('', { respond: () => ({ status: 404 }) })
+    await page.act({ kind: 'add' })
+    await page.act({ kind: 'look-up', draft: { ...draft, baseUrl: '' } })
+    expect(memory.world.requests[0]?.url).toMatch(/^https:\/\/app\.example\.com\/\.well-known\//)
+  })
+
+  it('forgets an answer that comes after the form was closed', async () => {
+    const { profiles, page } = await open('', { respond: () => metadata })
+    await page.act({ kind: 'add' })
+    const answer = page.act({ kind: 'look-up', draft })
+    await page.act({ kind: 'cancel' })
+    await answer
+    expect(profiles().form).toBeUndefined()
+  })
+
+  it('asks for permission where the server does not answer, and looks again', async () => {
+    const { profiles, page, memory } = await open('')
+    await page.act({ kind: 'add' })
+    await page.act({ kind: 'look-up', draft })
+    expect(profiles().form?.lookup).toEqual({ kind: 'no-permission', host: 'mcp.example.com' })
+    memory.world.respond = () => metadata
+    await page.act({ kind: 'allow-look-up', draft })
+    expect(memory.world.questions).toEqual([
+      { patterns: originPatterns('https://mcp.example.com'), purpose: 'read' },
+    ])
+    expect(profiles().form?.lookup.kind).toBe('found')
+  })
+})
+
+describe('opened for an app from the popup', () => {
+  it('has the form with its address', async () => {
+    const { profiles } = await open(settingsHash('new', 'https://app.example.com', 7))
+    expect(profiles().form).toMatchObject({ isNew: true, draft: { appUrl: 'https://app.example.com' } })
+  })
+
+  it('has the profile that there already is', async () => {
+    const { profiles } = await open(settingsHash('new', 'https://notes.example.com', 7))
+    expect(profiles().form).toMatchObject({ isNew: false, draft: { id: 'notes', label: 'Notes' } })
+  })
+})
+
+describe('opened to allow one site', () => {
+  const hash = settingsHash('read', 'https://app.example.com', 7)
+
+  it('asks at once in the click, and goes back to the tab', async () => {
+    const { view, page, memory, returned } = await open(hash)
+    expect(view()).toEqual({ kind: 'allow', purpose: 'read', host: 'app.example.com', outcome: 'open' })
+    const answered = page.act({ kind: 'allow-asked' })
+    expect(memory.world.questions).toEqual([
+      { patterns: originPatterns('https://app.example.com'), purpose: 'read' },
+    ])
+    await answered
+    expect(returned).toEqual([7])
+  })
+
+  it('asks for the consent to send tokens when it is for a test', async () => {
+    const { page, memory } = await open(settingsHash('test', 'https://mcp.example.com', 7))
+    await page.act({ kind: 'allow-asked' })
+    expect(memory.world.questions).toEqual([
+      { patterns: originPatterns('https://mcp.example.com'), purpose: 'test' },
+    ])
+  })
+
+  it('stays when it was refused', async () => {
+    const { view, page, returned } = await open(hash, { answer: 'deny' })
+    await page.act({ kind: 'allow-asked' })
+    expect(view()).toMatchObject({ kind: 'allow', outcome: 'refused' })
+    expect(returned).toEqual([])
+  })
+
+  it('stays when there is no tab to go back to, and then shows the profiles', async () => {
+    const { view, page } = await open(hash, {}, [])
+    await page.act({ kind: 'allow-asked' })
+    expect(view()).toMatchObject({ kind: 'allow', outcome: 'allowed' })
+    await page.act({ kind: 'return' })
+    expect(view().kind).toBe('profiles')
+  })
+
+  it('goes back without asking', async () => {
+    const { page, memory, returned } = await open(hash)
+    await page.act({ kind: 'return' })
+    expect(returned).toEqual([7])
+    expect(memory.world.questions).toEqual([])
+  })
+})
+
+describe('settings as a file', () => {
+  it('go out and come in', async () => {
+    const { page } = await open('')
+    const other = await open('', { settings: { version: 1, profiles: [] } })
+    await other.page.act({ kind: 'import', file: await page.exported() })
+    const after = { ...notes, id: expect.stringMatching(/./) as string }
+    expect(other.profiles().importing).toEqual({ changes: [{ before: undefined, after }], kept: [] })
+    expect(other.memory.world.settings.profiles).toEqual([])
+    await other.page.act({ kind: 'confirm-import' })
+    expect(other.memory.world.settings.profiles).toEqual([after])
+    expect(other.profiles()).toMatchObject({ notice: { kind: 'imported', count: 1 }, importing: undefined })
+    await other.page.act({ kind: 'import', file: await page.exported() })
+    expect(other.profiles()).toMatchObject({
+      notice: { kind: 'not-imported', reason: 'nothing-new' },
+      importing: undefined,
+    })
+  })
+
+  it('change nothing when the person says no', async () => {
+    const { page, profiles, memory } = await open('')
+    const file = (await page.exported()).replace('https://mcp.', 'https://evil.')
+    await page.act({ kind: 'import', file })
+    expect(profiles().importing?.changes).toMatchObject([{ before: notes, after: { id: notes.id } }])
+    await page.act({ kind: 'cancel' })
+    expect(profiles().importing).toBeUndefined()
+    await page.act({ kind: 'confirm-import' })
+    expect(memory.world.settings.profiles).toEqual([notes])
+  })
+
+  it('never replace the profile of the build, and say so', async () => {
+    const team = { ...notes, id: 'team', label: 'Team', appUrl: 'https://team.example.com' }
+    const { page, profiles, memory } = await open('', { builtInProfile: team })
+    const hostile = { ...team, baseUrl: 'https://evil.example' }
+    const more = { ...notes, id: 'more', appUrl: 'https://more.example.com' }
+    const file = JSON.stringify({ format: 'drawbridge-extension', version: 1, profiles: [hostile, more] })
+    await page.act({ kind: 'import', file })
+    expect(profiles().importing).toMatchObject({
+      changes: [{ after: { appUrl: more.appUrl } }],
+      kept: ['Team'],
+    })
+    await page.act({ kind: 'confirm-import' })
+    expect(JSON.stringify(memory.world.settings)).not.toContain('evil.example')
+    expect(profiles().profiles.find(({ builtIn }) => builtIn)).toMatchObject({ baseUrl: team.baseUrl })
+  })
+
+  it('stay as they are when the file is none of ours', async () => {
+    const { page, profiles, memory } = await open('')
+    await page.act({ kind: 'import', file: '{"access_token":"secret"}' })
+    expect(profiles().notice).toEqual({ kind: 'not-imported', reason: 'not-ours', position: 0 })
+    const bad = JSON.stringify({ format: 'drawbridge-extension', version: 1, profiles: [notes, { id: 'x' }] })
+    await page.act({ kind: 'import', file: bad })
+    expect(profiles().notice).toEqual({ kind: 'not-imported', reason: 'bad-profile', position: 2 })
+    expect(memory.world.settings.profiles).toEqual([notes])
+  })
+})

@@ -1,0 +1,60 @@
+import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
+import { looksLikeDocumentUrl } from '../../core/clients/client-id-metadata-document.ts'
+import type { ClientStore } from '../../core/clients/client.ts'
+import type { ServerConfig } from '../../config/setting.ts'
+import { readConfiguredClients } from '../../config/client-file.ts'
+import { listStoredClients, nearest } from './clients-list.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import { withStore } from '../with-store.ts'
+
+const maxCompared = 5000
+
+/**
+ * Removes a client from the store and ends everything that people allowed to it. Running servers refuse it from the next
+ * request on; what they have in memory of a metadata document they use until it has to be fetched again.
+ */
+export async function removeClient(input: CommandInput, clientId: string): Promise<ExitCode> {
+  const config = readConfig(input, ['store', 'clients'])
+  const { runtime, terminal } = input
+  if (readConfiguredClients(config, runtime.now()).has(clientId)) {
+    throw new CommandFailure(
+      `${clientId} is a client of the file ${config.clients}.`,
+      'Take it out of there and start the servers again; then drawbridge-server grants revoke --client ends what it has.',
+      { code: exitCode.usage },
+    )
+  }
+  const { removed, grantsEnded } = await withStore(config, async (store) => {
+    if (!store) throw await unknownClient(clientId, store, config)
+    const outcome = await removeClientWithGrants(clientId, { store, runtime })
+    // Grants may outlive their client, and end all the same.
+    if (!outcome.removed && outcome.grantsEnded === 0) throw await unknownClient(clientId, store, config)
+    return outcome
+  })
+  if (input.json) {
+    terminal.print(JSON.stringify({ ok: true, client_id: clientId, removed, grants_ended: grantsEnded }))
+  } else {
+    const what = removed ? `Removed ${clientId}.` : `${clientId} was removed before.`
+    terminal.print(`${what} Grants ended: ${grantsEnded}.`)
+  }
+  if (looksLikeDocumentUrl(clientId)) {
+    const { hostname } = new URL(clientId)
+    terminal.note(`People can connect it again. To refuse it: --client-document-hosts '!${hostname}'`)
+  }
+  return exitCode.ok
+}
+
+async function unknownClient(
+  clientId: string,
+  store: Pick<ClientStore, 'listClients'> | undefined,
+  config: Pick<ServerConfig, 'store'>,
+): Promise<CommandFailure> {
+  const ids = store ? (await listStoredClients(store, maxCompared)).map(({ id }) => id) : []
+  const meant = nearest(clientId, ids)
+  const question = meant === undefined ? '' : ` Did you mean ${meant}?`
+  const place = config.store.kind === 'memory' ? 'in memory' : 'in the store'
+  return new CommandFailure(
+    `There is no client ${JSON.stringify(clientId)} ${place}.${question}`,
+    'drawbridge-server clients list --all',
+    { code: exitCode.usage },
+  )
+}

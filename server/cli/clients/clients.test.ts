@@ -1,0 +1,250 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { parseStore } from '../../config/store-address.ts'
+import { hashSecret } from '../../core/seal.ts'
+import type { Store } from '../../core/store.ts'
+import { openStore } from '../../startup/open-store.ts'
+import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { addClient, type ClientsAddOptions } from './clients-add.ts'
+import { listClients, nearest } from './clients-list.ts'
+import { removeClient } from './clients-remove.ts'
+import { type CommandFailure, exitCode } from '../command.ts'
+
+const nothing: ClientsAddOptions = {
+  name: undefined,
+  redirectUris: [],
+  grantTypes: undefined,
+  secret: false,
+  introspects: false,
+}
+const redirectUris = ['https://app.example/callback']
+
+let folder: string
+let postgres: PostgresServer
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
+  postgres = await startPostgres()
+})
+afterAll(async () => {
+  await postgres?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+let files = 0
+const addresses = {
+  sqlite: async () => `sqlite:${join(folder, `${(files += 1)}.db`)}`,
+  postgres: () => postgres.createDatabase(),
+}
+
+function writeClients(): string {
+  const path = join(folder, 'clients.json')
+  writeFileSync(
+    path,
+    JSON.stringify([{ client_id: 'reports', client_name: 'Reports', redirect_uris: redirectUris }]),
+  )
+  return path
+}
+
+describe.each(['sqlite', 'postgres'] as const)('clients on %s, beside a running server', (kind) => {
+  let runtime: FakeRuntime
+  let address: string
+  let store: Store
+  beforeEach(async () => {
+    runtime = createFakeRuntime(start + 60)
+    address = await addresses[kind]()
+    store = openStore(parseStore(address))
+    await store.prepare()
+  })
+  afterEach(() => store.close())
+
+  const line = (json = true, settings: Record<string, string> = {}): CommandFixture =>
+    createCommandFixture(
+      { STORE: address, SECRET_KEYS: `k:${Buffer.alloc(32).toString('base64')}`, ...settings },
+      { json, runtime },
+    )
+
+  it('adds a public client that the server knows at once', async () => {
+    const command = line()
+    const options = { ...nothing, name: 'Reports', redirectUris }
+    expect(await addClient(command.input, options)).toBe(exitCode.ok)
+    const { client_id: id, ...rest } = command.facts()
+    expect(rest).toEqual({ ok: true })
+    expect(await store.findClient(String(id))).toMatchObject({
+      id: expect.stringMatching(/^mcpc_[A-Za-z0-9_-]{22}$/),
+      kind: 'configured',
+      name: 'Reports',
+      redirectUris,
+      grantTypes: ['authorization_code', 'refresh_token'],
+      authMethod: 'none',
+      secretHash: undefined,
+      introspects: false,
+      createdAt: start + 60,
+      expiresAt: undefined,
+    })
+  })
+
+  it('prints a secret this once, and stores its hash', async () => {
+    const command = line(false)
+    await addClient(command.input, { ...nothing, redirectUris, secret: true })
+    const { stdout, stderr } = command.said()
+    const [, id, secret] = /^client_id: (mcpc_\S+)\nclient_secret: (mcps_\S+)\n$/.exec(stdout) ?? []
+    expect(stderr).toBe('The secret is not shown again.\n')
+    const client = await store.findClient(id ?? '')
+    expect(client).toMatchObject({ authMethod: 'client_secret_basic', secretHash: hashSecret(secret ?? '') })
+  })
+
+  it('adds a resource server, which signs nobody in, and a device', async () => {
+    const command = line()
+    await addClient(command.input, { ...nothing, introspects: true })
+    const resourceServer = command.facts()
+    expect(resourceServer['client_secret']).toMatch(/^mcps_/)
+    expect(await store.findClient(String(resourceServer['client_id']))).toMatchObject({
+      introspects: true,
+      redirectUris: [],
+      grantTypes: [],
+    })
+    const grantTypes = 'refresh_token, urn:ietf:params:oauth:grant-type:device_code'
+    await addClient(command.input, { ...nothing, grantTypes })
+    expect(await store.findClient(String(command.facts()['client_id']))).toMatchObject({ redirectUris: [] })
+  })
+
+  it.each<[rule: string, options: Partial<ClientsAddOptions>, text: RegExp]>([
+    ['no redirect URI', {}, /between 1 and 20 redirect_uris/],
+    ['a redirect URI by http', { redirectUris: ['http://app.example/'] }, /redirect_uris\[0\] is refused/],
+    ['grant types without any of ours', { redirectUris, grantTypes: 'password' }, /grant_types must include/],
+    ['a name that is too long', { redirectUris, name: 'n'.repeat(201) }, /client_name/],
+  ])('adds nothing with %s', async (_rule, options, text) => {
+    await expect(addClient(line().input, { ...nothing, ...options })).rejects.toMatchObject({
+      name: 'CommandFailure',
+      message: expect.stringMatching(text),
+      code: exitCode.usage,
+    })
+    expect(await store.listClients({ after: '', limit: 10 })).toEqual([])
+  })
+
+  it('lists clients of the file and of the store; unused registrations only when asked for', async () => {
+    await store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))
+    await store.addClient(publicClient({ id: 'a', expiresAt: start + 120 * 86_400 }))
+    await store.addClient(publicClient({ id: 'gone', expiresAt: start }))
+    const command = line(true, { CLIENTS: writeClients() })
+    await listClients(command.input, { all: false })
+    const ids = (facts: Record<string, unknown>): unknown[] =>
+      (facts['clients'] as { client_id: string }[]).map(({ client_id: id }) => id)
+    const few = command.facts()
+    expect(ids(few)).toEqual(['reports', 'a'])
+    expect(few['unused']).toBe(1)
+    await listClients(command.input, { all: true })
+    expect(ids(command.facts())).toEqual(['reports', 'a', 'b'])
+  })
+
+  it('lists them as a table, in which a name cannot steer the terminal', async () => {
+    await store.addClient(publicClient({ id: 'a', name: 'Evil\u001b[2J\u202e', createdAt: start }))
+    await store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))
+    const command = line(false)
+    await listClients(command.input, { all: false })
+    const { stdout, stderr } = command.said()
+    expect(stdout).toContain('Evil?[2J?')
+    expect(stderr).toBe('1 more registered and nobody has signed in with them. To see them: --all\n')
+  })
+
+  it('says that there are none', async () => {
+    const command = line(false)
+    await listClients(command.input, { all: true })
+    expect(command.said().stdout).toBe('No clients.\n')
+  })
+
+  it('removes a client and ends what people allowed to it', async () => {
+    await store.addClient(publicClient({ id: 'mcpc_a' }))
+    await addGrant(store, grantSample('a', { clientId: 'mcpc_a' }))
+    const command = line()
+    expect(await removeClient(command.input, 'mcpc_a')).toBe(exitCode.ok)
+    expect(command.facts()).toEqual({ ok: true, client_id: 'mcpc_a', removed: true, grants_ended: 1 })
+    expect(await store.findClient('mcpc_a')).toBeUndefined()
+    const [record] = await store.listGrants({ clientId: 'mcpc_a' }, { after: '', limit: 1 })
+    expect(record?.end?.reason).toBe('client_removed')
+  })
+
+  it('removes a client and ends what people allowed to it and it has not fetched', async () => {
+    await store.addClient(publicClient({ id: 'mcpc_a' }))
+    const waiting = grantSample('w', { clientId: 'mcpc_a' })
+    await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
+    const command = line()
+    expect(await removeClient(command.input, 'mcpc_a')).toBe(exitCode.ok)
+    expect(command.facts()).toMatchObject({ removed: true, grants_ended: 1 })
+    expect(await store.redeemAuthorizationCode('code w', waiting.tokens, start)).toEqual({ kind: 'expired' })
+  })
+
+  it('says how to keep a client with a metadata document away', async () => {
+    const id = 'https://client.example/c'
+    await store.addClient(publicClient({ id, kind: 'metadata_document' }))
+    const command = line(false)
+    await removeClient(command.input, id)
+    expect(command.said()).toEqual({
+      stdout: `Removed ${id}. Grants ended: 0.\n`,
+      stderr: "People can connect it again. To refuse it: --client-document-hosts '!client.example'\n",
+    })
+  })
+
+  it('an unknown client is a usage error that says which one may be meant', async () => {
+    await store.addClient(publicClient({ id: 'mcpc_J0Qm1yXv3kq8Zt5oW2bL7g' }))
+    await expect(removeClient(line().input, 'mcpc_J0Qm1yXv3kq8Zt5oW2bL7q')).rejects.toMatchObject({
+      message:
+        'There is no client "mcpc_J0Qm1yXv3kq8Zt5oW2bL7q" in the store. Did you mean mcpc_J0Qm1yXv3kq8Zt5oW2bL7g?',
+      nextStep: 'drawbridge-server clients list --all',
+      code: exitCode.usage,
+    })
+    await expect(removeClient(line().input, 'mcpc_J0Qm1yXv')).rejects.toThrow('Did you mean')
+    await expect(removeClient(line().input, 'other')).rejects.toThrow(
+      /^There is no client "other" in the store\.$/,
+    )
+  })
+
+  it('a client of the file is taken out of the file', async () => {
+    await expect(
+      removeClient(line(true, { CLIENTS: writeClients() }).input, 'reports'),
+    ).rejects.toMatchObject({
+      message: expect.stringMatching(/^reports is a client of the file /),
+      code: exitCode.usage,
+    } satisfies Partial<CommandFailure> & object)
+  })
+})
+
+describe('clients without a store', () => {
+  it('a store in memory cannot be added to from outside', async () => {
+    const command = createCommandFixture({ STORE: 'memory:' })
+    await expect(addClient(command.input, { ...nothing, redirectUris })).rejects.toMatchObject({
+      code: exitCode.usage,
+    })
+  })
+
+  it('a file that no server has made yet has no clients', async () => {
+    const command = createCommandFixture({ STORE: `sqlite:${join(folder, 'none.db')}` })
+    await listClients(command.input, { all: true })
+    expect(command.said().stdout).toBe('No clients.\n')
+    await expect(addClient(command.input, { ...nothing, redirectUris })).rejects.toThrow(
+      'There is no store yet.',
+    )
+    await expect(removeClient(command.input, 'a')).rejects.toThrow('There is no client "a"')
+  })
+})
+
+describe('nearest', () => {
+  it.each<[text: string, candidates: string[], expected: string | undefined]>([
+    ['reports', ['reports'], 'reports'],
+    ['report', ['reports', 'notes'], 'reports'],
+    ['erports', ['reports', 'notes'], 'reports'],
+    ['mcpc_abc', ['mcpc_abcdefghij', 'mcpc_xyz'], 'mcpc_abcdefghij'],
+    ['aaaa', ['aaab', 'aaac'], undefined],
+    ['something', ['reports'], undefined],
+    ['', ['reports'], undefined],
+    ['x', [], undefined],
+  ])('%j among %j: %s', (text, candidates, expected) => {
+    expect(nearest(text, candidates)).toBe(expected)
+  })
+})

@@ -1,0 +1,239 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Store } from '../../core/store.ts'
+import { openStore } from '../../startup/open-store.ts'
+import { parseStore } from '../../config/store-address.ts'
+import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
+import { type CommandFailure, exitCode } from '../command.ts'
+import { type GrantsListOptions, listGrants } from './grants-list.ts'
+import { type GrantsRevokeOptions, revokeGrants } from './grants-revoke.ts'
+
+const issuer = 'https://ref.supabase.co/auth/v1'
+const settings = {
+  PROVIDER: 'supabase',
+  PROVIDER_URL: issuer,
+  PROVIDER_KEY: 'sb_publishable_test',
+  BASE_URL: 'https://mcp.example.com',
+  APP_URL: 'https://app.example.com',
+  SECRET_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
+}
+const everything: GrantsListOptions = { user: undefined, client: undefined, all: false }
+const nothing: GrantsRevokeOptions = { grantId: undefined, user: undefined, client: undefined, yes: false }
+
+let folder: string
+let postgres: PostgresServer
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-grants-'))
+  postgres = await startPostgres()
+})
+afterAll(async () => {
+  await postgres?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+let files = 0
+const addresses = {
+  sqlite: async () => `sqlite:${join(folder, `${(files += 1)}.db`)}`,
+  postgres: () => postgres.createDatabase(),
+}
+
+describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running server', (kind) => {
+  let runtime: FakeRuntime
+  let address: string
+  let store: Store
+  beforeEach(async () => {
+    runtime = createFakeRuntime(start + 60)
+    address = await addresses[kind]()
+    store = openStore(parseStore(address))
+    await store.prepare()
+  })
+  afterEach(() => store.close())
+
+  const line = (json = true): CommandFixture =>
+    createCommandFixture({ ...settings, STORE: address }, { json, runtime })
+
+  const person = (sub: string) => ({
+    user: { id: `${issuer}#${sub}`, sub, email: `${sub}@example.com`, name: undefined },
+  })
+
+  async function listed(options: Partial<GrantsListOptions> = {}): Promise<Record<string, unknown>[]> {
+    const { input, facts } = line()
+    expect(await listGrants(input, { ...everything, ...options })).toBe(exitCode.ok)
+    return facts()['grants'] as Record<string, unknown>[]
+  }
+
+  const ids = (rows: readonly Record<string, unknown>[]): string[] => rows.map(({ id }) => String(id)).sort()
+
+  async function revoked(options: Partial<GrantsRevokeOptions>): Promise<Record<string, unknown>> {
+    const { input, facts } = line()
+    expect(await revokeGrants(input, { ...nothing, ...options })).toBe(exitCode.ok)
+    return facts()
+  }
+
+  it('lists what is live: whose, of which client, made, used from where, and its end', async () => {
+    const { grant } = await addGrant(store, grantSample('a', person('ada')))
+    await store.recordGrantUses([{ grantId: grant.id, usedAt: start + 30, address: '192.0.2.9' }])
+    expect(await listed()).toEqual([
+      {
+        id: 'grant a',
+        sub: 'ada',
+        email: 'ada@example.com',
+        client_id: 'client a',
+        scope: 'mcp offline_access',
+        created_at: start,
+        last_used_at: start + 30,
+        last_address: '192.0.2.9',
+        expires_at: grant.expiresAt,
+        state: 'live',
+      },
+    ])
+  })
+
+  it('lists those of a person, of a client, and of both', async () => {
+    await addGrant(store, grantSample('a', { ...person('ada'), clientId: 'one' }))
+    await addGrant(store, grantSample('b', { ...person('ada'), clientId: 'two' }))
+    await addGrant(store, grantSample('c', { ...person('bob'), clientId: 'two' }))
+    expect(ids(await listed({ user: 'ada' }))).toEqual(['grant a', 'grant b'])
+    expect(ids(await listed({ client: 'two' }))).toEqual(['grant b', 'grant c'])
+    expect(ids(await listed({ user: 'ada', client: 'two' }))).toEqual(['grant b'])
+    expect(await listed({ user: 'eve' })).toEqual([])
+  })
+
+  it('lists more than a page of them, each once', async () => {
+    for (let n = 0; n < 405; n += 1) await addGrant(store, grantSample(`${n}`, person('ada')))
+    expect(new Set(ids(await listed({ user: 'ada' }))).size).toBe(405)
+  })
+
+  it('lists what has ended with --all only, and says why', async () => {
+    await addGrant(store, grantSample('a', person('ada')))
+    await addGrant(store, grantSample('b', { ...person('ada'), expiresAt: start + 50 }))
+    await store.endGrant('grant a', 'refresh_token_reuse', start + 10)
+    expect(await listed()).toEqual([])
+    expect(await listed({ all: true })).toMatchObject([
+      { id: 'grant a', state: 'ended', ended_at: start + 10, end_reason: 'refresh_token_reuse' },
+      { id: 'grant b', state: 'expired' },
+    ])
+  })
+
+  it('revokes one: its token is of no use to the running server from then on', async () => {
+    const { tokens } = await addGrant(store, grantSample('a', person('ada')))
+    expect(await store.findAccessToken(tokens.accessHash, start + 60)).toBeDefined()
+    expect(await revoked({ grantId: 'grant a' })).toEqual({ ok: true, revoked: 1, grants: ['grant a'] })
+    expect(await store.findAccessToken(tokens.accessHash, start + 60)).toBeUndefined()
+    expect((await store.findGrant('grant a'))?.end).toEqual({ at: start + 60, reason: 'revoked_by_operator' })
+    // The end that was first stays, and asking again is no failure.
+    runtime.advance(5)
+    expect(await revoked({ grantId: 'grant a' })).toMatchObject({ revoked: 0 })
+    expect((await store.findGrant('grant a'))?.end?.at).toBe(start + 60)
+  })
+
+  it.each([
+    ['a person', { user: 'ada' }, ['grant a', 'grant b']],
+    ['a client', { client: 'two' }, ['grant b', 'grant c']],
+  ])('revokes all of %s, several only with --yes', async (_, choice, chosen) => {
+    await addGrant(store, grantSample('a', { ...person('ada'), clientId: 'one' }))
+    await addGrant(store, grantSample('b', { ...person('ada'), clientId: 'two' }))
+    await addGrant(store, grantSample('c', { ...person('bob'), clientId: 'two' }))
+    const failure = await revoked(choice).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: exitCode.usage, message: expect.stringContaining('2 grants') })
+    expect((failure as CommandFailure).nextStep).toContain('--yes')
+    expect(await listed()).toHaveLength(3)
+    const facts = await revoked({ ...choice, yes: true })
+    expect((facts['grants'] as string[]).sort()).toEqual(chosen)
+    expect(await listed()).toHaveLength(1)
+  })
+
+  it('revokes the only one of a person without --yes', async () => {
+    await addGrant(store, grantSample('a', person('ada')))
+    expect(await revoked({ user: 'ada' })).toMatchObject({ revoked: 1 })
+    expect(await revoked({ user: 'ada' })).toMatchObject({ revoked: 0 })
+  })
+
+  it('lists what was allowed and not fetched as waiting, and revokes it like a grant', async () => {
+    const waiting = grantSample('w', { ...person('ada'), clientId: 'two' })
+    await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
+    expect(await listed({ user: 'ada' })).toMatchObject([
+      { id: 'grant w', client_id: 'two', state: 'waiting', expires_at: start + 120 },
+    ])
+    expect(await listed({ user: 'ada', client: 'one' })).toEqual([])
+    const { input, said } = line(false)
+    await listGrants(input, everything)
+    expect(said().stdout).toMatch(/grant w .*waiting/)
+    expect(await revoked({ grantId: 'grant w' })).toEqual({ ok: true, revoked: 1, grants: ['grant w'] })
+    expect(await store.redeemAuthorizationCode('code w', waiting.tokens, start + 60)).toEqual({
+      kind: 'expired',
+    })
+    expect(await listed()).toEqual([])
+  })
+
+  it.each([
+    ['a person', { user: 'ada' }],
+    ['a client', { client: 'two' }],
+  ])('revokes what waits of %s together with the grants, several only with --yes', async (_, choice) => {
+    await addGrant(store, grantSample('a', { ...person('ada'), clientId: 'two' }))
+    const waiting = grantSample('w', { ...person('ada'), clientId: 'two' })
+    await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
+    await expect(revoked(choice)).rejects.toMatchObject({ message: expect.stringContaining('2 grants') })
+    expect(await revoked({ ...choice, yes: true })).toMatchObject({ revoked: 2 })
+    expect(await listed()).toEqual([])
+  })
+
+  it('fails for a grant that is not there', async () => {
+    await expect(revoked({ grantId: 'grant x' })).rejects.toMatchObject({
+      message: 'There is no grant "grant x".',
+      nextStep: 'drawbridge-server grants list',
+      code: exitCode.failed,
+    })
+  })
+
+  it('prints nothing of a client name that could steer a terminal', async () => {
+    const { grant } = await addGrant(store, grantSample('a', person('ada')))
+    await store.addClient({
+      id: grant.clientId,
+      kind: 'registered',
+      name: 'Nice\u001B[2Jclient\u202E\n',
+      uri: undefined,
+      redirectUris: [],
+      grantTypes: ['authorization_code'],
+      scope: undefined,
+      authMethod: 'none',
+      secretHash: undefined,
+      keys: undefined,
+      managementHash: undefined,
+      document: undefined,
+      introspects: false,
+      createdAt: start,
+      expiresAt: undefined,
+    })
+    const { input, said } = line(false)
+    await listGrants(input, everything)
+    const { stdout } = said()
+    expect(stdout).toContain('Nice?[2Jclient?? (client a)')
+    expect(stdout.split('\n')).toHaveLength(3)
+  })
+})
+
+describe('grants', () => {
+  it.each([
+    ['nothing', {}],
+    ['a grant and a person', { grantId: 'g', user: 'ada' }],
+    ['a person and a client', { user: 'ada', client: 'c' }],
+  ])('revoke does not guess when given %s', async (_, given) => {
+    const { input } = createCommandFixture({ ...settings, STORE: 'memory:' })
+    await expect(revokeGrants(input, { ...nothing, ...given })).rejects.toMatchObject({
+      code: exitCode.usage,
+    })
+  })
+
+  it('lists none of a store that no server has made yet, and makes none', async () => {
+    const path = join(folder, 'nothing.db')
+    const { input, said } = createCommandFixture({ ...settings, STORE: `sqlite:${path}` })
+    expect(await listGrants(input, everything)).toBe(exitCode.ok)
+    expect(said()).toEqual({ stdout: 'No grants.\n', stderr: '' })
+  })
+})

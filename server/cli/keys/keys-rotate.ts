@@ -1,0 +1,92 @@
+import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import { changeRing, keptKeySource, openRing } from './key-ring.ts'
+import { withStore } from '../with-store.ts'
+import { type KeyUse, keyTable, listKeyUse, pageSeconds, timeText } from './key-use.ts'
+import { createKeyEntry } from './keys-list.ts'
+import { type Rotation, countOf, resealInRounds } from './reseal-rounds.ts'
+
+/**
+ * Puts a new key in front of the key file, unless `resealOnly`, and seals all provider sessions anew with the first key,
+ * beside running servers. A ring in the environment is not changed: the first key of it is taken.
+ */
+export async function rotateKeys(
+  input: CommandInput,
+  options: { resealOnly: boolean; isStopped?: () => boolean },
+): Promise<ExitCode> {
+  const { runtime, json, terminal } = input
+  const config = readConfig(input, ['store', 'secretKeys'])
+  const source = keptKeySource(config)
+  const ring = openRing(source, runtime.now)
+  let added: string | undefined
+  if (source.kind === 'file' && !options.resealOnly) {
+    added = addKey(source.path, runtime)
+    ring.refresh()
+    terminal.note(`Added ${added} to ${source.path}.`)
+    if (config.store.kind === 'postgres') terminal.note(sameFile)
+  }
+  const { rotation, keys } = await withStore(config, async (store) => ({
+    rotation: await resealInRounds({ store, ring, runtime, terminal, isStopped: options.isStopped }),
+    keys: await listKeyUse(ring, store),
+  }))
+  const isDone = rotation.left === 0 && rotation.unreadable === 0 && !rotation.interrupted
+  const removableAt = runtime.now() + pageSeconds
+  if (json) {
+    const facts = { ok: isDone, sealing_key: ring.keys()[0]?.kid, added, ...rotation, keys }
+    terminal.print(JSON.stringify({ ...facts, removable_at: removableAt }))
+  } else {
+    terminal.print(keyTable(keys, terminal))
+    for (const line of explain(rotation, keys, { isFile: source.kind === 'file', removableAt })) {
+      terminal.note(line)
+    }
+  }
+  return isDone ? exitCode.ok : exitCode.failed
+}
+
+function addKey(path: string, runtime: CommandInput['runtime']): string {
+  const { kid, entry } = createKeyEntry(runtime)
+  changeRing(path, (entries) => [entry, ...entries])
+  return kid
+}
+
+function explain(
+  rotation: Rotation,
+  keys: readonly KeyUse[],
+  { isFile, removableAt }: { isFile: boolean; removableAt: number },
+): string[] {
+  const { left, unsettled, unreadable, interrupted } = rotation
+  const idle = keys.filter(({ role, in_use: inUse }) => role === 'opens' && !inUse).map(({ kid }) => kid)
+  const after = `after ${timeText(removableAt)}: sign-in pages that are open now may be sealed with it for up to an hour`
+  const lines = []
+  if (unsettled > 0) {
+    lines.push(
+      `${countOf(unsettled)} left as found: the outcome of an earlier refresh is not known. The next refresh seals them anew.`,
+    )
+  }
+  if (unreadable > 0)
+    lines.push(
+      `${countOf(unreadable)} left as found: no key opens them. Put the missing key back into the ring.`,
+    )
+  if (idle.length > 0) {
+    lines.push(
+      isFile
+        ? `Remove what nothing needs ${after}.\n  drawbridge-server keys remove ${idle.join(' ')}`
+        : `Take ${idle.join(', ')} out of DRAWBRIDGE_SECRET_KEYS ${after}.`,
+    )
+  }
+  if (!isFile && keys.filter(({ role }) => role !== 'missing').length === 1) lines.push(howToAdd)
+  if (left > 0 || interrupted) {
+    lines.push(
+      `${interrupted ? 'Interrupted: ' : ''}some sessions are still sealed with older keys. Nothing is lost; go on with:\n  drawbridge-server keys rotate --reseal-only`,
+    )
+  }
+  return lines
+}
+
+const sameFile =
+  'Every server must read this very file: one that reads a copy answers 503 for re-sealed sessions until it has the new key.'
+
+const howToAdd = `The ring is in DRAWBRIDGE_SECRET_KEYS, which no command can change. To rotate:
+  1. drawbridge-server keys generate, and add what it prints at the end of the ring, on every server; restart them
+  2. move it to the front, on every server; restart them
+  3. drawbridge-server keys rotate, with the same DRAWBRIDGE_SECRET_KEYS
+Or keep the ring in a file that all servers read, DRAWBRIDGE_SECRET_KEYS=file:PATH: then keys rotate does it all, without a restart.`

@@ -1,0 +1,360 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseSecretKeys } from '../../config/store-address.ts'
+import { createSealer, type KeyRing, sealingKeyOf, type Sealer } from '../../core/seal.ts'
+import { openProviderSession, sealProviderSession } from '../../core/session/session-seal.ts'
+import type { Store } from '../../core/store.ts'
+import { openKeyFile } from '../../store/secret-key-file.ts'
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
+import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import {
+  addGrant,
+  grantSample,
+  secondFactorSample,
+  sessionSample,
+  start,
+} from '../../../tests/support/server/core/grant-sample.ts'
+import { CommandFailure, exitCode } from '../command.ts'
+import { createKeyEntry, generateKey, listKeys } from './keys-list.ts'
+import { removeKeys } from './keys-remove.ts'
+import { rotateKeys } from './keys-rotate.ts'
+
+const entry = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
+
+let folder: string
+let ringPath: string
+let runtime: FakeRuntime
+/** The store of a server that is running. */
+let store: Store
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-keys-'))
+  ringPath = join(folder, 'secret-keys')
+  runtime = createFakeRuntime(start)
+  store = openSqliteStore(join(folder, 'server.db'))
+  writeRing('old')
+})
+afterEach(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function writeRing(...kids: string[]): void {
+  writeFileSync(ringPath, kids.map(entry).join('\n'), { mode: 0o600 })
+  setRingAge(7200)
+}
+
+/** How long ago the ring was changed last. */
+function setRingAge(seconds: number): void {
+  utimesSync(ringPath, start - seconds, start - seconds)
+}
+
+function commandLine(
+  settings: Readonly<Record<string, string>> = {},
+  options: { json?: boolean } = {},
+): CommandFixture {
+  return createCommandFixture(
+    { STORE: `sqlite:${join(folder, 'server.db')}`, SECRET_KEYS: `file:${ringPath}`, ...settings },
+    { ...options, runtime },
+  )
+}
+
+/** The key ring of a running server. */
+function serverRing(): KeyRing {
+  return openKeyFile(ringPath, { parse: parseSecretKeys, now: runtime.now })
+}
+
+function sealerOf(ring: KeyRing = serverRing()): Sealer {
+  return createSealer(ring, runtime.randomBytes)
+}
+
+async function connect(name: string, sealer: Sealer = sealerOf()): Promise<void> {
+  const sample = grantSample(name)
+  const session = { accessToken: `access ${name}`, refreshToken: `refresh ${name}`, expiresAt: start + 3600 }
+  const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
+  await addGrant(store, {
+    ...sample,
+    session: sealProviderSession({ ...session, issuer: undefined }, row, sealer),
+  })
+}
+
+const kidsInFile = (): string[] =>
+  readFileSync(ringPath, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(':')[0] ?? '')
+
+/** How a command that does not do its work says so. */
+async function failureOf(work: Promise<unknown>): Promise<CommandFailure> {
+  try {
+    await work
+  } catch (error) {
+    if (error instanceof CommandFailure) return error
+    throw error
+  }
+  throw new Error('The command did its work.')
+}
+
+describe('keys generate', () => {
+  it('prints one entry that the ring takes, and nothing else', async () => {
+    const { input, said } = createCommandFixture({})
+    expect(await generateKey(input)).toBe(exitCode.ok)
+    const { stdout, stderr } = said()
+    expect(stderr).toBe('')
+    const [key] = parseSecretKeys(stdout.trim())
+    expect(key?.kid).toMatch(/^k\d{8}-[0-9a-f]{6}$/)
+    expect(new Set(key?.key).size).toBeGreaterThan(1)
+  })
+
+  it('names a key after the day', () => {
+    expect(createKeyEntry(createFakeRuntime(Date.UTC(2026, 0, 2) / 1000)).kid).toMatch(/^k20260102-/)
+  })
+
+  it('needs no configuration', async () => {
+    const { input, facts } = createCommandFixture({ BASE_URL: 'nonsense' }, { json: true })
+    expect(await generateKey(input)).toBe(exitCode.ok)
+    const { kid, entry } = facts()
+    expect(entry).toMatch(new RegExp(`^${String(kid)}:`))
+  })
+})
+
+describe('keys list', () => {
+  it('says what every key is there for, and how much depends on it', async () => {
+    writeRing('new', 'old', 'idle')
+    await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('old')), refresh: () => {} }))
+    await connect('b')
+    await connect('c')
+    const { input, said } = commandLine()
+    expect(await listKeys(input)).toBe(exitCode.ok)
+    expect(said()).toEqual({
+      stdout: `key   sealed sessions  role
+new   2                seals
+old   1                opens
+idle  0                opens  nothing needs it
+`,
+      stderr: '',
+    })
+  })
+
+  it('a key that something needs and that is not there is missing: it fails', async () => {
+    await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('lost')), refresh: () => {} }))
+    const { input, facts } = commandLine({}, { json: true })
+    expect(await listKeys(input)).toBe(exitCode.failed)
+    expect(facts()).toEqual({
+      ok: false,
+      keys: [
+        { kid: 'old', role: 'seals', sessions: 0, in_use: false },
+        { kid: 'lost', role: 'missing', sessions: 1, in_use: true },
+      ],
+    })
+  })
+
+  it('a sign-in that is under way needs its key too', async () => {
+    writeRing('new', 'old')
+    await store.addSecondFactor({
+      ...secondFactorSample('f'),
+      sealed: 'old.request',
+      session: sessionSample('f', 'new.session'),
+    })
+    const { input, said } = commandLine()
+    await listKeys(input)
+    expect(said().stdout).toMatch(/^old +0 +opens +sign-ins under way need it$/m)
+  })
+
+  it('takes a ring in the environment, and a store that is not there yet', async () => {
+    const { input, facts } = commandLine(
+      { SECRET_KEYS: `${entry('a')},${entry('b')}`, STORE: `sqlite:${join(folder, 'none.db')}` },
+      { json: true },
+    )
+    expect(await listKeys(input)).toBe(exitCode.ok)
+    expect(facts()['keys']).toHaveLength(2)
+  })
+
+  it('shows no key', async () => {
+    const { input, said } = commandLine()
+    await listKeys(input)
+    expect(said().stdout).not.toContain(entry('old').split(':')[1])
+  })
+
+  it('of a store in memory fails with a next step', async () => {
+    const failure = await failureOf(listKeys(commandLine({ STORE: 'memory:' }).input))
+    expect([failure.code, failure.nextStep !== '']).toEqual([exitCode.usage, true])
+  })
+
+  it('of a file that is missing names the setting', async () => {
+    await expect(listKeys(commandLine({ SECRET_KEYS: 'file:/none' }).input)).rejects.toMatchObject({
+      problems: [expect.stringMatching(/^DRAWBRIDGE_SECRET_KEYS: there is no file \/none\. .*keys generate/)],
+    })
+  })
+})
+
+describe('keys rotate', () => {
+  const rotate = (line: CommandFixture, resealOnly = false): Promise<number> =>
+    rotateKeys(line.input, { resealOnly })
+
+  it('puts a new key in front, seals everything with it, and says what may go', async () => {
+    for (const name of ['a', 'b', 'c']) await connect(name)
+    const line = commandLine()
+    expect(await rotate(line)).toBe(exitCode.ok)
+    const [added, ...others] = kidsInFile()
+    expect(others).toEqual(['old'])
+    expect(await store.listSealingKeys()).toEqual([added])
+    const { stdout, stderr } = line.said()
+    expect(stdout).toContain(`\n${String(added)}  3                seals`)
+    expect(stdout).toMatch(/^old +0 +opens +nothing needs it$/m)
+    expect(stderr).toContain(`Added ${String(added)}`)
+    expect(stderr).toContain('drawbridge-server keys remove old')
+    expect(stderr).toMatch(/after 2027-01-15T09:\d\dZ/)
+    expect(stdout + stderr).not.toMatch(/[A-Za-z0-9+/]{40}/)
+  })
+
+  it('a server that is running goes on: it opens and seals with the new key at once', async () => {
+    await connect('a')
+    const [ring, serverStore] = [serverRing(), store]
+    const server = sealerOf(ring)
+    server.seal('warm', 'up')
+    expect(await rotate(commandLine())).toBe(exitCode.ok)
+    const session = await serverStore.findProviderSession('grant a')
+    expect(session && openProviderSession(session, server)?.refreshToken).toBe('refresh a')
+    expect(sealingKeyOf(server.seal('text', 'context'))).toBe(kidsInFile()[0])
+  })
+
+  it('finds what a server sealed with the old key until it had noticed', async () => {
+    await connect('a')
+    const slow = sealerOf({ keys: () => parseSecretKeys(entry('old')), refresh: () => {} })
+    let rounds = 0
+    const sleep = async (ms: number): Promise<void> => {
+      rounds += 1
+      if (rounds === 1) await connect('b', slow)
+      await runtime.sleep(ms)
+    }
+    const line = commandLine()
+    expect(await rotateKeys({ ...line.input, runtime: { ...runtime, sleep } }, { resealOnly: false })).toBe(0)
+    expect(await store.listSealingKeys()).toEqual([kidsInFile()[0]])
+  })
+
+  it('does not wait for one whose refresh was interrupted, and says so', async () => {
+    await connect('a')
+    await store.leaseProviderSession(
+      { grantId: 'grant a', version: 1, owner: 'dead', until: start },
+      start - 15,
+    )
+    const line = commandLine()
+    expect(await rotate(line)).toBe(exitCode.ok)
+    expect(runtime.now() - start).toBeLessThan(10)
+    const { stderr } = line.said()
+    expect(stderr).toContain('1 session left as found: the outcome of an earlier refresh is not known.')
+    expect(stderr).not.toContain('keys remove')
+  })
+
+  it('fails for sessions that no key opens, after the others', async () => {
+    await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('lost')), refresh: () => {} }))
+    await connect('b')
+    const line = commandLine({}, { json: true })
+    expect(await rotate(line)).toBe(exitCode.failed)
+    expect(line.facts()).toMatchObject({ ok: false, resealed: 1, unreadable: 1 })
+  })
+
+  it('with --reseal-only adds nothing', async () => {
+    writeRing('new', 'old')
+    await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('old')), refresh: () => {} }))
+    expect(await rotate(commandLine(), true)).toBe(exitCode.ok)
+    expect(kidsInFile()).toEqual(['new', 'old'])
+    expect(await store.listSealingKeys()).toEqual(['new'])
+  })
+
+  it('beside another one: both end, and everything is sealed with the key that is first then', async () => {
+    for (let n = 0; n < 20; n += 1) await connect(`${n}`)
+    const both = [commandLine(), commandLine()]
+    expect(await Promise.all(both.map((line) => rotate(line)))).toEqual([exitCode.ok, exitCode.ok])
+    expect(kidsInFile()).toHaveLength(3)
+    expect(await store.listSealingKeys()).toEqual([kidsInFile()[0]])
+  })
+
+  it('stops where it is told to, and says how to go on', async () => {
+    await connect('a')
+    const line = commandLine()
+    expect(await rotateKeys(line.input, { resealOnly: false, isStopped: () => true })).toBe(exitCode.failed)
+    expect(line.said().stderr).toContain('keys rotate --reseal-only')
+    expect(await store.listSealingKeys()).toEqual(['old'])
+  })
+
+  it('of a ring in the environment seals with its first key, and says how to add one', async () => {
+    await connect('a')
+    const both = commandLine({ SECRET_KEYS: `${entry('new')},${entry('old')}` })
+    expect(await rotate(both)).toBe(exitCode.ok)
+    expect(await store.listSealingKeys()).toEqual(['new'])
+    expect(both.said().stderr).toContain('Take old out of DRAWBRIDGE_SECRET_KEYS after')
+    const one = commandLine({ SECRET_KEYS: entry('new') })
+    expect(await rotate(one)).toBe(exitCode.ok)
+    expect(one.said().stderr).toContain('keys generate')
+  })
+
+  it('of the file that the server makes beside its store', async () => {
+    const line = commandLine({ SECRET_KEYS: '' })
+    expect(await rotate(line)).toBe(exitCode.ok)
+    expect(kidsInFile()).toHaveLength(2)
+    rmSync(ringPath)
+    const failure = await failureOf(rotate(line))
+    expect(failure.nextStep).toContain('drawbridge-server serve')
+  })
+
+  it('leaves a broken file as it is', async () => {
+    writeFileSync(ringPath, 'nonsense')
+    await expect(rotate(commandLine())).rejects.toThrow('holds no key ring')
+    expect(readFileSync(ringPath, 'utf8')).toBe('nonsense')
+  })
+
+  it('of a store in memory is refused', async () => {
+    expect((await failureOf(rotate(commandLine({ STORE: 'memory:' })))).code).toBe(exitCode.usage)
+  })
+})
+
+describe('keys remove', () => {
+  const remove = (line: CommandFixture, kids: string[], now = false): Promise<number> =>
+    removeKeys(line.input, kids, { now })
+  beforeEach(() => writeRing('new', 'old', 'older'))
+
+  it('takes out what nothing needs, for its owner only', async () => {
+    const line = commandLine({}, { json: true })
+    expect(await remove(line, ['old', 'older'])).toBe(exitCode.ok)
+    expect(kidsInFile()).toEqual(['new'])
+    expect(statSync(ringPath).mode & 0o777).toBe(0o600)
+    expect(line.facts()).toEqual({ ok: true, removed: ['old', 'older'], keys: ['new'] })
+  })
+
+  it.each<[what: string, kids: string[], code: number, message: RegExp]>([
+    ['the key that seals', ['new'], exitCode.failed, /new is the key that seals/],
+    ['one that is not there', ['none'], exitCode.usage, /no key none in the ring/],
+    ['one of several that is not there', ['old', 'none'], exitCode.usage, /no key none/],
+  ])('refuses %s', async (_, kids, code, message) => {
+    const failure = await failureOf(remove(commandLine(), kids))
+    expect(failure.code).toBe(code)
+    expect(failure.message).toMatch(message)
+    expect(kidsInFile()).toEqual(['new', 'old', 'older'])
+  })
+
+  it('refuses one that a session needs, even with --now', async () => {
+    await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('old')), refresh: () => {} }))
+    const failure = await failureOf(remove(commandLine(), ['old'], true))
+    expect(failure.message).toContain('still needs old')
+    expect(failure.nextStep).toContain('keys rotate --reseal-only')
+    expect(await remove(commandLine(), ['older'])).toBe(exitCode.ok)
+  })
+
+  it('refuses within an hour of the last change, for pages that are open, unless told otherwise', async () => {
+    setRingAge(3599)
+    const failure = await failureOf(remove(commandLine(), ['old']))
+    expect(failure.message).toContain('less than an hour ago')
+    expect(failure.nextStep).toContain('2027-01-15T08:01Z')
+    expect(await remove(commandLine(), ['old'], true)).toBe(exitCode.ok)
+    expect(kidsInFile()).toEqual(['new', 'older'])
+  })
+
+  it('refuses a ring in the environment', async () => {
+    const failure = await failureOf(remove(commandLine({ SECRET_KEYS: entry('a') }), ['a']))
+    expect(failure.code).toBe(exitCode.usage)
+  })
+})

@@ -1,0 +1,67 @@
+import {
+  type FoundSetting,
+  gatherSettings,
+  type GivenSetting,
+  unknownVariables,
+} from '@drawbridge/shared/settings/read-settings.ts'
+import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
+import { suggestion } from '@drawbridge/shared/nearest-name.ts'
+import type { Setting, Settings } from './setting.ts'
+import { settings } from './setting-table.ts'
+
+/** Settings as text, what a message calls each setting, and the faults that are already known. */
+export interface SettingSources {
+  given: readonly GivenSetting<Setting>[]
+  name: (setting: Setting) => string
+  problems: readonly string[]
+}
+
+/** Settings of a command line and its environment. */
+export interface ReadSettings extends SettingSources {
+  given: readonly FoundSetting<Setting>[]
+}
+
+type Texts = Readonly<Record<string, string | undefined>>
+
+/** Settings from flags, else variables. An unknown variable with our prefix is a fault. */
+export function readSettings(flags: Texts, environment: Texts): ReadSettings {
+  const texts = Object.entries(flags).map(([field, text]) => [field, text === undefined ? undefined : [text]])
+  const given = gatherSettings(settings, Object.fromEntries(texts), environment)
+  return {
+    given,
+    name: (setting) => (flags[setting.field] === undefined ? variableOf(setting) : flagOf(setting)),
+    problems: [...exposedPasswords(flags), ...unknownVariables('server', environment)],
+  }
+}
+
+/** Settings that a program passes by field. An unknown field is a fault. */
+export function settingsOfObject(object: Settings): SettingSources {
+  const fields: string[] = settings.map(({ field }) => field)
+  return {
+    given: settings.flatMap((setting) => {
+      const text: unknown = object[setting.field]
+      return text === undefined ? [] : [{ setting, texts: [text], name: setting.field }]
+    }),
+    name: ({ field }) => field,
+    problems: Object.keys(object)
+      .filter((field) => !fields.includes(field))
+      .map((field) => `${field}: there is no such setting.${suggestion(field, fields)}`),
+  }
+}
+
+const holdsPassword = /^[a-z]+:\/\/(?:[^/@]*:[^/@]+@|.*[?&]password=)/i
+
+/** Flags whose value holds a password: a command line is visible to every user of the machine. */
+function exposedPasswords(flags: Texts): string[] {
+  return settings
+    .filter(({ field }) => holdsPassword.test(flags[field] ?? ''))
+    .map((setting) => `${flagOf(setting)}: holds a password. Give it as ${variableOf(setting)}.`)
+}
+
+/**
+ * Whether `NODE_ENV` says that this is production, in any of the ways people write it. The embedded provider must not start
+ * there because of a capital letter.
+ */
+export function isProduction(environment: Texts): boolean {
+  return /^prod(?:uction)?$/i.test(environment['NODE_ENV']?.trim() ?? '')
+}

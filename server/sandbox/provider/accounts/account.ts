@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { AuthError } from '../auth-error.ts'
+import type { Database } from '../database.ts'
+
+/** Free-form JSON object of an account. */
+export type Metadata = Record<string, unknown>
+
+/** A user of the embedded provider. Times are epoch seconds. */
+export interface Account {
+  id: string
+  email: string
+  passwordHash: string | undefined
+  confirmedAt: number | undefined
+  bannedUntil: number | undefined
+  metadata: Metadata
+  lastSignInAt: number | undefined
+  createdAt: number
+  updatedAt: number
+}
+
+interface AccountRow {
+  id: string
+  email: string
+  password_hash: string | null
+  confirmed_at: number | null
+  banned_until: number | null
+  user_metadata: string
+  last_sign_in_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+/** The lower-case form of an address under which accounts are stored, or `validation_failed`. */
+export function normalizeEmail(email: string): string {
+  const normal = email.trim().toLowerCase()
+  if (normal.length > 255 || !/^[^\s@]+@[^\s@.]+(\.[^\s@.]+)*$/.test(normal)) {
+    throw new AuthError(400, 'validation_failed', 'Unable to validate email address: invalid format')
+  }
+  return normal
+}
+
+/** The accounts in the database. */
+export class Accounts {
+  readonly #database: Database
+  readonly #runtime: Pick<Runtime, 'now'>
+
+  constructor(database: Database, runtime: Pick<Runtime, 'now'>) {
+    this.#database = database
+    this.#runtime = runtime
+  }
+
+  /** Throws `user_already_exists` when the address is taken, in any letter case. */
+  create(account: {
+    email: string
+    passwordHash?: string
+    confirmed: boolean
+    metadata?: Metadata
+  }): Account {
+    const email = normalizeEmail(account.email)
+    const id = randomUUID()
+    const now = this.#runtime.now()
+    if (this.findByEmail(email) !== undefined) {
+      throw new AuthError(422, 'user_already_exists', 'User already registered')
+    }
+    this.#database.run(
+      `INSERT INTO account (id, email, password_hash, confirmed_at, user_metadata, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      id,
+      email,
+      account.passwordHash ?? null,
+      account.confirmed ? now : null,
+      JSON.stringify(account.metadata ?? {}),
+      now,
+      now,
+    )
+    return this.findById(id)!
+  }
+
+  /** In any letter case. Surrounding blanks count, as in the real API. */
+  findByEmail(email: string): Account | undefined {
+    return toAccount(this.#database.get('SELECT * FROM account WHERE email = ?', email.toLowerCase()))
+  }
+
+  findById(id: string): Account | undefined {
+    return toAccount(this.#database.get('SELECT * FROM account WHERE id = ?', id))
+  }
+
+  isBanned({ bannedUntil }: Account): boolean {
+    return bannedUntil !== undefined && bannedUntil > this.#runtime.now()
+  }
+
+  confirm(id: string): void {
+    this.#update(id, 'confirmed_at', this.#runtime.now())
+  }
+
+  /** Bans until the given epoch second; `undefined` lifts the ban. */
+  ban(id: string, until: number | undefined): void {
+    this.#update(id, 'banned_until', until ?? null)
+  }
+
+  setPasswordHash(id: string, hash: string | undefined): void {
+    this.#update(id, 'password_hash', hash ?? null)
+  }
+
+  /** Merges members into the user metadata; a `null` member removes it. */
+  mergeMetadata(id: string, changes: Metadata): void {
+    this.#database.transaction(() => {
+      const merged = Object.entries({ ...this.findById(id)?.metadata, ...changes })
+      const kept = Object.fromEntries(merged.filter(([, value]) => value !== null))
+      this.#update(id, 'user_metadata', JSON.stringify(kept))
+    })
+  }
+
+  recordSignIn(id: string): void {
+    this.#update(id, 'last_sign_in_at', this.#runtime.now())
+  }
+
+  delete(id: string): void {
+    this.#database.run('DELETE FROM account WHERE id = ?', id)
+  }
+
+  #update(id: string, column: string, value: string | number | null): void {
+    const sql = `UPDATE account SET ${column} = ?, updated_at = ? WHERE id = ?`
+    this.#database.run(sql, value, this.#runtime.now(), id)
+  }
+}
+
+function toAccount(row: AccountRow | undefined): Account | undefined {
+  if (row === undefined) return undefined
+  return {
+    id: row.id,
+    email: row.email,
+    passwordHash: row.password_hash ?? undefined,
+    confirmedAt: row.confirmed_at ?? undefined,
+    bannedUntil: row.banned_until ?? undefined,
+    metadata: JSON.parse(row.user_metadata) as Metadata,
+    lastSignInAt: row.last_sign_in_at ?? undefined,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,225 @@
+import { type Context, Hono } from 'hono'
+import { AuthError } from '../auth-error.ts'
+import { type AuthServices, describeUser, sessionResponse, socialProviders } from '../auth-services.ts'
+import { authenticate } from './bearer.ts'
+import { isVerified } from '../accounts/factor.ts'
+import { type JsonBody, readJsonBody } from './json-body.ts'
+import { hashPassword, validatePassword, verifyPassword } from '../accounts/password.ts'
+
+/** The routes of the auth API about accounts and sessions, relative to its base URL. */
+export function createAuthApi(services: AuthServices): Hono {
+  const { keys } = services
+  const api = new Hono()
+
+  // Published with the OAuth server off, too; that one is not emulated.
+  api.get('/.well-known/openid-configuration', (c) => c.json(describeIssuer(services.config.url)))
+  api.get('/.well-known/oauth-authorization-server', () => {
+    throw new AuthError(404, 'feature_disabled', 'OAuth server is disabled')
+  })
+  api.get('/health', (c) =>
+    c.json({
+      version: 'v2.196.0-embedded',
+      name: 'Drawbridge embedded provider',
+      description: 'Local stand-in for a user registration and authentication API',
+    }),
+  )
+  api.get('/settings', (c) => c.json(describeSettings(services)))
+  api.get('/.well-known/jwks.json', (c) =>
+    c.json(keys.jwks(), 200, { 'cache-control': 'public, max-age=600' }),
+  )
+  api.post('/signup', async (c) => signUp(services, await readJsonBody(c.req.raw)))
+  api.post('/token', async (c) => {
+    const type = c.req.query('grant_type')
+    if (!isGrantType(type)) throw new AuthError(400, 'invalid_credentials', 'unsupported_grant_type')
+    return GRANTS[type](services, await readJsonBody(c.req.raw))
+  })
+  api.get('/user', async (c) => {
+    const { account } = await authenticate(services, c.req.raw)
+    return c.json(describeUser(services, account.id))
+  })
+  api.put('/user', async (c) => updateUser(services, c))
+  api.post('/logout', async (c) => signOut(services, c))
+  for (const path of ['/health', '/settings', '/signup', '/token', '/user', '/logout']) {
+    api.all(path, (c) => c.body(null, 405))
+  }
+  return api
+}
+
+/** The discovery document of the auth API (OpenID Connect Discovery section 3), as far as clients of it read it. */
+function describeIssuer(url: string): Record<string, unknown> {
+  return {
+    issuer: url,
+    authorization_endpoint: `${url}/oauth/authorize`,
+    token_endpoint: `${url}/oauth/token`,
+    jwks_uri: `${url}/.well-known/jwks.json`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256', 'HS256', 'ES256'],
+    code_challenge_methods_supported: ['S256', 'plain'],
+  }
+}
+
+const KNOWN_PROVIDERS = [
+  'apple',
+  'azure',
+  'bitbucket',
+  'discord',
+  'facebook',
+  'github',
+  'gitlab',
+  'google',
+  'keycloak',
+  'linkedin_oidc',
+]
+
+/** The document of `/settings`. */
+function describeSettings(services: AuthServices): Record<string, unknown> {
+  const off = [...KNOWN_PROVIDERS, 'anonymous_users', 'phone'].map((name) => [name, false] as const)
+  const on = socialProviders(services).map((name) => [name, true] as const)
+  return {
+    external: { ...Object.fromEntries(off), ...Object.fromEntries(on), email: true },
+    disable_signup: false,
+    mailer_autoconfirm: services.autoconfirm,
+    phone_autoconfirm: false,
+    sms_provider: '',
+    saml_enabled: false,
+  }
+}
+
+async function signUp(services: AuthServices, body: JsonBody): Promise<Response> {
+  const { accounts, autoconfirm, identities, runtime, sessions } = services
+  const email = body.text('email')
+  const password = body.text('password')
+  const metadata = body.object('data') ?? {}
+  if (email === '') {
+    throw new AuthError(422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
+  }
+  if (password === '') throw new AuthError(400, 'validation_failed', 'Signup requires a valid password')
+  validatePassword(password)
+  const passwordHash = await hashPassword(password, runtime.randomBytes(16))
+  const account = services.database.transaction(() => {
+    const created = accounts.create({ email, passwordHash, confirmed: autoconfirm, metadata })
+    accounts.mergeMetadata(created.id, {
+      email: created.email,
+      email_verified: autoconfirm,
+      phone_verified: false,
+      sub: created.id,
+    })
+    identities.addEmail(created)
+    return created
+  })
+  // Without confirmation there is no session yet: the answer is the bare user.
+  if (!autoconfirm) return Response.json(describeUser(services, account.id))
+  accounts.recordSignIn(account.id)
+  return sessionResponse(services, sessions.create(account.id, 'password'))
+}
+
+async function updateUser(services: AuthServices, c: Context): Promise<Response> {
+  const { accounts, runtime, sessions } = services
+  const { account, session } = await authenticate(services, c.req.raw)
+  const body = await readJsonBody(c.req.raw)
+  if (body.text('email') !== '' && body.text('email').toLowerCase() !== account.email) {
+    throw new AuthError(400, 'validation_failed', 'The embedded provider does not change addresses')
+  }
+  const metadata = body.object('data')
+  const password = body.text('password')
+  if (password !== '') {
+    validatePassword(password)
+    if (session.aal !== 'aal2' && services.factors.list(account.id).some(isVerified)) {
+      const message = 'AAL2 session is required to update email or password when MFA is enabled.'
+      throw new AuthError(401, 'insufficient_aal', message)
+    }
+    if (await verifyPassword(password, account.passwordHash)) {
+      throw new AuthError(422, 'same_password', 'New password should be different from the old password.')
+    }
+    accounts.setPasswordHash(account.id, await hashPassword(password, runtime.randomBytes(16)))
+    sessions.endOthers(account.id, session.id)
+  }
+  if (metadata !== undefined) accounts.mergeMetadata(account.id, metadata)
+  return c.json(describeUser(services, account.id))
+}
+
+/** Ends sessions; access tokens already out stay valid until they expire, for services that check only the signature. */
+async function signOut(services: AuthServices, c: Context): Promise<Response> {
+  const { sessions } = services
+  const scope = c.req.query('scope') || 'global'
+  const { account, session } = await authenticate(services, c.req.raw)
+  if (scope === 'global') sessions.endAll(account.id)
+  else if (scope === 'local') sessions.end(session.id)
+  else if (scope === 'others') sessions.endOthers(account.id, session.id)
+  else throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
+  return c.body(null, 204)
+}
+
+/** A `grant_type` of `POST /token`. */
+type GrantType = 'password' | 'refresh_token' | 'pkce'
+
+type Grant = (services: AuthServices, body: JsonBody) => Promise<Response>
+
+/** The grants of `POST /token?grant_type=`. */
+const GRANTS: Readonly<Record<GrantType, Grant>> = {
+  password: passwordGrant,
+  refresh_token: refreshTokenGrant,
+  pkce: pkceGrant,
+}
+
+/** Whether the parameter names one of the grants. */
+function isGrantType(type: string | undefined): type is GrantType {
+  return type === 'password' || type === 'refresh_token' || type === 'pkce'
+}
+
+async function passwordGrant(services: AuthServices, body: JsonBody): Promise<Response> {
+  const { accounts, sessions } = services
+  const email = body.text('email')
+  const password = body.text('password')
+  if (email === '') throw new AuthError(400, 'validation_failed', 'missing email or phone')
+  const account = accounts.findByEmail(email)
+  // Like the real API, checks for a ban before the password.
+  if (account?.passwordHash !== undefined && accounts.isBanned(account)) {
+    throw new AuthError(400, 'user_banned', 'User is banned')
+  }
+  const matches = await verifyPassword(password, account?.passwordHash)
+  if (account === undefined || !matches) {
+    throw new AuthError(400, 'invalid_credentials', 'Invalid login credentials')
+  }
+  if (account.confirmedAt === undefined)
+    throw new AuthError(400, 'email_not_confirmed', 'Email not confirmed')
+  accounts.recordSignIn(account.id)
+  return sessionResponse(services, sessions.create(account.id, 'password'), { weak_password: null })
+}
+
+async function refreshTokenGrant(services: AuthServices, body: JsonBody): Promise<Response> {
+  const { accounts, sessions } = services
+  const token = body.text('refresh_token')
+  if (token === '') throw new AuthError(400, 'validation_failed', 'refresh_token required')
+  const presented = sessions.present(token)
+  const account = accounts.findById(presented.session.accountId)
+  if (account !== undefined && accounts.isBanned(account)) {
+    throw new AuthError(400, 'user_banned', 'Invalid Refresh Token: User Banned')
+  }
+  const { session, rotated } = sessions.rotate(presented)
+  const response = await sessionResponse(services, session)
+  response.headers.set('sb-auth-refresh-token-counter', String(session.refreshCounter))
+  response.headers.set('sb-auth-refresh-token-reuse', String(!rotated))
+  return response
+}
+
+async function pkceGrant(services: AuthServices, body: JsonBody): Promise<Response> {
+  const { accounts, flows, sessions } = services
+  const code = body.text('auth_code')
+  const verifier = body.text('code_verifier')
+  if (code === '' || verifier === '') {
+    const message = 'invalid request: both auth code and code verifier should be non-empty'
+    throw new AuthError(400, 'validation_failed', message)
+  }
+  const accountId = await flows.redeem(code, verifier)
+  const account = accounts.findById(accountId)
+  if (account !== undefined && accounts.isBanned(account)) {
+    throw new AuthError(403, 'user_banned', 'User is banned')
+  }
+  accounts.recordSignIn(accountId)
+  return sessionResponse(services, sessions.create(accountId, 'oauth'), {
+    provider_token: `stand-in-google-${accountId}`,
+    provider_refresh_token: `stand-in-google-refresh-${accountId}`,
+  })
+}

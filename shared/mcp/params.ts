@@ -1,0 +1,33 @@
+import { isJsonObject } from '../json-object.ts'
+import type { JsonObject } from '../json-object.ts'
+
+/** The `_meta` of parameters or of a result; empty if there is none. */
+export function metaOf(holder: JsonObject | undefined): JsonObject {
+  const meta = holder?.['_meta']
+  return isJsonObject(meta) ? meta : {}
+}
+
+/** A copy without these keys of `_meta`, and without `_meta` if nothing is left in it. */
+export function withoutMeta(holder: JsonObject, keys: readonly string[]): JsonObject {
+  const { _meta: _, ...rest } = holder
+  const kept = Object.entries(metaOf(holder)).filter(([key]) => !keys.includes(key))
+  return kept.length > 0 ? { ...rest, _meta: Object.fromEntries(kept) } : rest
+}
+
+/** Log levels (RFC 5424 severities as MCP names them), least severe first. */
+const levels: readonly unknown[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+]
+
+/** The severity of a log level, 0 for `debug`; undefined for an unknown level. */
+export function logSeverity(level: unknown): number | undefined {
+  const severity = levels.indexOf(level)
+  return severity < 0 ? undefined : severity
+}

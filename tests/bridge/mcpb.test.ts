@@ -1,0 +1,409 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { crc32, inflateRawSync } from 'node:zlib'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import manifestOfPackage from '../../bridge/package.json' with { type: 'json' }
+import { mcpbContent, type McpbSource } from '../../scripts/mcpb/mcpb-files.ts'
+import { mcpbManifest } from '../../scripts/mcpb/mcpb-manifest.ts'
+import { desktopParts, fetchPackage, installedParts, lockedPackage } from '../../scripts/mcpb/native-part.ts'
+import { zipArchive, type ZipEntry } from '../../scripts/mcpb/zip-archive.ts'
+
+const bridge = fileURLToPath(new URL('../../bridge/', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const modules = join(root, 'node_modules')
+
+let folder: string
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'drawbridge-mcpb-')))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+interface ReadEntry {
+  name: string
+  content: Buffer
+  mode: number
+}
+
+/** Reads an archive by its directory, as programs do, and checks it against the headers before the files. */
+function readZip(archive: Buffer): ReadEntry[] {
+  const end = archive.length - 22
+  expect(archive.readUInt32LE(end)).toBe(0x06_05_4b_50)
+  let at = archive.readUInt32LE(end + 16)
+  expect(at + archive.readUInt32LE(end + 12)).toBe(end)
+  return Array.from({ length: archive.readUInt16LE(end + 10) }, () => {
+    expect(archive.readUInt32LE(at)).toBe(0x02_01_4b_50)
+    const nameLength = archive.readUInt16LE(at + 28)
+    const local = archive.readUInt32LE(at + 42)
+    expect(archive.readUInt32LE(local)).toBe(0x04_03_4b_50)
+    expect(archive.subarray(local + 4, local + 30)).toEqual(archive.subarray(at + 6, at + 32))
+    const start = local + 30 + nameLength
+    const data = archive.subarray(start, start + archive.readUInt32LE(at + 20))
+    const content = archive.readUInt16LE(at + 10) === 8 ? inflateRawSync(data) : data
+    expect(crc32(content)).toBe(archive.readUInt32LE(at + 16))
+    expect(content).toHaveLength(archive.readUInt32LE(at + 24))
+    const name = archive.subarray(at + 46, at + 46 + nameLength).toString()
+    const mode = archive.readUInt32LE(at + 38) >>> 16
+    at += 46 + nameLength
+    return { name, content: Buffer.from(content), mode }
+  })
+}
+
+function unpack(archive: Buffer, target: string): void {
+  for (const { name, content, mode } of readZip(archive)) {
+    mkdirSync(dirname(join(target, name)), { recursive: true })
+    writeFileSync(join(target, name), content, { mode: mode % 0o1000 })
+  }
+}
+
+describe('an archive', () => {
+  it('of any files is read back', () => {
+    const name = fc.stringMatching(/^[a-zé][a-zé0-9]{0,7}(?:\/[a-z0-9.]{1,4}x){0,2}$/)
+    const file = fc.record({ name, content: fc.uint8Array({ maxLength: 300 }), isExecutable: fc.boolean() })
+    fc.assert(
+      fc.property(fc.uniqueArray(file, { selector: (entry) => entry.name, maxLength: 5 }), (files) => {
+        const entries = files.map((entry) => ({ ...entry, content: Buffer.from(entry.content) }))
+        expect(readZip(zipArchive(entries))).toEqual(
+          entries.map(({ name, content, isExecutable }) => {
+            return { name, content, mode: isExecutable ? 0o100_755 : 0o100_644 }
+          }),
+        )
+      }),
+    )
+  })
+
+  it.each(['', '/a', 'a/', '../a', 'a/../b', './a', String.raw`a\b`, 'a//b'])('has no file %j', (name) => {
+    expect(() => zipArchive([{ name, content: Buffer.alloc(0) }])).toThrow(RangeError)
+  })
+
+  it('of the same files is the same, and smaller than they are', () => {
+    const entries: ZipEntry[] = [{ name: 'a', content: Buffer.alloc(10_000, 'x') }]
+    expect(zipArchive(entries)).toEqual(zipArchive(entries))
+    expect(zipArchive(entries).length).toBeLessThan(300)
+  })
+
+  it.each([
+    ['unzip', (file: string) => ['-q', file, '-d', join(folder, 'out')]],
+    [
+      'python3',
+      (file: string) => [
+        '-c',
+        'import sys,zipfile; z=zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; z.extractall(sys.argv[2])',
+        file,
+        join(folder, 'out'),
+      ],
+    ],
+  ])('is taken by %s, where it is installed', (program, args) => {
+    const file = join(folder, 'a.mcpb')
+    writeFileSync(
+      file,
+      zipArchive([
+        { name: 'stored', content: Buffer.from('a') },
+        { name: 'deep/packed.txt', content: Buffer.alloc(1000, 'b'), isExecutable: true },
+      ]),
+    )
+    try {
+      execFileSync(program, args(file), { stdio: 'pipe' })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+      throw error
+    }
+    expect(readFileSync(join(folder, 'out', 'stored'), 'utf8')).toBe('a')
+    expect(readFileSync(join(folder, 'out', 'deep', 'packed.txt'), 'utf8')).toBe('b'.repeat(1000))
+    if (program === 'unzip')
+      expect(statSync(join(folder, 'out', 'deep', 'packed.txt')).mode % 0o1000).toBe(0o755)
+  })
+})
+
+describe('the manifest', () => {
+  const manifest = mcpbManifest({
+    version: '1.2.3',
+    description: 'd',
+    license: 'MIT',
+    node: '>=20.19',
+    platforms: ['win32'],
+    systems: ['win32-x64-msvc'],
+  }) as {
+    server: { entry_point: string; mcp_config: { command: string; args: string[]; env: object } }
+    user_config: Record<
+      string,
+      { type: string; title: string; description: string; required: boolean; default?: string }
+    >
+  } & Record<string, unknown>
+
+  it('has what the format asks for, and nothing it does not know', () => {
+    expect(Object.keys(manifest).sort()).toEqual(
+      'author compatibility description display_name keywords license long_description manifest_version name prompts_generated server tools_generated user_config version'.split(
+        ' ',
+      ),
+    )
+    expect(manifest).toMatchObject({
+      manifest_version: '0.3',
+      name: 'drawbridge',
+      version: '1.2.3',
+      author: { name: expect.any(String) as string },
+    })
+    expect(Object.keys(manifest.server).sort()).toEqual(['entry_point', 'mcp_config', 'type'])
+    expect(Object.keys(manifest.server.mcp_config).sort()).toEqual(['args', 'command', 'env'])
+  })
+
+  it('asks for everything it uses, and answers what may stay empty', () => {
+    const used = JSON.stringify(manifest.server).match(/(?<=\$\{user_config\.)\w+/g)
+    expect(used?.sort()).toEqual(Object.keys(manifest.user_config).sort())
+    for (const question of Object.values(manifest.user_config)) {
+      expect(question).toMatchObject({
+        type: 'string',
+        title: expect.any(String) as string,
+        description: expect.any(String) as string,
+      })
+      expect(question.required || question.default !== undefined).toBe(true)
+    }
+  })
+
+  it('is for the platforms that it is told, and names the systems to people', () => {
+    expect(manifest).toMatchObject({ compatibility: { platforms: ['win32'], runtimes: { node: '>=20.19' } } })
+    expect(manifest['long_description']).toContain('Made for win32-x64-msvc.')
+  })
+
+  it('starts the launcher', () => {
+    expect(manifest.server.mcp_config.args[0]).toBe(`\${__dirname}/${manifest.server.entry_point}`)
+  })
+})
+
+describe('native parts of the keychain', () => {
+  const lockfile = readFileSync(join(root, 'package-lock.json'), 'utf8')
+
+  it('are locked for every system that desktop clients run on, all of one version', () => {
+    const { version } = lockedPackage(lockfile, 'keytar')
+    for (const name of desktopParts) {
+      expect(lockedPackage(lockfile, name)).toMatchObject({ version, integrity: /^sha512-/ })
+    }
+    expect(() => lockedPackage(lockfile, '@napi-rs/keyring-plan9')).toThrow('npm install')
+  })
+
+  it('are those of the lockfile, or nothing of them is unpacked', () => {
+    const source = join(folder, 'source')
+    mkdirSync(source)
+    writeFileSync(join(source, 'package.json'), '{"name":"part","version":"1.0.0"}')
+    writeFileSync(join(source, 'part.node'), 'native')
+    const archive = join(folder, 'archive')
+    mkdirSync(archive)
+    execFileSync('npm', ['pack', source, '--loglevel=error', '--pack-destination', archive], {
+      stdio: 'pipe',
+    })
+    const bytes = readFileSync(join(archive, 'part-1.0.0.tgz'))
+    const locked = {
+      name: 'part',
+      version: '1.0.0',
+      integrity: `sha512-${createHash('sha512').update(bytes).digest('base64')}`,
+    }
+    const target = join(folder, 'fetched')
+    mkdirSync(target)
+    const content = fetchPackage(locked, target, source)
+    expect(readFileSync(join(content, 'part.node'), 'utf8')).toBe('native')
+    rmSync(target, { recursive: true })
+    mkdirSync(target)
+    writeFileSync(join(source, 'part.node'), 'changed')
+    expect(() => fetchPackage(locked, target, source)).toThrow('is not what package-lock.json names')
+    expect(readdirSync(target, { recursive: true }).filter((file) => String(file).endsWith('.node'))).toEqual(
+      [],
+    )
+  })
+})
+
+/** Starts an unpacked extension as a client does, with the answers of a person put in. */
+function startExtension(
+  target: string,
+  answers: Record<string, string>,
+  node: string = process.execPath,
+): ChildProcess {
+  const { server } = JSON.parse(readFileSync(join(target, 'manifest.json'), 'utf8')) as {
+    server: { mcp_config: { command: string; args: string[] } }
+  }
+  expect(server.mcp_config.command).toBe('node')
+  const args = server.mcp_config.args.map((argument) =>
+    argument
+      .replace('${__dirname}', target)
+      .replaceAll(/\$\{user_config\.(\w+)\}/g, (_, key: string) => answers[key] ?? ''),
+  )
+  return spawn(node, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { HOME: folder, PATH: process.env['PATH'] },
+  })
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('no stdout')
+  for await (const line of createInterface({ input: child.stdout })) return line
+  throw new Error('the extension ended without a word')
+}
+
+const initialize = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+})
+
+/** The lowest Node that the bridge runs on, if it is here. */
+function nodeOfTheSystem(): string[] {
+  const node = '/usr/bin/node'
+  return existsSync(node) && execFileSync(node, ['--version']).toString().startsWith('v20.') ? [node] : []
+}
+
+describe('the extension', () => {
+  /** A bridge of two lines, and a keychain with parts for `systems`, each an os and a name. */
+  function source(systems: readonly (readonly [os: string, name: string])[]): McpbSource {
+    const copy = join(folder, 'bridge')
+    mkdirSync(join(copy, 'dist'), { recursive: true })
+    for (const name of ['launcher.cjs', 'package.json']) cpSync(join(bridge, name), join(copy, name))
+    writeFileSync(join(copy, 'dist', 'main.mjs'), "import './chunk.mjs'")
+    writeFileSync(
+      join(copy, 'dist', 'chunk.mjs'),
+      'process.stdout.write(JSON.stringify(process.argv.slice(2)) + "\\n")',
+    )
+    writeFileSync(join(copy, 'LICENSE'), 'free')
+    const folderOf = (name: string, manifest: object): string => {
+      const made = join(folder, 'parts', name)
+      mkdirSync(made, { recursive: true })
+      writeFileSync(join(made, 'package.json'), JSON.stringify(manifest))
+      for (const file of ['index.js', 'index.d.ts', 'README.md']) writeFileSync(join(made, file), '')
+      return made
+    }
+    return {
+      bridge: copy,
+      keychain: folderOf('keytar', { name: '@napi-rs/keyring' }),
+      parts: systems.map(([os, name]) =>
+        folderOf(name, { name: `@napi-rs/keyring-${name}`, os: [os], cpu: ['x64'] }),
+      ),
+      licenseFile: join(copy, 'LICENSE'),
+    }
+  }
+
+  it('starts from where it is unpacked, with the answers of the person', async () => {
+    const of = source([['linux', 'linux-x64-gnu']])
+    writeFileSync(join(of.bridge, 'dist', 'drawbridge.mcpb'), 'the last one')
+    const { entries } = mcpbContent(of)
+    expect(entries.map(({ name }) => name)).toEqual([
+      'manifest.json',
+      'LICENSE',
+      'dist/chunk.mjs',
+      'dist/main.mjs',
+      'launcher.cjs',
+      'node_modules/@napi-rs/keyring-linux-x64-gnu/index.js',
+      'node_modules/@napi-rs/keyring-linux-x64-gnu/package.json',
+      'node_modules/keytar/index.js',
+      'node_modules/keytar/package.json',
+      'package.json',
+    ])
+    const target = join(folder, 'out with blank')
+    unpack(zipArchive(entries), target)
+    const child = startExtension(target, { server_url: 'https://a.example/mcp', profile: 'work' })
+    expect(JSON.parse(await firstLine(child))).toEqual(['https://a.example/mcp', '--profile', 'work'])
+  })
+
+  it.each([
+    [[['linux', 'linux-x64-gnu']], ['linux']],
+    [
+      [
+        ['win32', 'win32-x64-msvc'],
+        ['darwin', 'darwin-arm64'],
+        ['darwin', 'darwin-x64'],
+      ],
+      ['darwin', 'win32'],
+    ],
+  ] as const)('with the parts %j says that it is for %j, and for nothing else', (systems, platforms) => {
+    const content = mcpbContent(source(systems))
+    expect(content.platforms).toEqual(platforms)
+    expect(content.systems).toEqual(systems.map(([, name]) => name).sort())
+    const [first] = content.entries
+    expect(first?.name).toBe('manifest.json')
+    expect(JSON.parse(first?.content.toString() ?? '')).toMatchObject({ compatibility: { platforms } })
+  })
+
+  it('is not made of a bridge that is not built, nor for no system', () => {
+    const of = source([['linux', 'linux-x64-gnu']])
+    expect(() => mcpbContent({ ...of, parts: [] })).toThrow('npm ci')
+    rmSync(join(of.bridge, 'dist', 'main.mjs'))
+    expect(() => mcpbContent(of)).toThrow('npm run build')
+  })
+
+  const parts = installedParts(modules)
+  const isBuilt = existsSync(join(bridge, 'dist', 'main.mjs'))
+
+  it.skipIf(!isBuilt || parts.length === 0).each([process.execPath, ...nodeOfTheSystem()])(
+    'carries a client as it is built, on %s',
+    async (node) => {
+      const target = join(folder, 'out')
+      const { entries, systems } = mcpbContent({
+        bridge,
+        keychain: join(modules, 'keytar'),
+        parts,
+        licenseFile: join(root, 'LICENSE'),
+      })
+      unpack(zipArchive(entries), target)
+      expect(JSON.parse(readFileSync(join(target, 'manifest.json'), 'utf8'))).toMatchObject({
+        version: manifestOfPackage.version,
+        compatibility: { platforms: [process.platform] },
+      })
+      expect(systems.every((system) => system.startsWith(`${process.platform}-${process.arch}`))).toBe(true)
+      const probe = 'process.stdout.write(typeof require("keytar").AsyncEntry)'
+      expect(execFileSync(node, ['-e', probe], { cwd: target }).toString()).toBe('function')
+      const server = createServer(answerAsServer).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const answers = { server_url: `http://127.0.0.1:${port}/mcp`, profile: 'default' }
+      const child = startExtension(target, answers, node)
+      try {
+        child.stdin?.write(`${initialize}\n`)
+        expect(JSON.parse(await firstLine(child))).toMatchObject({
+          id: 1,
+          result: { serverInfo: { name: 'far' } },
+        })
+      } finally {
+        child.kill('SIGKILL')
+        server.closeAllConnections()
+        server.close()
+      }
+    },
+  )
+})
+
+/** A server of the revision 2025-11-25 without sessions, which knows one method. */
+function answerAsServer(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    if (request.method !== 'POST') return response.writeHead(405).end()
+    const { id, method } = JSON.parse(Buffer.concat(chunks).toString()) as { id?: number; method: string }
+    if (id === undefined) return response.writeHead(202).end()
+    const result = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      serverInfo: { name: 'far', version: '1' },
+    }
+    const answer = method === 'initialize' ? { result } : { error: { code: -32_601, message: 'unknown' } }
+    return response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+  })
+}
