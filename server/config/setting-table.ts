@@ -85,6 +85,11 @@ const table: SettingTable<ServerConfig> = {
     defaultText: 'none',
     doc: 'JSON file with clients that need no registration: an array of client metadata, each with a client_id.',
   },
+  access: {
+    parse: parseText,
+    defaultText: 'everyone whom the provider signs in',
+    doc: 'JSON file with the rules that say who may come in, and what they may call; see docs/access.md. It is followed while the server runs.',
+  },
   registration: {
     parse: parseSwitch,
     default: 'on',

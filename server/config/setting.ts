@@ -48,6 +48,8 @@ export interface ServerConfig extends ProviderConfig {
   tools: string | undefined
   /** Path of the JSON file with clients that need no registration. */
   clients: string | undefined
+  /** Path of the JSON file with the access rules; undefined: everyone whom the provider signs in may come in. */
+  access: string | undefined
   /** Whether clients may register themselves (RFC 7591). */
   registration: boolean
   /** Registrations per hour that one address may make. */

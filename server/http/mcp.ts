@@ -113,6 +113,10 @@ function refuseCaller(
     case 'invalid':
       context.report('caller_refused', { description: found.description })
       return refuseToken(new OAuthError('invalid_token', found.description), challenge)
+    case 'denied':
+      context.report('access_denied', { sub: found.sub, rule: found.rule })
+      // No challenge: signing in again would not help this person.
+      return httpError('access_denied')
     case 'unavailable':
       // No challenge: signing in again would not help while the provider is down.
       return httpError('temporarily_unavailable', { 'retry-after': String(found.retryAfterSeconds) })
@@ -179,7 +183,11 @@ async function servePost(
   const message = body.kind === 'text' ? parseJson(body.text) : undefined
   if (message === undefined)
     return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400)
-  const refused = refuseMessage(message) ?? refuseScope(caller, ports.scopesOfMessage(message), ports)
+  // To somebody who cannot get a scope by any sign-in, its tools do not exist: the endpoint says so.
+  const needed = ports
+    .scopesOfMessage(message)
+    .filter((scope) => caller.access.scopes?.includes(scope) ?? true)
+  const refused = refuseMessage(message) ?? refuseScope(caller, needed, ports)
   if (refused) return refused
   context.report('mcp_request', { credential: caller.credential })
   return ports.serve(request, message, caller)

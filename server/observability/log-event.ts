@@ -58,6 +58,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['reason'],
     detail: 'reason',
   }),
+  access_denied: audit(
+    'The access rules do not let a person in, at sign-in or with a credential of the provider at /mcp. `rule` is the number of the one that decided; without it none matched.',
+    { fields: ['client_id', 'sub', 'rule'] },
+  ),
   authorization_denied: audit('A person refused to allow a client.', { fields: ['client_id'] }),
   account_signed_in: audit('A person signed in to see their connections.', { fields: ['sub'] }),
   device_allowed: audit('A person signed in and allowed a device.', { fields: ['client_id', 'sub'] }),
@@ -115,11 +119,20 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   device_limit_reached: audit('Too many devices asked for authorization, from one address or in total.', {
     fields: ['client_id'],
   }),
-  grant_ended: audit('A grant ended early: a code or token was reused, or the grant was revoked.', {
-    fields: [...grant, 'reason'],
-    detail: 'reason',
-    level: 'warn',
-  }),
+  grant_ended: audit(
+    'A grant ended early: a code or token was reused, the grant was revoked, or an access rule no longer lets its person in.',
+    {
+      fields: [...grant, 'reason'],
+      detail: 'reason',
+      level: 'warn',
+    },
+  ),
+  access_rules_changed: audit('The access file changed, and its rules are in use.', { fields: ['rules'] }),
+  access_file_unusable: event(
+    'error',
+    'The access file changed to something that cannot be used; the previous rules stay in use.',
+    { fields: ['path', 'faults'] },
+  ),
   key_ring_changed: audit('The key file changed, and its keys are in use.', { fields: ['kids'] }),
 
   // Requests

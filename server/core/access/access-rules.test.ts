@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AccessRule, createAccessPolicy, openToEveryone, type Person } from './access-rules.ts'
+import { type AccessRule, createAccessPolicy, fullAccess, offersTool, type Person } from './access-rules.ts'
 
 const ada: Person = {
   sub: 'user-1',
@@ -24,9 +24,8 @@ const deny = (conditions: AccessRule['conditions']): AccessRule => ({ effect: 'd
 
 describe('without an access file', () => {
   it('everyone may do everything', () => {
-    const nobody = { sub: '', email: undefined, emailVerified: false, providers: [], claims: {} }
-    const decision = openToEveryone.decide(nobody)
-    expect(decision).toEqual({ kind: 'allowed', rule: undefined, scopes: undefined, allowsTool: undefined })
+    expect(fullAccess).toEqual({ kind: 'allowed', rule: undefined, scopes: undefined, allowsTool: undefined })
+    expect(offersTool(fullAccess, 'any', 'any:scope')).toBe(true)
   })
 })
 

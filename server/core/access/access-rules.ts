@@ -52,8 +52,21 @@ export interface AccessPolicy {
 }
 
 /** Without an access file: everyone whom the session provider signs in may do everything. */
-export const openToEveryone: AccessPolicy = {
-  decide: () => ({ kind: 'allowed', rule: undefined, scopes: undefined, allowsTool: undefined }),
+export const fullAccess: AccessAllowed & { rule: undefined } = {
+  kind: 'allowed',
+  rule: undefined,
+  scopes: undefined,
+  allowsTool: undefined,
+}
+
+/** Whether a tool is there for a person: it is neither listed nor callable otherwise. `scope` is what calling it takes. */
+export function offersTool(
+  { scopes, allowsTool }: AccessAllowed,
+  name: string,
+  scope: string | undefined,
+): boolean {
+  if (scope !== undefined && scopes?.includes(scope) === false) return false
+  return allowsTool?.(name) ?? true
 }
 
 /**

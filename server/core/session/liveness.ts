@@ -19,8 +19,8 @@ export interface Liveness {
    * clear answer: then the last known answer stands, or else the session counts as live.
    */
   probe(key: string, accessToken: string): Promise<SessionLife>
-  /** What the last probe of `key` said about its person; undefined when there was none or it did not say. */
-  claimsOf(key: string): Claims | undefined
+  /** What the last probe of `key` said about its person, and when; undefined when there was none or it did not say. */
+  claimsOf(key: string): { claims: Claims; at: number } | undefined
 }
 
 /** What probing needs from outside. */
@@ -101,7 +101,10 @@ export function createLiveness(ports: LivenessPorts): Liveness {
       asking.set(key, started)
       return started
     },
-    claimsOf: (key) => answers.get(key)?.claims,
+    claimsOf(key) {
+      const { claims, at = 0 } = answers.get(key) ?? {}
+      return claims && { claims, at }
+    },
   }
 }
 

@@ -6,9 +6,10 @@ import {
 } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { offersTool } from '../../core/access/access-rules.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
-import { unknownTool } from '../tools/tool.ts'
+import { type ToolDefinition, unknownTool } from '../tools/tool.ts'
 
 /** The methods of an endpoint that offers tools alone, by name, for each revision. */
 export interface PlainMethods {
@@ -22,8 +23,7 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
   const instructions = config.instructions ? { instructions: config.instructions } : {}
   const capabilities = (listChanged: boolean): object => (tools.size > 0 ? { tools: { listChanged } } : {})
-  const list = { tools: config.tools.map(({ listing }) => listing) }
-  // The catalogue is the same for everyone, but a shared cache must not assume so (MCP 2026-07-28, caching).
+  // Access rules may hide tools from some callers (MCP 2026-07-28, caching).
   const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
   const _meta = { [mcpMetaKey.serverInfo]: serverInfo }
 
@@ -45,7 +45,8 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
     if (message.params?.['requestState'] !== undefined) return invalidRequestState
     const { name, arguments: input } = message.params as { name: string; arguments?: unknown }
     const tool = tools.get(name)
-    if (!tool) return failed(jsonRpcCode.invalidParams, unknownTool(name))
+    if (!tool || !offersTool(caller.access, name, tool.scope))
+      return failed(jsonRpcCode.invalidParams, unknownTool(name))
     return { result: await tool.call(input, contexts.ofCall(caller, channel)) }
   }
 
@@ -57,7 +58,7 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
   }
 
   const ofTools: readonly [string, PlainMethod, PlainMethod][] = [
-    ['tools/list', fixed('ListToolsRequest', list), fixed('ListToolsRequest', { ...list, ...cached, _meta })],
+    ['tools/list', listOf(config.tools, {}), listOf(config.tools, { ...cached, _meta })],
     ['tools/call', call, callOf2026],
   ]
   const offered = tools.size > 0 ? ofTools : []
@@ -80,6 +81,19 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
       ],
       ...offered.map(([method, _earlier, of2026]): [string, PlainMethod] => [method, of2026]),
     ]),
+  }
+}
+
+/** `tools/list`: without what the access rules hide from the caller. */
+function listOf(tools: readonly ToolDefinition[], more: object): PlainMethod {
+  const resultOf = (shown: readonly ToolDefinition[]): string =>
+    JSON.stringify({ tools: shown.map(({ listing }) => listing), ...more })
+  const all = resultOf(tools)
+  return ({ message, caller: { access } }) => {
+    const fault = paramsFault('ListToolsRequest', message)
+    if (fault !== undefined) return failed(jsonRpcCode.internalError, fault)
+    const shown = tools.filter(({ listing, scope }) => offersTool(access, listing.name, scope))
+    return { result: shown.length === tools.length ? all : resultOf(shown) }
   }
 }
 

@@ -14,6 +14,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server'
 import { guardCallbacks } from './callback-guard.ts'
+import { offersTool } from '../../core/access/access-rules.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import { callerOf, type Incoming } from '../incoming.ts'
 import { unknownTool } from '../tools/tool.ts'
@@ -42,11 +43,11 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
     const server = new McpServer(config.serverInfo, {
       capabilities: lasting ? { logging: {} } : {},
       instructions: config.instructions,
-      // The catalogue may be the same for everyone, but a shared cache must not assume so (MCP 2026-07-28, caching).
+      // Access rules may hide tools from some callers (MCP 2026-07-28, caching).
       cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
       requestState: { verify: (state) => states.open(state, serving.incoming()) },
     })
-    refuseUnknownTools(server)
+    offerTools(server, new Map(config.tools.map(({ listing, scope }) => [listing.name, scope])))
     for (const { listing, call } of config.tools) {
       const { title, description, annotations, icons, inputSchema, outputSchema } = listing
       const shown = {
@@ -122,21 +123,36 @@ function withdrawNotifications({ server }: McpServer): void {
 }
 
 type CallHandler = (request: { params: { name: string } }, context: ServerContext) => unknown
+type ListHandler = (
+  request: unknown,
+  context: ServerContext,
+) => Promise<{ tools: Tool[] }> | { tools: Tool[] }
 
 /**
- * Refuses calls of unknown tools with the next step, which the SDK does not name. Applies to tools registered later.
+ * Lists and calls only tools that the access rules leave to the caller. Refuses calls of others like those of unknown ones, with the
+ * next step, which the SDK does not name. Applies to tools registered later; `scopes` are those of plain tools.
  */
-function refuseUnknownTools(server: McpServer): void {
+function offerTools(server: McpServer, scopes: ReadonlyMap<string, string | undefined>): void {
   const names = new Set<string>()
   const register = server.registerTool.bind(server) as (name: string, ...rest: unknown[]) => unknown
   const handle = server.server.setRequestHandler.bind(server.server) as (...given: unknown[]) => void
-  const known =
-    (handler: CallHandler): CallHandler =>
-    (request, context) => {
-      const { name } = request.params
-      if (names.has(name)) return handler(request, context)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name))
-    }
+  const isOffered = (name: string, context: ServerContext): boolean =>
+    offersTool(callerOf(context).access, name, scopes.get(name))
+  const guards: Record<string, (handler: never) => unknown> = {
+    'tools/call':
+      (handler: CallHandler): CallHandler =>
+      (request, context) => {
+        const { name } = request.params
+        if (names.has(name) && isOffered(name, context)) return handler(request, context)
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name))
+      },
+    'tools/list':
+      (handler: ListHandler): ListHandler =>
+      async (request, context) => {
+        const { tools, ...rest } = await handler(request, context)
+        return { ...rest, tools: tools.filter(({ name }) => isOffered(name, context)) }
+      },
+  }
   Object.assign(server, {
     registerTool: (name: string, ...rest: unknown[]) => {
       names.add(name)
@@ -144,7 +160,10 @@ function refuseUnknownTools(server: McpServer): void {
     },
   })
   Object.assign(server.server, {
-    setRequestHandler: (method: string, ...rest: unknown[]) =>
-      method === 'tools/call' ? handle(method, known(rest.at(-1) as CallHandler)) : handle(method, ...rest),
+    setRequestHandler(method: string, ...rest: unknown[]) {
+      const guard = guards[method]
+      if (guard) handle(method, guard(rest.at(-1) as never))
+      else handle(method, ...rest)
+    },
   })
 }

@@ -1,3 +1,4 @@
+import { fullAccess } from '../../../../server/core/access/access-rules.ts'
 import type { Caller } from '../../../../server/core/tokens/caller.ts'
 import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
 import type { McpEndpointConfig } from '../../../../server/mcp/endpoint-config.ts'
@@ -17,6 +18,7 @@ export const callerSample: Caller = {
   clientId: 'mcpc_1',
   grantId: 'grant-1',
   scope: 'mcp',
+  access: fullAccess,
   expiresAt: 2_000_000_000,
   providerToken: () => 'provider-token',
   isLive: async () => true,
