@@ -30,6 +30,7 @@ const event = (level: LogEvent['level'], meaning: string, options: Options = {})
 })
 
 const grant = ['grant_id', 'client_id', 'sub']
+const callFields = ['unknown', 'revision', 'outcome', 'duration_ms', 'request_bytes', 'response_bytes']
 
 /** Every event by name. Log levels, audit marks, the metric and docs/observability.md are derived from this table. */
 export const logEvents: Readonly<Record<string, LogEvent>> = {
@@ -162,6 +163,21 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   mcp_request: event('debug', 'An authenticated caller sent a message to /mcp.', {
     fields: ['credential'],
     detail: 'credential',
+  }),
+  tool_called: audit(
+    'Somebody called a tool. `outcome` is `ok`, `tool_error`, `refused_scope`, `refused_rule`, `refused_limit`, `cancelled` or `failed`; `unknown` marks names that the server does not have. Arguments and results are never logged.',
+    { fields: ['sub', 'client_id', 'grant_id', 'credential', 'tool', ...callFields], detail: 'outcome' },
+  ),
+  resource_read: audit(
+    'Somebody read a resource; fields as of `tool_called`. Of its URI the part before `?` and `#` is logged.',
+    {
+      fields: ['sub', 'client_id', 'grant_id', 'credential', 'resource', ...callFields],
+      detail: 'outcome',
+    },
+  ),
+  prompt_got: audit('Somebody got a prompt; fields as of `tool_called`.', {
+    fields: ['sub', 'client_id', 'grant_id', 'credential', 'prompt', ...callFields],
+    detail: 'outcome',
   }),
   mcp_rejected: event('debug', 'A message to /mcp was invalid.', { fields: ['err'] }),
   tool_failed: event('error', 'A tool threw; the client received a failed result.', {

@@ -1,5 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AccessControl } from '../core/access/access-control.ts'
+import { CallLimit } from '../core/access/call-limit.ts'
 import { GrantAccess } from '../core/access/grant-access.ts'
 import type { AuthorizationCodePorts } from '../core/authorization/authorization-code.ts'
 import type { CallerPorts } from '../core/tokens/caller.ts'
@@ -94,7 +95,9 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       callers: callerPorts(grantAccess, parts),
       methods: tools.endpoint.methods,
       serve: tools.endpoint.handle,
-      scopesOfMessage: tools.scopesOfMessage,
+      has: tools.endpoint.has,
+      callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, parts.runtime),
+      scopesOfCalls: tools.scopesOfCalls,
       grantUse: parts.grantUses,
     }),
     ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),

@@ -1,3 +1,4 @@
+import { callsSample } from './tool-fixture.ts'
 import type { Caller } from '../../../../server/core/tokens/caller.ts'
 import type { McpEndpoint } from '../../../../server/mcp/endpoint-config.ts'
 
@@ -75,7 +76,7 @@ export function sendMessage(
     },
     ...(given.signal && { signal: given.signal }),
   })
-  return endpoint.handle(request, message, caller)
+  return endpoint.handle(request, message, caller, callsSample(caller))
 }
 
 /** A message of revision 2026-07-28 and the headers that go with it. */
