@@ -1,5 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { traceIdOf } from '@drawbridge/shared/trace-context.ts'
 import type { ServerConfig } from './config/setting.ts'
 import { AccessControl } from './core/access/access-control.ts'
 import { createGrantUse } from './core/session/grant-use.ts'
@@ -19,7 +20,7 @@ import { createHttpApp } from './http/app.ts'
 import type { FetchHandler, Peer, RequestContext } from './http/endpoint.ts'
 import { createSteadyCheck } from './http/health.ts'
 import { createLoadShedding } from './http/listener/load-shedding.ts'
-import { type Log, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
+import { type Log, type LogBindings, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
 import { observeFetch, observeStore } from './observability/metrics-observer.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
 import { openAccessPolicy } from './startup/open-access.ts'
@@ -201,8 +202,16 @@ function createRequestContexts(
     const id = nextId()
     const address = clientAddress(request, peer)
     warn(address, request)
-    const report = reportTo(log, { request_id: id, address })
-    return { id, address, report: nameTokenRefusals(report, request.url, pathsOfTokens) }
+    const bindings: LogBindings = {
+      request_id: id,
+      trace_id: traceIdOf(request.headers.get('traceparent')),
+      address,
+    }
+    const report = nameTokenRefusals(reportTo(log, bindings), request.url, pathsOfTokens)
+    const trace = (traceparent: unknown): void => {
+      bindings.trace_id ??= traceIdOf(traceparent)
+    }
+    return { id, address, report, trace }
   }
 }
 

@@ -10,7 +10,7 @@ import { readSettingFile } from './setting-file-text.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
 /** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */
-export type FileField = 'store' | 'secretKeys' | 'clients' | 'clientDocumentFile' | 'access'
+export type FileField = 'store' | 'secretKeys' | 'clients' | 'clientDocumentFile' | 'access' | 'audit'
 
 /** Every {@link FileField}. */
 export const fileFields: readonly FileField[] = [
@@ -19,6 +19,7 @@ export const fileFields: readonly FileField[] = [
   'clients',
   'clientDocumentFile',
   'access',
+  'audit',
 ]
 
 /** What is wrong with a file that a setting names, and what to do. Neither sentence contains a secret. */
@@ -44,6 +45,7 @@ export function fileFaults(
     clients: () => entryFaults('clients', readClientFile(config, now).faults),
     clientDocumentFile: () => entryFaults('clientDocumentFile', readDocumentFile(config).faults),
     access: () => accessFaults(config.access),
+    audit: () => auditFaults(config.audit),
   }
   return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
 }
@@ -99,6 +101,19 @@ function accessFaults(path: string | undefined): FileFault[] {
     problem,
     nextStep: 'docs/access.md says what it holds.',
   }))
+}
+
+function auditFaults(path: string | undefined): FileFault[] {
+  if (path === undefined) return []
+  const fault = (problem: string): FileFault[] => [
+    { field: 'audit', problem, nextStep: 'Name a file that the user who runs the server can write.' },
+  ]
+  if (!existsSync(path)) {
+    const folder = dirname(path)
+    return existsSync(folder) && mayWrite(folder) ? [] : fault(`${path} cannot be made.`)
+  }
+  if (statSync(path).isDirectory()) return fault(`${path} is a folder, not a file.`)
+  return mayWrite(path) ? [] : fault(`this user may not write ${path}.`)
 }
 
 function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {

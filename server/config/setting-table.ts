@@ -91,6 +91,11 @@ const table: SettingTable<ServerConfig> = {
     defaultText: 'everyone whom the provider signs in',
     doc: 'JSON file with the rules that say who may come in, and what they may call; see docs/access.md. It is followed while the server runs.',
   },
+  audit: {
+    parse: parseText,
+    defaultText: 'none',
+    doc: 'File that gets the audit events, as JSON lines: sign-ins, grants, refusals and calls. SIGHUP opens it again after it was moved.',
+  },
   callLimit: {
     parse: orOff(parseRate),
     default: '600/m',

@@ -51,6 +51,8 @@ export interface ServerConfig extends ProviderConfig {
   clients: string | undefined
   /** Path of the JSON file with the access rules; undefined: everyone whom the provider signs in may come in. */
   access: string | undefined
+  /** Path of the file that gets the audit events; undefined: they are in the log only. */
+  audit: string | undefined
   /** Calls in a time that one person may make. Undefined: any number. */
   callLimit: Rate | undefined
   /** Calls that one person may have under way. Undefined: any number. */

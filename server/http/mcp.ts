@@ -1,5 +1,5 @@
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpHeader, mcpMetaKey, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { isDeeperThan } from '@drawbridge/shared/json-depth.ts'
@@ -208,9 +208,13 @@ async function serveCalls(
   ports: McpPorts,
 ): Promise<Response> {
   const made = callsOf(message)
+  const meta = metaOf(
+    isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : undefined,
+  )
+  context.trace?.(meta['traceparent'])
   const incoming = {
     caller,
-    revision: revisionOf(request, message),
+    revision: revisionOf(request, meta),
     requestBytes,
     report: context.report,
     nowMs: () => performance.now(),
@@ -246,9 +250,8 @@ async function serveCalls(
 }
 
 /** The revision that a message names: in its envelope since 2026-07-28, before that in a header. */
-function revisionOf(request: Request, message: unknown): string | undefined {
-  const params = isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : undefined
-  const named = metaOf(params)[mcpMetaKey.protocolVersion] ?? request.headers.get(mcpHeader.protocolVersion)
+function revisionOf(request: Request, meta: JsonObject): string | undefined {
+  const named = meta[mcpMetaKey.protocolVersion] ?? request.headers.get(mcpHeader.protocolVersion)
   return typeof named === 'string' && /^\d{4}-\d\d-\d\d$/.test(named) ? named : undefined
 }
 

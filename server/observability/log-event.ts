@@ -255,6 +255,11 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
       fields: ['path', 'reason'],
     },
   ),
+  audit_file_failed: event(
+    'error',
+    'The audit file could not be written; `lost` says whether events are missing from it. They are in this log too.',
+    { fields: ['path', 'lost', 'err'] },
+  ),
   upkeep_failed: event('error', 'Background work failed and will be retried.', { fields: ['err'] }),
   stopping: event('info', 'The process was asked to stop.', { fields: ['signal'] }),
 }

@@ -14,6 +14,7 @@ const findingNames: Readonly<Record<FileFault['field'], string>> = {
   clients: 'clients',
   clientDocumentFile: 'client-documents',
   access: 'access',
+  audit: 'audit',
   tools: 'tools',
 }
 

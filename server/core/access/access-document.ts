@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
+import { toolScope } from '../tokens/scope.ts'
 import {
   type AccessConditions,
   type AccessRule,
@@ -62,7 +63,7 @@ class DocumentReader {
       return { effect: 'deny', conditions: this.#conditions(`${at}.deny`, rule['deny']) }
     }
     const conditions = this.#conditions(`${at}.allow`, rule['allow'])
-    const scopes = this.#optional(rule, 'scopes', (given) => this.#texts(`${at}.scopes`, given))
+    const scopes = this.#optional(rule, 'scopes', (given) => this.#scopes(`${at}.scopes`, given))
     const tools = this.#optional(rule, 'tools', (given) => this.#tools(`${at}.tools`, given))
     return { effect: 'allow', conditions, ...(scopes && { scopes }), ...(tools && { tools }) }
   }
@@ -108,6 +109,14 @@ class DocumentReader {
         return [path, this.#list(here, values, isClaimValue, 'texts, numbers, true or false')]
       }),
     )
+  }
+
+  #scopes(at: string, value: unknown): string[] {
+    const scopes = this.#texts(at, value)
+    if (scopes.length > 0 && !scopes.includes(toolScope)) {
+      this.#fault(`${at} must have ${toolScope}: without it nothing can be called.`)
+    }
+    return scopes
   }
 
   #tools(at: string, value: unknown): ToolPatterns {

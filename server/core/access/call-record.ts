@@ -11,17 +11,25 @@ export type CallOutcome =
   | 'cancelled'
   | 'failed'
 
-/** What is recorded as a call: the event, and the field that names what was called. */
-const recorded = {
-  'tools/call': { event: 'tool_called', field: 'tool', member: 'name' },
-  'resources/read': { event: 'resource_read', field: 'resource', member: 'uri' },
-  'prompts/get': { event: 'prompt_got', field: 'prompt', member: 'name' },
-} as const
+/** The event that records a call. */
+export type CallEvent =
+  | 'tool_called' // or refused
+  | 'resource_read'
+  | 'prompt_got'
+
+/** What is recorded as a call: the event, the field that names what was called, and the parameter that does. */
+const recorded: Readonly<Record<string, { event: CallEvent; field: CallField; parameter: string }>> = {
+  'tools/call': { event: 'tool_called', field: 'tool', parameter: 'name' },
+  'resources/read': { event: 'resource_read', field: 'resource', parameter: 'uri' },
+  'prompts/get': { event: 'prompt_got', field: 'prompt', parameter: 'name' },
+}
+
+type CallField = 'tool' | 'resource' | 'prompt'
 
 /** One request of a message or batch that is recorded as a call. */
 export interface Call {
-  event: (typeof recorded)[keyof typeof recorded]['event']
-  field: (typeof recorded)[keyof typeof recorded]['field']
+  event: CallEvent
+  field: CallField
   /** As the client gave it, cut to 200 characters; of a URI without query and fragment, which may hold anything. */
   name: string
 }
@@ -30,17 +38,15 @@ const maxNameLength = 200
 
 /** The call that a JSON-RPC message makes; undefined for every other message. */
 export function callOf(message: unknown): Call | undefined {
-  if (!isJsonObject(message) || message['id'] === undefined || typeof message['method'] !== 'string')
-    return undefined
-  if (!Object.hasOwn(recorded, message['method'])) return undefined
-  const { event, field, member } = recorded[message['method'] as keyof typeof recorded]
-  const given = isJsonObject(message['params']) ? message['params'][member] : undefined
-  const name = typeof given === 'string' ? given : ''
-  return {
-    event,
-    field,
-    name: (field === 'resource' ? name.replace(/[?#].*$/s, '') : name).slice(0, maxNameLength),
-  }
+  if (!isJsonObject(message) || message['id'] === undefined) return undefined
+  const { method, params } = message
+  const kind = typeof method === 'string' && Object.hasOwn(recorded, method) ? recorded[method] : undefined
+  if (!kind) return undefined
+  const { event, field, parameter } = kind
+  const given = isJsonObject(params) ? params[parameter] : undefined
+  const whole = typeof given === 'string' ? given : ''
+  const name = field === 'resource' ? whole.replace(/[?#].*$/s, '') : whole
+  return { event, field, name: name.slice(0, maxNameLength) }
 }
 
 /** The calls of a message or batch. */
@@ -63,7 +69,7 @@ export interface IncomingCallsPorts {
   /** Undefined when the message does not say. */
   revision: string | undefined
   requestBytes: number
-  report: (event: Call['event'], fields: Record<string, unknown>) => void
+  report: (event: CallEvent, fields: Record<string, unknown>) => void
   /** Monotonic milliseconds. */
   nowMs: () => number
   /** Called once when none of the calls is under way any more. */
