@@ -7,7 +7,7 @@ import {
   replacing,
   startOidcFixture,
 } from '../../../tests/support/server/oidc-fixture.ts'
-import type { OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
+import { oidcAccount, type OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
 
 let fixture: OidcFixture
 beforeAll(async () => {
@@ -242,7 +242,10 @@ describe('refresh', () => {
 describe('probe', () => {
   test('is live until the session is ended at the provider, then token_refused', async () => {
     const { accessToken } = await signedIn()
-    await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'live' })
+    await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({
+      life: 'live',
+      claims: { sub: oidcAccount.sub, email: oidcAccount.email },
+    })
     await fixture.server.endSessions()
     await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'token_refused' })
   })

@@ -146,11 +146,7 @@ export async function probeOidcSession(accessToken: string, connect: ConnectToOi
     if (failure.kind !== 'refused') throw plainFailure(failure, 'a probe')
     status = failure.status
   }
-  if (status === 200)
-    return {
-      life: 'live',
-      ...(isJsonObject(claims) && { profile: profileOfClaims(claims, metadata.issuer) }),
-    }
+  if (status === 200) return isJsonObject(claims) ? { life: 'live', claims } : { life: 'live' }
   if (status === 401) return { life: 'token_refused' }
   const isAboutToken = status >= 400 && !isPassing(status)
   throw new ProviderError(

@@ -91,12 +91,13 @@ export function message2026(
     'io.modelcontextprotocol/clientCapabilities': capabilities,
   }
   const { _meta, ...rest } = params
+  const name = params['name'] ?? params['uri']
   return {
     message: { jsonrpc: '2.0', id: 1, method, params: { ...rest, _meta: { ...meta, ...(_meta as object) } } },
     headers: {
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': method,
-      ...(typeof params['name'] === 'string' && { 'mcp-name': params['name'] }),
+      ...(typeof name === 'string' && { 'mcp-name': name }),
     },
   }
 }
