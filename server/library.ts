@@ -6,7 +6,7 @@ import { checkSettings, ConfigError } from './config/config.ts'
 import { isProduction, settingsOfObject } from './config/setting-source.ts'
 import type { ServerConfig, Settings } from './config/setting.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
-import { openAuditFile } from './observability/audit-file.ts'
+import { AuditFile } from './observability/audit-file.ts'
 import { createLog, reportTo } from './observability/log.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
 import { systemRuntime } from './startup/system-runtime.ts'
@@ -49,7 +49,7 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
   const audit =
     path === undefined
       ? undefined
-      : openAuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
+      : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
   const log = createLog(checked.log, pino.destination(2), { audit })
   const app: App = createApp(checked, systemRuntime, log, options.tools)
   const { sandbox } = app
@@ -63,7 +63,7 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
     ...(sandbox && { fetchApp: sandbox.fetch }),
     async close() {
       await app.close()
-      audit?.close()
+      await audit?.close()
     },
   }
 }

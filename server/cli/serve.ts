@@ -9,7 +9,7 @@ import { type CheckedSettings, ConfigError } from '../config/config.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import { listen } from '../http/listener/listener.ts'
-import { type AuditFile, openAuditFile } from '../observability/audit-file.ts'
+import { AuditFile } from '../observability/audit-file.ts'
 import { createLog, type Log, reportTo } from '../observability/log.ts'
 import { createMetricsEndpoint } from '../observability/metrics-endpoint.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
@@ -91,7 +91,7 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
   app.endStreams()
   await Promise.all(closing)
   await app.close()
-  audit?.close()
+  await audit?.close()
   destination.flushSync()
 }
 
@@ -105,9 +105,9 @@ function openLog(
   const audit =
     path === undefined
       ? undefined
-      : openAuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
+      : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
   const log = createLog(config.log, destination, { metrics, audit })
-  if (audit) process.on('SIGHUP', () => audit.reopen())
+  if (audit) process.on('SIGHUP', () => void audit.reopen())
   return { log, audit }
 }
 

@@ -257,7 +257,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   ),
   audit_file_failed: event(
     'error',
-    'The audit file could not be written; `lost` says whether events are missing from it. They are in this log too.',
+    'The audit file could not be written; `lost` is how many events are missing from it since the last such line. They are in this log too.',
     { fields: ['path', 'lost', 'err'] },
   ),
   upkeep_failed: event('error', 'Background work failed and will be retried.', { fields: ['err'] }),
