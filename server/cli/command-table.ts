@@ -164,14 +164,18 @@ export const commandTable: readonly CommandRow[] = [
       '--claims <json>': 'the claims, as a JSON object',
     },
     shown: ['access', 'provider', 'providerUrl'],
-    run: async (input, { isOn, valueOf }) =>
-      (await import('./access/access-test.ts')).testAccess(input, {
+    async run(input, { isOn, valueOf }) {
+      const { testAccess } = await import('./access/access-test.ts')
+      const { readToken } = await import('./doctor/doctor-command.ts')
+      return testAccess(input, {
         email: valueOf('--email'),
         isUnverified: isOn('--unverified'),
         sub: valueOf('--sub'),
         provider: valueOf('--signs-in-with'),
         claims: valueOf('--claims'),
-      }),
+        readToken: () => readToken(input.terminal),
+      })
+    },
   },
   {
     usage: 'clients list',

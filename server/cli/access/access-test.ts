@@ -7,7 +7,6 @@ import { type Claims, type Profile, ProviderError } from '../../core/session/ses
 import type { ServerConfig } from '../../config/setting.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
-import { readToken } from '../doctor/doctor-command.ts'
 
 /** The person in question. When nothing is given, an access token of the provider says who it is. */
 export interface AccessTestOptions {
@@ -16,6 +15,8 @@ export interface AccessTestOptions {
   sub: string | undefined
   provider: string | undefined
   claims: string | undefined
+  /** Reads the token. */
+  readToken: () => Promise<string>
 }
 
 /**
@@ -36,7 +37,7 @@ export async function testAccess(input: CommandInput, options: AccessTestOptions
         providers: provider === undefined ? [] : [provider],
         claims: readClaims(claims),
       }
-    : await personOfToken(config, input)
+    : await personOfToken(config, options.readToken, input)
   const control = new AccessControl({
     policy: () => policy,
     // A person who is described is believed.
@@ -76,7 +77,8 @@ function readClaims(text: string | undefined): Claims {
 
 async function personOfToken(
   config: ServerConfig,
-  { runtime, terminal }: CommandInput,
+  readToken: () => Promise<string>,
+  { runtime }: CommandInput,
 ): Promise<Profile & { sub: string }> {
   const provider = openProvider(config, runtime)
   const { verify } = provider
@@ -87,7 +89,7 @@ async function personOfToken(
       { code: exitCode.usage },
     )
   }
-  const token = (await readToken(terminal)).trim()
+  const token = (await readToken()).trim()
   const identity = await asked(() => verify(token))
   const probe = await asked(async () => provider.probe?.(token))
   if (probe && probe.life !== 'live') {
