@@ -157,7 +157,7 @@ async function pictureOtherProviders(page: Page, folder: string, serve: Serve): 
   const social = [{ id: 'google', label: 'Google' }]
   const show = async (name: string, password: boolean, captcha: Captcha | undefined): Promise<void> => {
     const provider = providerSample({
-      capabilities: async () => ({ password, social, captcha }),
+      capabilities: async () => ({ password, social, captcha, confirmsEmail: true }),
       passwordSignIn: () => Promise.reject(new Error('Nobody signs in for a picture.')),
     })
     const { fetch, authorizeUrl } = await createLoginFixture(provider, { baseUrl })

@@ -1,6 +1,8 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { traceIdOf } from '@drawbridge/shared/trace-context.ts'
 import type { ServerConfig } from './config/setting.ts'
+import { AccessControl } from './core/access/access-control.ts'
 import { createGrantUse } from './core/session/grant-use.ts'
 import { createScopeCatalogue } from './core/tokens/scope.ts'
 import { createSealer, type KeyRing, type Sealer } from './core/seal.ts'
@@ -18,9 +20,10 @@ import { createHttpApp } from './http/app.ts'
 import type { FetchHandler, Peer, RequestContext } from './http/endpoint.ts'
 import { createSteadyCheck } from './http/health.ts'
 import { createLoadShedding } from './http/listener/load-shedding.ts'
-import { type Log, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
+import { type Log, type LogBindings, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
 import { observeFetch, observeStore } from './observability/metrics-observer.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
+import { openAccessPolicy } from './startup/open-access.ts'
 import { openClients } from './startup/open-clients.ts'
 import { type LoadSandbox, openProvider, type OpenSandbox, openSandbox } from './startup/open-provider.ts'
 import { openKeyRing, openStore } from './startup/open-store.ts'
@@ -94,6 +97,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
   let isDraining = false
   const reportAboutGrant = (event: string, grantId: string | undefined, error?: unknown): void =>
     report(event, { grant_id: grantId, error })
+  const access = new AccessControl({ provider, policy: openAccessPolicy(config, runtime, report) })
   const keeper = createSessionKeeper({
     store: sessions.store,
     provider,
@@ -102,6 +106,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
     runtime,
     owner: instance,
     checkSeconds: config.sessionCheck,
+    mustProbeNew: () => provider.profileNeedsProbe && access.hasRules,
     report: reportAboutGrant,
   })
   const signOuts = createSignOutWorker({
@@ -137,6 +142,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
     clients,
     tools,
     grantUses,
+    access,
     readiness: {
       store: () => store.findClient(''),
       keys: () => checkKeys(store, ring),
@@ -196,8 +202,16 @@ function createRequestContexts(
     const id = nextId()
     const address = clientAddress(request, peer)
     warn(address, request)
-    const report = reportTo(log, { request_id: id, address })
-    return { id, address, report: nameTokenRefusals(report, request.url, pathsOfTokens) }
+    const bindings: LogBindings = {
+      request_id: id,
+      trace_id: traceIdOf(request.headers.get('traceparent')),
+      address,
+    }
+    const report = nameTokenRefusals(reportTo(log, bindings), request.url, pathsOfTokens)
+    const trace = (traceparent: unknown): void => {
+      bindings.trace_id ??= traceIdOf(traceparent)
+    }
+    return { id, address, report, trace }
   }
 }
 

@@ -6,7 +6,8 @@ import { checkSettings, ConfigError } from './config/config.ts'
 import { isProduction, settingsOfObject } from './config/setting-source.ts'
 import type { ServerConfig, Settings } from './config/setting.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
-import { createLog } from './observability/log.ts'
+import { AuditFile } from './observability/audit-file.ts'
+import { createLog, reportTo } from './observability/log.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
 import { systemRuntime } from './startup/system-runtime.ts'
 
@@ -44,12 +45,13 @@ export interface DrawbridgeOptions {
  */
 export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptions = {}): Drawbridge {
   const checked = readLibraryConfig(config, options)
-  const app: App = createApp(
-    checked,
-    systemRuntime,
-    createLog(checked.log, pino.destination(2)),
-    options.tools,
-  )
+  const { audit: path } = checked
+  const audit =
+    path === undefined
+      ? undefined
+      : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
+  const log = createLog(checked.log, pino.destination(2), { audit })
+  const app: App = createApp(checked, systemRuntime, log, options.tools)
   const { sandbox } = app
   // An address that is trusted to have written the header.
   const proxy = checked.trustedProxies[0]?.replace(/\/\d+$/, '')
@@ -59,7 +61,10 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
       return app.fetch(request, { address: addressOf(peer) ?? forwarded })
     },
     ...(sandbox && { fetchApp: sandbox.fetch }),
-    close: () => app.close(),
+    async close() {
+      await app.close()
+      await audit?.close()
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { readJsonText } from '@drawbridge/shared/json-text.ts'
 import { type Section, sectionProblems } from '@drawbridge/shared/settings/read-settings.ts'
 import { settings } from './setting-table.ts'
 
@@ -12,12 +13,9 @@ export interface ConfigFile {
 /** Reads `content` of config.json: settings for every server, and below `servers` a section for each URL. */
 export function readConfigFile(path: string, content: string, serverUrl: string | undefined): ConfigFile {
   const refused = (problem: string): ConfigFile => ({ sections: [], problems: [`${path}: ${problem}.`] })
-  let root: unknown
-  try {
-    root = JSON.parse(content)
-  } catch (error) {
-    return refused(`is not valid JSON${lineOf(error as Error, content)}`)
-  }
+  const read = readJsonText(content)
+  if (read.kind === 'invalid') return refused(`is not valid JSON${read.place}`)
+  const root = read.value
   if (!isJsonObject(root)) return refused('expected a JSON object')
   const { servers = {}, ...values } = root
   if (!isJsonObject(servers)) {
@@ -35,12 +33,6 @@ export function readConfigFile(path: string, content: string, serverUrl: string 
     } else problems.push(`${name}: expected an object.`)
   }
   return { sections: [...own, general], problems }
-}
-
-/** Where a parser stopped. Its message is not shown: it quotes the text, which may hold a secret. */
-function lineOf({ message }: Error, content: string): string {
-  const position = / at position (\d+)/.exec(message)?.[1]
-  return position === undefined ? '' : `, line ${content.slice(0, Number(position)).split('\n').length}`
 }
 
 function hrefOf(url: string): string {

@@ -147,6 +147,37 @@ export const commandTable: readonly CommandRow[] = [
       }),
   },
   {
+    usage: 'access test',
+    description:
+      'Say which access rule decides about a person, and what it allows. Reads an access token of the provider from stdin, unless the person is described.',
+    json: factsAsJson,
+    examples: [
+      'access test < token.txt',
+      'access test --email ada@example.com',
+      `access test --sub 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b --claims '{"app_metadata":{"role":"partner"}}' --json`,
+    ],
+    switches: {
+      '--email <address>': 'the email address, which counts as verified',
+      '--unverified': 'the address is not verified',
+      '--sub <sub>': 'the id at the session provider',
+      '--signs-in-with <name>': 'how the account signs in, such as google',
+      '--claims <json>': 'the claims, as a JSON object',
+    },
+    shown: ['access', 'provider', 'providerUrl'],
+    async run(input, { isOn, valueOf }) {
+      const { testAccess } = await import('./access/access-test.ts')
+      const { readToken } = await import('./doctor/doctor-command.ts')
+      return testAccess(input, {
+        email: valueOf('--email'),
+        isUnverified: isOn('--unverified'),
+        sub: valueOf('--sub'),
+        provider: valueOf('--signs-in-with'),
+        claims: valueOf('--claims'),
+        readToken: () => readToken(input.terminal),
+      })
+    },
+  },
+  {
     usage: 'clients list',
     description: 'Print the clients that are known: of the file CLIENTS, and of the store.',
     json: factsAsJson,
@@ -195,6 +226,7 @@ export const commandTable: readonly CommandRow[] = [
 
 /** Names that hold several commands, with what they are about. */
 export const commandGroups: Readonly<Record<string, string>> = {
+  access: 'Try the access rules.',
   clients: 'List, add or remove clients.',
   grants: 'List or end what people allowed clients.',
   keys: 'List, generate, rotate or remove the keys that seal what is stored.',

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import { pino } from 'pino'
+import { type DestinationStream, pino } from 'pino'
 import { createApp } from '../app.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { storeName } from '../config/store-address.ts'
@@ -9,9 +9,10 @@ import { type CheckedSettings, ConfigError } from '../config/config.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import { listen } from '../http/listener/listener.ts'
-import { createLog, reportTo } from '../observability/log.ts'
+import { AuditFile } from '../observability/audit-file.ts'
+import { createLog, type Log, reportTo } from '../observability/log.ts'
 import { createMetricsEndpoint } from '../observability/metrics-endpoint.ts'
-import { createMetrics } from '../observability/metrics.ts'
+import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
 import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
@@ -60,8 +61,8 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
   // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
   const stopping = stopSignal(() => destination.flushSync())
   const metrics = config.metricsListen && (await createMetrics())
-  const log = createLog(config.log, destination, metrics)
   const tools = await readFiles(checked)
+  const { log, audit } = openLog(config, destination, metrics)
   const app = createApp(config, systemRuntime, log, tools)
   const listeners = []
   try {
@@ -90,7 +91,24 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
   app.endStreams()
   await Promise.all(closing)
   await app.close()
+  await audit?.close()
   destination.flushSync()
+}
+
+/** The log, and the audit file behind it, which SIGHUP opens again. */
+function openLog(
+  config: ServerConfig,
+  destination: DestinationStream,
+  metrics: Metrics | undefined,
+): { log: Log; audit: AuditFile | undefined } {
+  const path = config.audit
+  const audit =
+    path === undefined
+      ? undefined
+      : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
+  const log = createLog(config.log, destination, { metrics, audit })
+  if (audit) process.on('SIGHUP', () => void audit.reopen())
+  return { log, audit }
 }
 
 /** The tools module, once nothing is wrong with it, with any setting and with any other file. */

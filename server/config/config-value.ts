@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
 import { durationParser, isSecureUrl, parseList } from '@drawbridge/shared/settings/value.ts'
+import type { Rate } from '../core/access/rate-limit.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
 
 /** Absolute http(s) URL without query, fragment, credentials or trailing slash; https unless the host is loopback. */
@@ -112,6 +113,17 @@ export function parseOrigins(text: string): string[] {
 export function parseCount(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new TypeError('expected a whole number of at least 1')
   return Number(text)
+}
+
+const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 }
+
+/** Such as `600/m`: so many at once, which come back within that time. */
+export function parseRate(text: string): Rate {
+  const [, count = '', unit = ''] = /^([1-9]\d{0,8})\/([smh])$/.exec(text) ?? []
+  const seconds = secondsOf[unit]
+  if (seconds === undefined)
+    throw new TypeError('expected a number and a time, such as 10/s, 600/m or 5000/h')
+  return { burst: Number(count), perSecond: Number(count) / seconds }
 }
 
 /** `hcaptcha:SITE_KEY` or `turnstile:SITE_KEY`. */

@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { readAccessFile } from './access-file.ts'
 import { readClientFile, readDocumentFile } from './client-file.ts'
 import { parseSecretKeys } from './store-address.ts'
 import { embeddedDatabases } from './store-address.ts'
@@ -9,10 +10,17 @@ import { readSettingFile } from './setting-file-text.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
 /** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */
-export type FileField = 'store' | 'secretKeys' | 'clients' | 'clientDocumentFile'
+export type FileField = 'store' | 'secretKeys' | 'clients' | 'clientDocumentFile' | 'access' | 'audit'
 
 /** Every {@link FileField}. */
-export const fileFields: readonly FileField[] = ['store', 'secretKeys', 'clients', 'clientDocumentFile']
+export const fileFields: readonly FileField[] = [
+  'store',
+  'secretKeys',
+  'clients',
+  'clientDocumentFile',
+  'access',
+  'audit',
+]
 
 /** What is wrong with a file that a setting names, and what to do. Neither sentence contains a secret. */
 export interface FileFault {
@@ -36,6 +44,8 @@ export function fileFaults(
     secretKeys: () => (unusable.has('store') && !config.secretKeys ? [] : keyFaults(keySourceOf(config))),
     clients: () => entryFaults('clients', readClientFile(config, now).faults),
     clientDocumentFile: () => entryFaults('clientDocumentFile', readDocumentFile(config).faults),
+    access: () => accessFaults(config.access),
+    audit: () => auditFaults(config.audit),
   }
   return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
 }
@@ -81,6 +91,29 @@ function keyFaults(source: KeySource): FileFault[] {
 
 function entryFaults(field: FileField, problems: readonly string[]): FileFault[] {
   return problems.map((problem) => ({ field, problem, nextStep: 'docs/clients.md says what it holds.' }))
+}
+
+function accessFaults(path: string | undefined): FileFault[] {
+  const reading = path === undefined ? undefined : readAccessFile(path)
+  const faults = reading?.kind === 'faulty' ? reading.faults : []
+  return faults.map((problem) => ({
+    field: 'access',
+    problem,
+    nextStep: 'docs/access.md says what it holds.',
+  }))
+}
+
+function auditFaults(path: string | undefined): FileFault[] {
+  if (path === undefined) return []
+  const fault = (problem: string): FileFault[] => [
+    { field: 'audit', problem, nextStep: 'Name a file that the user who runs the server can write.' },
+  ]
+  if (!existsSync(path)) {
+    const folder = dirname(path)
+    return existsSync(folder) && mayWrite(folder) ? [] : fault(`${path} cannot be made.`)
+  }
+  if (statSync(path).isDirectory()) return fault(`${path} is a folder, not a file.`)
+  return mayWrite(path) ? [] : fault(`this user may not write ${path}.`)
 }
 
 function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {

@@ -12,6 +12,7 @@ import {
   parseListenAddress,
   parseOrigins,
   parseOwnBaseUrl,
+  parseRate,
 } from './config-value.ts'
 import { providerTable } from './provider-setting.ts'
 import type { ServerConfig, Setting } from './setting.ts'
@@ -84,6 +85,26 @@ const table: SettingTable<ServerConfig> = {
     parse: parseText,
     defaultText: 'none',
     doc: 'JSON file with clients that need no registration: an array of client metadata, each with a client_id.',
+  },
+  access: {
+    parse: parseText,
+    defaultText: 'everyone whom the provider signs in',
+    doc: 'JSON file with the rules that say who may come in, and what they may call; see docs/access.md. It is followed while the server runs.',
+  },
+  audit: {
+    parse: parseText,
+    defaultText: 'none',
+    doc: 'File that gets the audit events, as JSON lines: sign-ins, grants, refusals and calls. SIGHUP opens it again after it was moved.',
+  },
+  callLimit: {
+    parse: orOff(parseRate),
+    default: '600/m',
+    doc: 'Calls that one person may make in a second, minute or hour (10/s, 600/m, 5000/h), over all their clients, in each instance; or off.',
+  },
+  callsAtOnce: {
+    parse: orOff(parseCount),
+    default: '64',
+    doc: 'Calls that one person may have under way at the same time, in each instance; or off.',
   },
   registration: {
     parse: parseSwitch,

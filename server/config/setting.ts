@@ -1,4 +1,5 @@
 import type { Setting as SettingOf } from '@drawbridge/shared/settings/setting.ts'
+import type { Rate } from '../core/access/rate-limit.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
 import type { SecondFactorPolicy } from '../providers/supabase/supabase.ts'
 import type { ListenAddress } from './config-value.ts'
@@ -48,6 +49,14 @@ export interface ServerConfig extends ProviderConfig {
   tools: string | undefined
   /** Path of the JSON file with clients that need no registration. */
   clients: string | undefined
+  /** Path of the JSON file with the access rules; undefined: everyone whom the provider signs in may come in. */
+  access: string | undefined
+  /** Path of the file that gets the audit events; undefined: they are in the log only. */
+  audit: string | undefined
+  /** Calls in a time that one person may make. Undefined: any number. */
+  callLimit: Rate | undefined
+  /** Calls that one person may have under way. Undefined: any number. */
+  callsAtOnce: number | undefined
   /** Whether clients may register themselves (RFC 7591). */
   registration: boolean
   /** Registrations per hour that one address may make. */

@@ -15,6 +15,8 @@ export interface RequestContext {
    */
   address: string | undefined
   report: (event: string, fields?: Record<string, unknown>) => void
+  /** Names the trace that a message of the request belongs to, on every line that is logged from now on. */
+  trace?: (traceparent: unknown) => void
 }
 
 /** Answers one request. Throws `OAuthError` for a protocol failure; anything else thrown is answered as 500. */

@@ -6,6 +6,7 @@ export type HttpErrorCode =
   | 'unauthorized'
   | 'forbidden_origin'
   | 'forbidden_cookie'
+  | 'access_denied'
   | 'misdirected_request'
   | 'not_found'
   | 'method_not_allowed'
@@ -42,6 +43,12 @@ export const httpErrors: Readonly<Record<HttpErrorCode, HttpErrorText>> = {
     title: 'Session cookie not accepted',
     message: 'The session cookie is only accepted from scripts on trusted origins of the same site.',
     nextStep: 'Add the origin to ALLOWED_ORIGINS if it is yours, or send a bearer token.',
+  },
+  access_denied: {
+    status: 403,
+    title: 'Access denied',
+    message: 'This account may not use this server.',
+    nextStep: 'Ask the owner of the web app, or use another account.',
   },
   misdirected_request: {
     status: 421,

@@ -1,4 +1,7 @@
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { mcpHeader, mcpMetaKey, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { isDeeperThan } from '@drawbridge/shared/json-depth.ts'
 import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
@@ -11,6 +14,8 @@ import {
   type CallerResult,
   createCallerReader,
 } from '../core/tokens/caller.ts'
+import type { CallLimit } from '../core/access/call-limit.ts'
+import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/access/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
 import { json } from './response.ts'
@@ -33,9 +38,12 @@ export interface McpPorts {
   /** Methods that `serve` takes; POST always. */
   methods: readonly string[]
   /** `body` is undefined for methods other than POST. */
-  serve: (request: Request, body: unknown, caller: Caller) => Promise<Response>
-  /** Scopes that a message or a batch needs in addition to the one for all tools. */
-  scopesOfMessage: (body: unknown) => readonly string[]
+  serve: (request: Request, body: unknown, caller: Caller, calls: IncomingCalls) => Promise<Response>
+  /** Scopes that calls need in addition to the one for all tools. */
+  scopesOfCalls: (calls: readonly Call[]) => readonly string[]
+  /** Whether there is something of that name to call. */
+  has: (call: Call) => boolean
+  callLimit: CallLimit
   grantUse: Pick<GrantUses, 'note'>
 }
 
@@ -113,6 +121,10 @@ function refuseCaller(
     case 'invalid':
       context.report('caller_refused', { description: found.description })
       return refuseToken(new OAuthError('invalid_token', found.description), challenge)
+    case 'denied':
+      context.report('access_denied', { sub: found.sub, rule: found.rule })
+      // No challenge: signing in again would not help this person.
+      return httpError('access_denied')
     case 'unavailable':
       // No challenge: signing in again would not help while the provider is down.
       return httpError('temporarily_unavailable', { 'retry-after': String(found.retryAfterSeconds) })
@@ -138,7 +150,9 @@ async function serve(
   if (!ports.methods.includes(request.method))
     return httpError('method_not_allowed', { allow: ports.methods.join(', ') })
   context.report('mcp_request', { credential: caller.credential })
-  return ports.serve(request, undefined, caller)
+  const { report } = context
+  const calls = new IncomingCalls({ caller, revision: undefined, requestBytes: 0, report, nowMs: () => 0 })
+  return ports.serve(request, undefined, caller, calls)
 }
 
 /**
@@ -179,10 +193,79 @@ async function servePost(
   const message = body.kind === 'text' ? parseJson(body.text) : undefined
   if (message === undefined)
     return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400)
-  const refused = refuseMessage(message) ?? refuseScope(caller, ports.scopesOfMessage(message), ports)
+  const refused = refuseMessage(message)
   if (refused) return refused
+  const requestBytes = body.kind === 'text' ? Buffer.byteLength(body.text) : 0
+  return serveCalls(request, { message, requestBytes }, caller, context, ports)
+}
+
+/** Serves a message of a caller who may make its calls: the scopes are there, and the limit of that person is not reached. */
+async function serveCalls(
+  request: Request,
+  { message, requestBytes }: { message: unknown; requestBytes: number },
+  caller: Caller,
+  context: RequestContext,
+  ports: McpPorts,
+): Promise<Response> {
+  const made = callsOf(message)
+  const meta = metaOf(
+    isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : undefined,
+  )
+  context.trace?.(meta['traceparent'])
+  const incoming = {
+    caller,
+    revision: revisionOf(request, meta),
+    requestBytes,
+    report: context.report,
+    nowMs: () => performance.now(),
+  }
+  const refuse = (outcome: CallOutcome): void => {
+    const calls = new IncomingCalls(incoming)
+    for (const call of made) calls.refuse(call, { outcome, isKnown: ports.has(call) })
+  }
+  // To somebody who cannot get a scope by any sign-in, its tools do not exist: the endpoint says so.
+  const { scopes } = caller.access
+  const needed = ports.scopesOfCalls(made).filter((scope) => scopes?.includes(scope) ?? true)
+  const refusedScope = refuseScope(caller, needed, ports)
+  if (refusedScope) {
+    refuse('refused_scope')
+    return refusedScope
+  }
+  const admission = ports.callLimit.enter(caller.user.id, made.length)
+  if (admission.kind === 'refused') {
+    refuse('refused_limit')
+    return tooManyCalls(message, admission.retryAfterSeconds)
+  }
+  const calls = new IncomingCalls({ ...incoming, over: admission.leave })
   context.report('mcp_request', { credential: caller.credential })
-  return ports.serve(request, message, caller)
+  try {
+    const response = await ports.serve(request, message, caller, calls)
+    // Calls that a stream answers are over when it ends.
+    if (response.headers.get('content-type') !== 'text/event-stream') calls.over()
+    return response
+  } catch (error) {
+    calls.over()
+    throw error
+  }
+}
+
+/** The revision that a message names: in its envelope since 2026-07-28, before that in a header. */
+function revisionOf(request: Request, meta: JsonObject): string | undefined {
+  const named = meta[mcpMetaKey.protocolVersion] ?? request.headers.get(mcpHeader.protocolVersion)
+  return typeof named === 'string' && /^\d{4}-\d\d-\d\d$/.test(named) ? named : undefined
+}
+
+/** The refusal of a person's calls beyond their limit: one error for each request of the message. */
+function tooManyCalls(message: unknown, retryAfterSeconds: number): Response {
+  const text = `You are making too many calls. Wait ${retryAfterSeconds} s, then try again.`
+  const errorOf = (each: unknown): unknown[] => {
+    const id = isJsonObject(each) ? each['id'] : undefined
+    return typeof id === 'string' || typeof id === 'number'
+      ? [jsonRpcError(id, transportErrorCode.refused, text)]
+      : []
+  }
+  const body = Array.isArray(message) ? message.flatMap(errorOf) : errorOf(message)[0]
+  return json(body, 429, { 'retry-after': String(retryAfterSeconds) })
 }
 
 /** The JSON-RPC error for a body that is not a message. Arrays pass: revision 2025-03-26 has batches. */

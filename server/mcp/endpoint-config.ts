@@ -1,5 +1,6 @@
 import type { Implementation } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Call, IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import type { Sealer } from '../core/seal.ts'
 import type { ToolDefinition } from './tools/tool.ts'
@@ -31,9 +32,11 @@ export interface McpEndpoint {
   methods: readonly string[]
   /**
    * `body` is the parsed JSON of `request`, a message or a batch, and undefined for methods other than POST; the stream of
-   * `request` is not read again.
+   * `request` is not read again. Records each of the `calls`, and says when those of a stream are over.
    */
-  handle(request: Request, body: unknown, caller: Caller): Promise<Response>
+  handle(request: Request, body: unknown, caller: Caller, calls: IncomingCalls): Promise<Response>
+  /** Whether there is something of that name to call. */
+  has(call: Call): boolean
   notify: ModuleNotifications
   /**
    * Ends every stream that only waits for notifications, with a closing result where the protocol has one, and each that

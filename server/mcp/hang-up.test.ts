@@ -1,7 +1,11 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../http/listener/listener.ts'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
+import {
+  callerSample,
+  callsSample,
+  endpointConfigSample,
+} from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createPlainEndpoint } from './plain/plain-endpoint.ts'
 import type { McpEndpoint } from './endpoint-config.ts'
 
@@ -34,7 +38,7 @@ beforeEach(async () => {
     }),
   )
   const serve = async (request: Request): Promise<Response> =>
-    endpoint.handle(request, await request.json(), callerSample)
+    endpoint.handle(request, await request.json(), callerSample, callsSample())
   listener = await listen(serve, { host: '127.0.0.1', port: 0 })
 })
 afterEach(async () => {

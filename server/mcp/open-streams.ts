@@ -1,10 +1,13 @@
 import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
 /** How to supervise a response that stays open. */
 export interface StreamTerms {
   caller: Caller
+  /** Those that the stream answers. */
+  calls?: Pick<IncomingCalls, 'over'>
   /**
    * `notifications` waits for notifications, and ends with the caller's token. `call` belongs to a running call: it ends with
    * the grant, and may outlast its token by a quarter of an hour, since an expired token cannot tell whether the
@@ -129,6 +132,7 @@ class OpenStream {
     this.#isOver = true
     this.#onEnd()
     this.terms.ended?.(how)
+    this.terms.calls?.over()
     return true
   }
 

@@ -30,6 +30,7 @@ const event = (level: LogEvent['level'], meaning: string, options: Options = {})
 })
 
 const grant = ['grant_id', 'client_id', 'sub']
+const callFields = ['unknown', 'revision', 'outcome', 'duration_ms', 'request_bytes', 'response_bytes']
 
 /** Every event by name. Log levels, audit marks, the metric and docs/observability.md are derived from this table. */
 export const logEvents: Readonly<Record<string, LogEvent>> = {
@@ -58,6 +59,10 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['reason'],
     detail: 'reason',
   }),
+  access_denied: audit(
+    'The access rules do not let a person in, at sign-in or with a credential of the provider at /mcp. `rule` is the number of the one that decided; without it none matched.',
+    { fields: ['client_id', 'sub', 'rule'] },
+  ),
   authorization_denied: audit('A person refused to allow a client.', { fields: ['client_id'] }),
   account_signed_in: audit('A person signed in to see their connections.', { fields: ['sub'] }),
   device_allowed: audit('A person signed in and allowed a device.', { fields: ['client_id', 'sub'] }),
@@ -115,11 +120,20 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   device_limit_reached: audit('Too many devices asked for authorization, from one address or in total.', {
     fields: ['client_id'],
   }),
-  grant_ended: audit('A grant ended early: a code or token was reused, or the grant was revoked.', {
-    fields: [...grant, 'reason'],
-    detail: 'reason',
-    level: 'warn',
-  }),
+  grant_ended: audit(
+    'A grant ended early: a code or token was reused, the grant was revoked, or an access rule no longer lets its person in.',
+    {
+      fields: [...grant, 'reason'],
+      detail: 'reason',
+      level: 'warn',
+    },
+  ),
+  access_rules_changed: audit('The access file changed, and its rules are in use.', { fields: ['rules'] }),
+  access_file_unusable: event(
+    'error',
+    'The access file changed to something that cannot be used; the previous rules stay in use.',
+    { fields: ['path', 'faults'] },
+  ),
   key_ring_changed: audit('The key file changed, and its keys are in use.', { fields: ['kids'] }),
 
   // Requests
@@ -149,6 +163,21 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   mcp_request: event('debug', 'An authenticated caller sent a message to /mcp.', {
     fields: ['credential'],
     detail: 'credential',
+  }),
+  tool_called: audit(
+    'Somebody called a tool. `outcome` is `ok`, `tool_error`, `refused_scope`, `refused_rule`, `refused_limit`, `cancelled` or `failed`; `unknown` marks names that the server does not have. Arguments and results are never logged.',
+    { fields: ['sub', 'client_id', 'grant_id', 'credential', 'tool', ...callFields], detail: 'outcome' },
+  ),
+  resource_read: audit(
+    'Somebody read a resource; fields as of `tool_called`. Of its URI the part before `?` and `#` is logged.',
+    {
+      fields: ['sub', 'client_id', 'grant_id', 'credential', 'resource', ...callFields],
+      detail: 'outcome',
+    },
+  ),
+  prompt_got: audit('Somebody got a prompt; fields as of `tool_called`.', {
+    fields: ['sub', 'client_id', 'grant_id', 'credential', 'prompt', ...callFields],
+    detail: 'outcome',
   }),
   mcp_rejected: event('debug', 'A message to /mcp was invalid.', { fields: ['err'] }),
   tool_failed: event('error', 'A tool threw; the client received a failed result.', {
@@ -225,6 +254,11 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     {
       fields: ['path', 'reason'],
     },
+  ),
+  audit_file_failed: event(
+    'error',
+    'The audit file could not be written; `lost` is how many events are missing from it since the last such line. They are in this log too.',
+    { fields: ['path', 'lost', 'err'] },
   ),
   upkeep_failed: event('error', 'Background work failed and will be retried.', { fields: ['err'] }),
   stopping: event('info', 'The process was asked to stop.', { fields: ['signal'] }),

@@ -1,3 +1,4 @@
+import type { Metrics } from './metrics.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createLog, nameTokenRefusals, reportTo } from './log.ts'
 import type { LogLevel } from '../config/setting.ts'
@@ -7,8 +8,8 @@ beforeEach(() => {
   lines = []
 })
 
-const log = (level: LogLevel = 'debug', metrics?: Parameters<typeof createLog>[2]) =>
-  createLog(level, { write: (line) => void lines.push(line) }, metrics)
+const log = (level: LogLevel = 'debug', metrics?: Metrics) =>
+  createLog(level, { write: (line) => void lines.push(line) }, { metrics })
 
 function logged(): Record<string, unknown>[] {
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
@@ -82,7 +83,7 @@ describe('metrics', () => {
   it('hear of every event, whatever the level of the log is', () => {
     const heard: unknown[] = []
     const metrics = { event: (...event: unknown[]) => void heard.push(event) }
-    const report = reportTo(log('silent', metrics as unknown as Parameters<typeof createLog>[2]))
+    const report = reportTo(log('silent', metrics as unknown as Metrics))
     report('mcp_request', { credential: 'access_token' })
     expect([heard, lines]).toEqual([[['mcp_request', { credential: 'access_token' }]], []])
   })

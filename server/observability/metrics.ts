@@ -29,6 +29,8 @@ export type MetricName =
   | 'drawbridge_events_total'
   | 'drawbridge_store_operation_duration_seconds'
   | 'drawbridge_outgoing_request_duration_seconds'
+  | 'drawbridge_tool_calls_total'
+  | 'drawbridge_tool_call_duration_seconds'
   | 'drawbridge_build_info'
 
 /** Every metric of our own, by name; those of the process and of Node are collected as well. */
@@ -58,10 +60,22 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     labels: ['target', 'status'],
     help: 'Requests of this server to provider, app or other, by status class; failed is without an answer.',
   },
+  drawbridge_tool_calls_total: {
+    type: 'counter',
+    labels: ['tool', 'outcome'],
+    help: 'Calls of tools, as of the event tool_called; names that the server does not have are other.',
+  },
+  drawbridge_tool_call_duration_seconds: {
+    type: 'histogram',
+    labels: ['tool'],
+    help: 'How long calls of tools took, refused ones left out.',
+  },
   drawbridge_build_info: { type: 'gauge', labels: ['version', 'node'], help: 'Always 1.' },
 }
 
 const maxDetails = 50
+/** Far more than people offer; a module may register others for each caller. */
+const maxTools = 500
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
@@ -84,13 +98,28 @@ export async function createMetrics(): Promise<Metrics> {
   const storeCalls = new Histogram({ ...options('drawbridge_store_operation_duration_seconds'), buckets })
   const outgoing = new Histogram({ ...options('drawbridge_outgoing_request_duration_seconds'), buckets })
   new Gauge(options('drawbridge_build_info')).set({ version, node: process.versions.node }, 1)
+  const toolCalls = new Counter(options('drawbridge_tool_calls_total'))
+  const toolCallTimes = new Histogram({ ...options('drawbridge_tool_call_duration_seconds'), buckets })
+  const tools = new Set<string>()
+
+  function toolCalled({ tool, unknown, outcome, duration_ms: ms }: Readonly<Record<string, unknown>>): void {
+    const name = unknown === true ? 'other' : String(tool)
+    if (tools.size < maxTools) tools.add(name)
+    const label = tools.has(name) ? name : 'other'
+    toolCalls.inc({ tool: label, outcome: String(outcome) })
+    if (!String(outcome).startsWith('refused')) toolCallTimes.observe({ tool: label }, Number(ms) / 1000)
+  }
+
   const detailOf = createDetails()
   // A rate can be computed only of what was there before the first time.
   for (const [event, { detail }] of Object.entries(logEvents)) {
     if (detail === undefined) events.inc({ event, detail: '' }, 0)
   }
   return {
-    event: (name, fields) => events.inc(detailOf(name, fields)),
+    event(name, fields) {
+      events.inc(detailOf(name, fields))
+      if (name === 'tool_called') toolCalled(fields)
+    },
     requestStarted: () => inFlight.inc(),
     requestEnded(endpoint, status, seconds) {
       inFlight.dec()

@@ -1,4 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { AccessControl } from '../core/access/access-control.ts'
+import { CallLimit } from '../core/access/call-limit.ts'
+import { GrantAccess } from '../core/access/grant-access.ts'
 import type { AuthorizationCodePorts } from '../core/authorization/authorization-code.ts'
 import type { CallerPorts } from '../core/tokens/caller.ts'
 import { createClientKeeper } from '../core/clients/client-life.ts'
@@ -43,6 +46,7 @@ export interface EndpointParts {
   clients: Clients
   tools: Tools
   grantUses: GrantUses
+  access: AccessControl
   readiness: ReadinessChecks
   isDraining: () => boolean
   report: Report
@@ -54,6 +58,12 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const codes = codePorts(parts)
   const token = tokenPorts(codes, parts)
   const login = loginPorts(codes, parts)
+  const grantAccess = new GrantAccess({
+    ...codes,
+    control: parts.access,
+    keeper: parts.keeper,
+    provider: parts.provider,
+  })
   const endpoints = [
     ...createMetadataEndpoints(urls, {
       scopes,
@@ -68,7 +78,11 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createAccountEndpoint({ ...login, grants: store, storedClients: store }),
     createTokenEndpoint(urls.basePath, token),
     createRevokeEndpoint(urls.basePath, token),
-    createIntrospectEndpoint(urls.basePath, { ...token, issuer: urls.issuer }),
+    createIntrospectEndpoint(urls.basePath, {
+      ...token,
+      issuer: urls.issuer,
+      access: grantAccess,
+    }),
     createDeviceAuthorizationEndpoint(urls.basePath, {
       ...token,
       issuer: urls.issuer,
@@ -78,10 +92,12 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createMcpGate({
       urls,
       allowedOrigins: config.allowedOrigins,
-      callers: callerPorts(parts),
+      callers: callerPorts(grantAccess, parts),
       methods: tools.endpoint.methods,
       serve: tools.endpoint.handle,
-      scopesOfMessage: tools.scopesOfMessage,
+      has: tools.endpoint.has,
+      callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, parts.runtime),
+      scopesOfCalls: tools.scopesOfCalls,
       grantUse: parts.grantUses,
     }),
     ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
@@ -145,11 +161,17 @@ function loginPorts(codes: AuthorizationCodePorts, parts: EndpointParts): LoginP
       limitPerMinute: config.signInLimit,
     },
     cookies,
+    access: parts.access,
   }
 }
 
-function callerPorts({ config, urls, store, keeper, provider, runtime, scopes }: EndpointParts): CallerPorts {
+function callerPorts(
+  grantAccess: GrantAccess,
+  { config, urls, store, keeper, provider, runtime, scopes, access }: EndpointParts,
+): CallerPorts {
   return {
+    access,
+    grantAccess,
     resource: urls.resource,
     store,
     keeper,

@@ -60,6 +60,7 @@ export function openProvider(
         scope: config.providerScope,
         parameters: config.providerParameters,
         label: config.providerName,
+        readsUserinfo: config.access !== undefined,
       },
       runtime,
     )

@@ -7,7 +7,7 @@ import { createSdkEndpoint } from '../mcp/sdk/sdk-endpoint.ts'
 import { notesTools } from '../mcp/tools/notes-tools.ts'
 import { createToolContexts } from '../mcp/tools/tool-context.ts'
 import type { ModuleStop, ToolModule } from '../mcp/tools/tool-module.ts'
-import { createScopesOfMessage, type ScopesOfMessage } from '../mcp/tools/tool-scope.ts'
+import { createScopesOfCalls, type ScopesOfCalls } from '../mcp/tools/tool-scope.ts'
 import { whoamiTool } from '../mcp/tools/whoami-tool.ts'
 import type { Report } from '../observability/log.ts'
 import type { ServerConfig } from '../config/setting.ts'
@@ -17,7 +17,7 @@ import { version } from '../config/version.ts'
 /** The tools of one process, and what serves them. */
 export interface Tools {
   endpoint: McpEndpoint
-  scopesOfMessage: ScopesOfMessage
+  scopesOfCalls: ScopesOfCalls
   /** Resolves when the module has started; rejects when it failed to. */
   started: Promise<unknown>
   /** Ends the streams and stops the module. Never rejects. */
@@ -69,7 +69,7 @@ export function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   starting.catch((error: unknown) => report('tools_not_started', { error }))
   return {
     endpoint,
-    scopesOfMessage: createScopesOfMessage(definitions),
+    scopesOfCalls: createScopesOfCalls(definitions),
     started: starting,
     async close() {
       await endpoint.close()

@@ -2,7 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
+import {
+  callerSample,
+  callsSample,
+  endpointConfigSample,
+} from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createMcpEndpoint } from './open-tools.ts'
 import { loadToolModule } from './tool-module.ts'
 import { openToolModule } from './tool-module.ts'
@@ -38,7 +42,7 @@ describe('docs/tools.md', () => {
           method: 'POST',
           headers: { 'content-type': 'application/json', accept: '*/*', ...headers },
         })
-        return (await endpoint.handle(request, body, callerSample)).json()
+        return (await endpoint.handle(request, body, callerSample, callsSample())).json()
       }
       const { result } = (await send(
         { method: 'tools/list', params: { _meta: meta } },

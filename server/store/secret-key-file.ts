@@ -1,8 +1,8 @@
-import { linkSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import type { KeyRing, SealingKey } from '../core/seal.ts'
 import { makeDataFolder, syncFolder, writeDraft } from './data-file.ts'
+import { followFile } from './followed-file.ts'
 
 /** What reading a key file takes. */
 export interface KeyFileOptions {
@@ -21,38 +21,22 @@ export type KeyFileEvent = 'key_ring_changed' | 'key_file_unusable'
  * The {@link KeyRing} in the file at `path`: entries one a line or separated by commas. Throws when the file cannot be
  * read or holds no ring.
  *
- * A key that another process adds is in force here within a second of use, and at once when `refresh` looks for it:
- * each look is one `stat`, and only another file is read. No timer runs. While the file is missing or broken the last
- * ring that was read stays in force.
+ * A key that another process adds is in force here within a second of use, and at once when `refresh` looks for it.
  */
-export function openKeyFile(path: string, options: KeyFileOptions): KeyRing {
-  const { parse, now, report } = options
-  // Stat before read: a write in between is seen by the next check.
-  let seen = fingerprint(path)
-  let lookedAt = now()
-  let keys = parse(ringText(decodeFileText(readFileSync(path))))
-
-  function look(): void {
-    lookedAt = now()
-    const found = fingerprint(path)
-    if (found === seen) return
-    seen = found
-    try {
-      keys = parse(ringText(decodeFileText(readFileSync(path))))
-      report?.('key_ring_changed', { kids: keys.map(({ kid }) => kid) })
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : 'unknown'
+export function openKeyFile(path: string, { parse, now, report }: KeyFileOptions): KeyRing {
+  const file = followFile(path, {
+    parse: (text) => parse(keyFileEntries(text).join(',')),
+    now,
+    changed(change) {
+      if (change.kind === 'value') {
+        report?.('key_ring_changed', { kids: change.value.map(({ kid }) => kid) })
+        return
+      }
+      const reason = change.error instanceof Error ? change.error.message : 'unknown'
       report?.('key_file_unusable', { path, reason })
-    }
-  }
-
-  return {
-    keys() {
-      if (now() !== lookedAt) look()
-      return keys
     },
-    refresh: look,
-  }
+  })
+  return { keys: () => file.current(), refresh: () => file.refresh() }
 }
 
 /** The entries of a key file, `kid:base64` each, in order. They are not checked. */
@@ -61,20 +45,6 @@ export function keyFileEntries(text: string): string[] {
     .split(/[\r\n,]/)
     .map((entry) => entry.trim())
     .filter(Boolean)
-}
-
-function ringText(text: string): string {
-  return keyFileEntries(text).join(',')
-}
-
-/** Another file, or a file written to, has another one. Replacing a file is seen even within one tick of its clock. */
-function fingerprint(path: string): string {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
-    return [dev, ino, size, mtimeNs, ctimeNs].join(' ')
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unknown'
-  }
 }
 
 /**

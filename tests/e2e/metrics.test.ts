@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { createPerson } from './person.ts'
-import { callTool, registerPlainClient } from './plain-client.ts'
+import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 let server: ServerProcess
@@ -37,6 +37,11 @@ describe('a server with METRICS_LISTEN', () => {
     const reads =
       'drawbridge_store_operation_duration_seconds_count{operation="findAccessToken",outcome="ok"}'
     expect(await sample(reads)).toBe(1)
+    expect(await sample('drawbridge_tool_calls_total{tool="whoami",outcome="ok"}')).toBe(1)
+    expect(await sample('drawbridge_tool_call_duration_seconds_count{tool="whoami"}')).toBe(1)
+    const unknown = { method: 'tools/call', params: { name: 'made-up', arguments: {} } }
+    await postMcp(server, unknown, { authorization: `Bearer ${token}` })
+    expect(await sample('drawbridge_tool_calls_total{tool="other",outcome="failed"}')).toBe(1)
     expect(await sample('process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
   })
 

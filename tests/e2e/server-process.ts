@@ -43,6 +43,8 @@ export interface ServerProcess {
   events(event: string): LogLine[]
   /** Resolves when the log has a line of that event. */
   waitForEvent(event: string): Promise<LogLine>
+  /** Sends a signal that does not end it. */
+  signal(signal: NodeJS.Signals): void
   /** Sends the signal and waits for the end. */
   kill(signal: NodeJS.Signals): Promise<Exit>
   /** Starts again after {@link kill}, on the same ports and data, when it is `aheadSeconds` later than it is here. */
@@ -110,6 +112,7 @@ export async function startServer(
       await until(() => server.events(event).length > 0, `the log line ${event}`)
       return server.events(event)[0] as LogLine
     },
+    signal: (signal) => void child?.kill(signal),
     async kill(signal) {
       killed = true
       child?.kill(signal)

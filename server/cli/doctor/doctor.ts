@@ -14,6 +14,7 @@ import { askOidc, checkDiscovery, checkOidcFeatures } from './oidc-check.ts'
 import {
   noteEmbedded,
   noteRateLimit,
+  noteAccess,
   noteRedirectUrl,
   noteSessionLimits,
   noteSessionTokens,
@@ -73,6 +74,7 @@ async function* examineSupabase(
     ...checkSigningKeys(config, facts.keySet),
     checkIssuer(config, facts),
     noteRedirectUrl(config),
+    ...noteAccess(config, capabilities),
     ...(config.sessionTokens ? [checkCookieName(config), checkCookieReach(config)] : []),
   ]
 }
@@ -85,6 +87,7 @@ async function* examineOidc(config: ServerConfig, runtime: Pick<Runtime, 'now' |
     ...checkOidcFeatures(config, facts),
     ...(facts.keySet ? checkSigningKeys(config, facts.keySet) : []),
     noteRedirectUrl(config),
+    ...noteAccess(config, undefined),
   ]
 }
 

@@ -1,4 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { readAccessFile } from '../../config/access-file.ts'
 import { readConfiguredClients, readDocumentCopies } from '../../config/client-file.ts'
 import type { CheckedSettings } from '../../config/config.ts'
 import { reservedScopes } from '../../core/tokens/scope.ts'
@@ -12,6 +13,8 @@ const findingNames: Readonly<Record<FileFault['field'], string>> = {
   secretKeys: 'key-ring',
   clients: 'clients',
   clientDocumentFile: 'client-documents',
+  access: 'access',
+  audit: 'audit',
   tools: 'tools',
 }
 
@@ -40,7 +43,7 @@ export async function checkFiles(
   faulty: ReadonlySet<FileFault['field']>,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
-  const { clients, clientDocumentFile, tools } = config
+  const { access, clients, clientDocumentFile, tools } = config
   if (clients !== undefined && !faulty.has('clients')) {
     const count = readConfiguredClients(config, runtime.now()).size
     findings.push(ok('clients', `${clients} holds ${plural(count, 'client')}.`))
@@ -49,6 +52,13 @@ export async function checkFiles(
     const count = readDocumentCopies(config).size
     findings.push(
       ok('client-documents', `${clientDocumentFile} holds ${plural(count, 'client metadata document')}.`),
+    )
+  }
+  if (access !== undefined && !faulty.has('access')) {
+    const reading = readAccessFile(access)
+    const count = reading.kind === 'rules' ? reading.rules.length : 0
+    findings.push(
+      ok('access', `${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`),
     )
   }
   const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)

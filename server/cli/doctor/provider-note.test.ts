@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
+  noteAccess,
   noteEmbedded,
   noteRateLimit,
   noteRedirectUrl,
@@ -54,5 +58,37 @@ describe('notes about the provider', () => {
   ] as const)('%s with session tokens %s for %s', (provider, sessionTokens, providerAudience, message) => {
     const finding = noteSessionTokens(configSample({ provider, sessionTokens, providerAudience }))
     expect(finding.message).toMatch(message)
+  })
+})
+
+describe('who may come in', () => {
+  it.each([
+    ['https://accounts.google.com', true],
+    ['https://login.microsoftonline.com/common/v2.0', true],
+    ['https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', true],
+    ['https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0', false],
+    ['https://id.example.com', false],
+  ])('without rules, at %s: everybody in the world %s', (providerIssuer, warns) => {
+    const config = configSample({ provider: 'oidc', providerIssuer })
+    expect(noteAccess(config, undefined).map(({ state }) => state)).toEqual(warns ? ['warn'] : [])
+    expect(noteAccess({ ...config, provider: 'supabase' }, undefined)).toEqual([])
+  })
+
+  it.each([
+    ['allow', false, ['warn']],
+    ['allow', true, []],
+    ['deny', false, []],
+  ] as const)('a rule that would %s by email, confirmed %s', (effect, confirmsEmail, states) => {
+    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-note-'))
+    try {
+      const access = join(folder, 'access.json')
+      const rules = [{ [effect]: { email: ['*@example.com'] } }, { allow: {} }]
+      writeFileSync(access, JSON.stringify({ rules }))
+      const config = configSample({ provider: 'supabase', access })
+      expect(noteAccess(config, { confirmsEmail }).map(({ state }) => state)).toEqual(states)
+      expect(noteAccess(config, undefined)).toEqual([])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
   })
 })

@@ -1,4 +1,6 @@
+import { readAccessFile } from '../../config/access-file.ts'
 import type { ServerConfig } from '../../config/setting.ts'
+import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
 import { type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 
 /** What the `/token` endpoint of a Supabase project allows one address, by default: 150 in five minutes. */
@@ -102,4 +104,39 @@ export function noteSessionTokens({
     name,
     'On: /mcp also takes access tokens of the provider and the session cookie. DRAWBRIDGE_SESSION_TOKENS=off ends that.',
   )
+}
+
+const publicIssuers = [
+  /^https:\/\/accounts\.google\.com$/,
+  /^https:\/\/login\.microsoftonline\.com\/(?:common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)(?:\/|$)/,
+  /^https:\/\/appleid\.apple\.com$/,
+]
+
+/** Who may come in, where that is easily overlooked. `capabilities` are undefined when the provider does not answer. */
+export function noteAccess(
+  { provider, providerIssuer, access }: Pick<ServerConfig, 'provider' | 'providerIssuer' | 'access'>,
+  capabilities: Pick<ProviderCapabilities, 'confirmsEmail'> | undefined,
+): Finding[] {
+  const name = 'access'
+  if (access === undefined) {
+    if (provider !== 'oidc' || !publicIssuers.some((form) => form.test(providerIssuer))) return []
+    return [
+      warn(
+        name,
+        `Everybody in the world can have an account of ${providerIssuer}, and may come in.`,
+        'Say who may with DRAWBRIDGE_ACCESS; docs/access.md has examples.',
+      ),
+    ]
+  }
+  const reading = readAccessFile(access)
+  const rules = reading.kind === 'rules' ? reading.rules : []
+  const byEmail = rules.some(({ effect, conditions }) => effect === 'allow' && conditions.email)
+  if (!byEmail || capabilities?.confirmsEmail !== false) return []
+  return [
+    warn(
+      name,
+      'The provider confirms no email addresses, so no rule that allows by email lets anybody in.',
+      'Turn on the confirmation of email addresses at the provider, or let rules ask for app_metadata.',
+    ),
+  ]
 }

@@ -137,6 +137,7 @@ describe('the sign-in methods', () => {
         password: (external as { email?: boolean }).email === true,
         social: (social ?? []).map((id) => ({ id, label: id })),
         captcha: undefined,
+        confirmsEmail: true,
       },
     )[0]
 

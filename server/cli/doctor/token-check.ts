@@ -159,7 +159,7 @@ export async function checkToken(
 async function checkLife(token: string, probe: NonNullable<SessionProvider['probe']>): Promise<Finding> {
   const name = 'token-session'
   try {
-    if ((await probe(token)) === 'live') return ok(name, 'Its session lives at the provider.')
+    if ((await probe(token)).life === 'live') return ok(name, 'Its session lives at the provider.')
     return fail(
       name,
       'The provider says that its session has ended, so /mcp refuses it.',

@@ -8,10 +8,10 @@ export interface Rate {
 
 /** Counts by key, in this process alone. Times are epoch seconds. */
 export interface RateLimit {
-  /** Whether `key` has used up its allowance. Asking is free. */
-  isSpent(key: string, now: number): boolean
-  /** Takes one from what `key` has left. */
-  take(key: string, now: number): void
+  /** Whether `key` has fewer than `count` left, one unless given. Asking is free. */
+  isSpent(key: string, now: number, count?: number): boolean
+  /** Takes `count` from what `key` has left, one unless given. */
+  take(key: string, now: number, count?: number): void
 }
 
 interface Bucket {
@@ -29,14 +29,14 @@ export function createRateLimit({ burst, perSecond }: Rate, max: number): RateLi
   const leftAt = ({ left, filledAt }: Bucket, now: number): number =>
     Math.min(burst, left + Math.max(0, now - filledAt) * perSecond)
   return {
-    isSpent(key, now) {
+    isSpent(key, now, count = 1) {
       const bucket = buckets.get(key)
-      return bucket !== undefined && leftAt(bucket, now) < 1
+      return (bucket ? leftAt(bucket, now) : burst) < count
     },
-    take(key, now) {
+    take(key, now, count = 1) {
       const bucket = buckets.get(key)
       const left = bucket ? leftAt(bucket, now) : burst
-      buckets.set(key, { left: Math.max(0, left - 1), filledAt: now })
+      buckets.set(key, { left: Math.max(0, left - count), filledAt: now })
     },
   }
 }

@@ -44,6 +44,7 @@ describe('connections that ended by themselves', () => {
     ['code_reuse', 'key_used_twice'],
     ['provider_session_ended', 'signed_out_elsewhere'],
     ['provider_refresh_refused', 'renewal_refused'],
+    ['access_rule', 'not_allowed'],
     ['revoked_by_user', undefined],
     ['revoked_by_client', undefined],
     ['revoked_by_operator', undefined],

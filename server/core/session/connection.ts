@@ -3,13 +3,14 @@ import type { Grant, GrantEndReason, GrantRecord } from './grant.ts'
 const noticeSeconds = 30 * 86_400
 
 /** Why a connection ended unexpectedly, in the terms its owner is told. */
-export type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused'
+export type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'
 
 const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> = {
   refresh_token_reuse: 'key_used_twice',
   code_reuse: 'key_used_twice',
   provider_session_ended: 'signed_out_elsewhere',
   provider_refresh_refused: 'renewal_refused',
+  access_rule: 'not_allowed',
 }
 
 /** A connection that ended by itself: of which client, when (epoch seconds) and why. */

@@ -421,7 +421,7 @@ describe('the key that sealed a session is missing', () => {
       expect(await fx.endReason()).toBeUndefined()
       keys = [other, sampleKey('k', 1)]
       expect(await fx.keep(keeper)).toMatchObject({ kind: 'live' })
-      expect(keeper.accessToken(await fx.stored())).toMatch(/^access \d$/)
+      expect(keeper.open(await fx.stored()).accessToken).toMatch(/^access \d$/)
     },
   )
 

@@ -35,7 +35,7 @@ describe('the session of a grant that another provider issued', () => {
     expect(sent()).toEqual([])
     expect(fx.reports).toEqual(['grant_of_other_provider'])
     const stored = await fx.stored()
-    expect(() => keeper.accessToken(stored)).toThrow(TypeError)
+    expect(() => keeper.open(stored)).toThrow(TypeError)
     // With the setting put right it goes on, as nothing has ended.
     expect(await fx.keep(fx.keeper('two'))).toMatchObject({ kind: 'live' })
   })

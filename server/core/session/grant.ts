@@ -44,6 +44,7 @@ export type GrantEndReason =
   | 'revoked_by_client'
   | 'revoked_by_operator'
   | 'client_removed'
+  | 'access_rule'
 
 /** Tells the operator that a grant was ended for safety; nothing secret is in it. */
 export type ReportGrantEnd = (grant: Grant, reason: GrantEndReason) => void

@@ -25,7 +25,7 @@ function create(overrides: Partial<LivenessPorts> = {}): Liveness {
     provider: {
       async probe(token) {
         asked.push(token)
-        return answer()
+        return { life: await answer() }
       },
     },
     runtime,

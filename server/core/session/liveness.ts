@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import { ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
+import { type Claims, ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
 import { spreadOf } from './schedule.ts'
 
 /** After an unanswered probe, no session is probed for this long. */
@@ -19,6 +19,8 @@ export interface Liveness {
    * clear answer: then the last known answer stands, or else the session counts as live.
    */
   probe(key: string, accessToken: string): Promise<SessionLife>
+  /** What the last probe of `key` said about its person, and when; undefined when there was none or it did not say. */
+  claimsOf(key: string): { claims: Claims; at: number } | undefined
 }
 
 /** What probing needs from outside. */
@@ -40,7 +42,7 @@ export interface LivenessPorts {
  */
 export function createLiveness(ports: LivenessPorts): Liveness {
   const { provider, runtime, checkSeconds } = ports
-  const answers = createBoundedMap<{ life: SessionLife; at: number; askAgainAt?: number }>(maxAnswers)
+  const answers = createBoundedMap<Answer>(maxAnswers)
   const asking = new Map<string, Promise<SessionLife>>()
   let isFailing = false
   let pausedUntil = 0
@@ -51,8 +53,8 @@ export function createLiveness(ports: LivenessPorts): Liveness {
     // Hold other probes back until this one is answered.
     if (isTrial) pausedUntil = runtime.now() + pauseSeconds
     try {
-      const life = (await provider.probe?.(accessToken)) ?? 'live'
-      answers.set(key, { life, at: runtime.now() })
+      const { life, claims } = (await provider.probe?.(accessToken)) ?? { life: 'live' }
+      answers.set(key, { life, claims, at: runtime.now() })
       isFailing = false
       pausedUntil = 0
       return life
@@ -72,7 +74,8 @@ export function createLiveness(ports: LivenessPorts): Liveness {
 
   function setUnclear(key: string, life: SessionLife, error: ProviderError): void {
     const now = runtime.now()
-    answers.set(key, { life, at: now, askAgainAt: now + pauseSeconds })
+    const claims = answers.get(key)?.claims
+    answers.set(key, { life, claims, at: now, askAgainAt: now + pauseSeconds })
     isFailing = false
     pausedUntil = 0
     if (isAhead(quietUntil, now)) return
@@ -98,7 +101,18 @@ export function createLiveness(ports: LivenessPorts): Liveness {
       asking.set(key, started)
       return started
     },
+    claimsOf(key) {
+      const { claims, at = 0 } = answers.get(key) ?? {}
+      return claims && { claims, at }
+    },
   }
+}
+
+interface Answer {
+  life: SessionLife
+  claims: Claims | undefined
+  at: number
+  askAgainAt?: number
 }
 
 /** Whether the provider did not answer at all, or wants to be left alone: then it is the same for every session. */

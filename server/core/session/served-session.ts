@@ -22,6 +22,7 @@ export interface ServedSessionPorts {
   /** The issuer of the provider in use. */
   providerIssuer: string
   sealer: Sealer
+  mustProbeNew?: () => boolean
   report: (event: UnusableSessionEvent, grantId: string) => void
 }
 
@@ -81,7 +82,8 @@ export class ServedSessions {
 
   /** Undefined when it is time to ask the provider. */
   lifeOf(session: StoredProviderSession): SessionLife | undefined {
-    return this.#liveness.lifeOf(probeKey(session), session.issuedAt)
+    const provenAt = this.#ports.mustProbeNew?.() ? -Infinity : session.issuedAt
+    return this.#liveness.lifeOf(probeKey(session), provenAt)
   }
 }
 

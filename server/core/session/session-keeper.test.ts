@@ -46,7 +46,7 @@ describe('a refresh', () => {
       expiresAt: start + 2 * hour,
     })
     expect(await fx.storedRefreshToken()).toBe('refresh 2')
-    expect(keeper.accessToken(await fx.stored())).toBe('access 2')
+    expect(keeper.open(await fx.stored()).accessToken).toBe('access 2')
     expect(fx.reports).toEqual(['provider_refreshed'])
   })
 
@@ -305,12 +305,12 @@ describe('the key ring', () => {
   it('a session that no key opens is told to whoever asks for the token', async () => {
     const sealer = createSealer(fixedKeyRing([other]), fx.runtime.randomBytes)
     const session = await fx.stored()
-    expect(() => fx.keeper('lost', { sealer }).accessToken(session)).toThrow(TypeError)
+    expect(() => fx.keeper('lost', { sealer }).open(session)).toThrow(TypeError)
   })
 
   it('a session moved to another row does not open', async () => {
     const session = await fx.stored()
-    expect(() => fx.keeper('one').accessToken({ ...session, grantId: 'grant b' })).toThrow(TypeError)
+    expect(() => fx.keeper('one').open({ ...session, grantId: 'grant b' })).toThrow(TypeError)
   })
 
   it('a session is opened once, not on every call', async () => {
@@ -340,7 +340,7 @@ describe('the key ring', () => {
     const rotated = createSealer(fixedKeyRing([other, sampleKey('k', 1)]), fx.runtime.randomBytes)
     await fx.keep(fx.keeper('one', { sealer: rotated }))
     const sealer = createSealer(fixedKeyRing([other]), fx.runtime.randomBytes)
-    expect(fx.keeper('one', { sealer }).accessToken(await fx.stored())).toBe('access 2')
+    expect(fx.keeper('one', { sealer }).open(await fx.stored()).accessToken).toBe('access 2')
   })
 })
 

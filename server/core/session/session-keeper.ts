@@ -10,7 +10,7 @@ import {
   ServedSessions,
   type UnusableSessionEvent,
 } from './served-session.ts'
-import type { SessionProvider } from './session-provider.ts'
+import type { Claims, ProviderSession, SessionProvider } from './session-provider.ts'
 import { SessionRefresh } from './session-refresh.ts'
 import { openSessionOf } from './session-seal.ts'
 
@@ -25,8 +25,10 @@ export interface SessionKeeper {
    * not known for long enough, and otherwise answers at once with what was given. Rejects with `StoreUnavailableError`.
    */
   keep(session: StoredProviderSession): Promise<KeptSession>
-  /** The provider access token inside `session`. Throws when no key of the ring opens it. */
-  accessToken(session: StoredProviderSession): string
+  /** The tokens inside `session`. Throws when no key of the ring opens it. */
+  open(session: StoredProviderSession): ProviderSession
+  /** What the provider said about the person of `session` when it was last asked whether the session lives, and when. */
+  claimsOf(session: StoredProviderSession): { claims: Claims; at: number } | undefined
   /** Stores what the provider issued while the store was down. To be called every second or so; cheap, never rejects. */
   saveUnsaved(): Promise<void>
   /**
@@ -47,6 +49,8 @@ export interface SessionKeeperPorts {
   owner: string
   /** How long an answer of `probe` is trusted; undefined: sessions are never probed. */
   checkSeconds: number | undefined
+  /** Whether a new session says nothing about its person until it has been probed. */
+  mustProbeNew?: () => boolean
   /** `grantId` is undefined for what is about the provider as a whole. */
   report: (event: SessionKeeperEvent, grantId: string | undefined, error?: unknown) => void
 }
@@ -119,11 +123,12 @@ export function createSessionKeeper(ports: SessionKeeperPorts): SessionKeeper {
       if (served.lifeOf(session) === 'live') return Promise.resolve(served.serve(session))
       return onceAtATime(grantId, () => probe(session))
     },
-    accessToken(session) {
+    open(session) {
       const opening = openSessionOf(providerIssuer, session, sealer)
       if (opening.kind !== 'opened') throw new TypeError(`A stored provider session is ${opening.kind}.`)
-      return opening.session.accessToken
+      return opening.session
     },
+    claimsOf: (session) => liveness.claimsOf(probeKey(session)),
     async saveUnsaved() {
       await provider.saveUnsaved()
     },

@@ -5,12 +5,32 @@ export interface ProviderSession {
   expiresAt: number
   /** OpenID Connect only: what names the session when it is ended there. */
   idToken?: string | undefined
+  /** OpenID Connect only: what userinfo said at sign-in. */
+  userinfo?: Claims | undefined
 }
 
-/** The user that a verified provider token names. `sub` is unique within the provider only. */
-export interface Identity {
-  sub: string
+/** What the provider says about a person, as access rules read it. */
+export interface Profile {
   email: string | undefined
+  /** Whether the provider has proven that the address is this person's. */
+  emailVerified: boolean
+  /** How the account signs in, by the provider's names, such as `google` or `email`; with OpenID Connect the issuer. */
+  providers: readonly string[]
+  /** Claims about the account. What its owner can write is left out. */
+  claims: Claims
+}
+
+/** Claims about a person by name: of a token, of userinfo, or members of a user. */
+export type Claims = Readonly<Record<string, unknown>>
+
+/** Whose {@link Profile} is asked for: a session that the provider issued to this server, or who presented a token. */
+export type ProfileSource =
+  | { kind: 'session'; session: ProviderSession }
+  | { kind: 'identity'; identity: Identity }
+
+/** The user that a verified provider token names. `sub` is unique within the provider only. */
+export interface Identity extends Profile {
+  sub: string
   name: string | undefined
   /** Whether this sign-in went through a second factor. */
   secondFactor: boolean
@@ -51,6 +71,8 @@ export interface ProviderCapabilities {
   password: boolean
   social: readonly SocialMethod[]
   captcha: Captcha | undefined
+  /** Whether it proves that an address is the person's before it counts as verified. */
+  confirmsEmail: boolean
 }
 
 /** Why a call to the session provider failed, the same for every provider. */
@@ -99,6 +121,12 @@ export class ProviderError extends Error {
  */
 export type SessionLife = 'live' | 'token_refused' | 'ended'
 
+/** An answer of {@link SessionProvider.probe}: also what the provider says about the person at that moment. */
+export interface SessionProbe {
+  life: SessionLife
+  claims?: Claims
+}
+
 /**
  * The outside system that signs the web app's users in. Every method rejects with {@link ProviderError}. A method that
  * a provider cannot offer is absent: only social sign-in, refresh and sign-out are universal.
@@ -129,7 +157,14 @@ export interface SessionProvider {
    * Asks the provider. Rejects with `transient` when the provider as a whole gives no clear answer, with `protocol`
    * when that may be about this token only.
    */
-  probe?(accessToken: string): Promise<SessionLife>
+  probe?(accessToken: string): Promise<SessionProbe>
+  /**
+   * The person of a session or a verified token as they are now: `probed` is what the last {@link SessionProvider.probe} said, if
+   * there was one. Nothing is verified again.
+   */
+  profileOf(of: ProfileSource, probed: Claims | undefined): Profile
+  /** Whether only {@link SessionProvider.probe} tells the person's claims as they are now, and a refresh does not. */
+  profileNeedsProbe: boolean
   /**
    * Ends this one session, no other of the user's; also resolves when it was over before. Rejects with
    * `invalid_token` when the access token has to be refreshed first, and with `disabled` when the provider has no way to

@@ -16,11 +16,14 @@ export function sealProviderSession(
   row: { grantId: string; version: number; issuedAt: number },
   sealer: Sealer,
 ): StoredProviderSession {
-  const { accessToken, refreshToken, expiresAt, idToken, issuer } = session
+  const { accessToken, refreshToken, expiresAt, idToken, userinfo, issuer } = session
   return {
     ...row,
     expiresAt,
-    sealed: sealer.seal(JSON.stringify({ accessToken, refreshToken, idToken, issuer }), context(row)),
+    sealed: sealer.seal(
+      JSON.stringify({ accessToken, refreshToken, idToken, userinfo, issuer }),
+      context(row),
+    ),
   }
 }
 

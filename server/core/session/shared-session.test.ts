@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
-import { providerSample } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { providerSample, signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
@@ -50,7 +50,7 @@ beforeEach(() => {
     issuer,
     async socialFinish() {
       const session = issue()
-      const identity = { sub: 'ada', email: undefined, name: undefined, secondFactor: false, expiresAt: 0 }
+      const identity = { ...signInSample().identity, sub: 'ada' }
       return { kind: 'signed_in', signIn: { session, identity } }
     },
     async refresh({ refreshToken }) {

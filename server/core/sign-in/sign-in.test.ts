@@ -98,7 +98,7 @@ describe('signing in with a password', () => {
     sent = []
     const { password = true, captcha: wanted } = capabilities
     const provider = providerSample({
-      capabilities: async () => ({ password, social: [], captcha: wanted }),
+      capabilities: async () => ({ password, social: [], captcha: wanted, confirmsEmail: true }),
       async passwordSignIn(input) {
         sent.push(input)
         if (input.password === 'wrong') throw new ProviderError('invalid_credentials', 'Wrong password.')

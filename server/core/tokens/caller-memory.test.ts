@@ -1,3 +1,4 @@
+import { accessSample, grantAccessSample } from '../../../tests/support/server/core/access-sample.ts'
 import { createScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -40,7 +41,7 @@ beforeEach(() => {
     },
     keeper: {
       keep: async (session) => ({ kind: 'live', session }),
-      accessToken: () => 'provider token',
+      open: () => ({ ...signInSample('ada').session, accessToken: 'provider token' }),
     },
     provider: {
       issuer: 'https://provider',
@@ -50,10 +51,12 @@ beforeEach(() => {
       },
       async probe(token) {
         probed.push(token)
-        return life()
+        return { life: await life() }
       },
     },
     runtime,
+    access: accessSample(),
+    grantAccess: grantAccessSample(),
     resource: 'https://mcp.example.com/mcp',
     scopes: createScopeCatalogue(),
     sessionTokens: true,

@@ -1,3 +1,4 @@
+import { accessSample, grantAccessSample } from '../../../tests/support/server/core/access-sample.ts'
 import { createScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -47,7 +48,10 @@ beforeEach(async () => {
     store,
     keeper: {
       keep: async (session) => kept ?? { kind: 'live', session },
-      accessToken: (session: StoredProviderSession) => `opened ${session.sealed}`,
+      open: (session: StoredProviderSession) => ({
+        ...signInSample('ada').session,
+        accessToken: `opened ${session.sealed}`,
+      }),
     },
     provider: {
       issuer: 'https://provider',
@@ -58,6 +62,8 @@ beforeEach(async () => {
       },
     },
     runtime,
+    access: accessSample(),
+    grantAccess: grantAccessSample(),
     resource: 'https://mcp.example.com/mcp',
     scopes: createScopeCatalogue(),
     sessionTokens: true,

@@ -2,11 +2,20 @@ import type { WireCookie } from '@drawbridge/shared/session-cookie/cookie-header
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
+import type { AccessControl } from '../access/access-control.ts'
+import type { AccessAllowed } from '../access/access-rules.ts'
+import type { GrantAccess } from '../access/grant-access.ts'
 import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
-import { type AccessTokenRecord, type GrantStore, type User, userOf } from '../session/grant.ts'
+import {
+  type AccessTokenRecord,
+  type GrantStore,
+  type StoredProviderSession,
+  type User,
+  userOf,
+} from '../session/grant.ts'
 import { createLiveness, type Liveness } from '../session/liveness.ts'
 import { replaySeconds } from './refresh-token.ts'
-import type { ScopeCatalogue } from './scope.ts'
+import { limitScope, type ScopeCatalogue } from './scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { ProviderError, type SessionProvider } from '../session/session-provider.ts'
@@ -23,7 +32,10 @@ export interface Caller {
   clientId: string | undefined
   /** The grant of a token of ours; undefined for the provider's own credentials. */
   grantId: string | undefined
+  /** What the credential allows, without what the access rules do not allow this person. */
   scope: string
+  /** What the access rules allow this person. */
+  access: AccessAllowed
   /** When the credential itself ends, epoch seconds. */
   expiresAt: number
   /** The user's current token at the session provider, for calls made as the user. Never goes to the client. */
@@ -40,14 +52,18 @@ export type CallerResult =
   | { kind: 'caller'; caller: Caller }
   | { kind: 'missing' }
   | { kind: 'invalid'; description: string }
+  /** The credential is good, but the access rules do not let this person in. `rule` is the number of the one that decided. */
+  | { kind: 'denied'; sub: string; rule: number | undefined }
   | { kind: 'unavailable'; retryAfterSeconds: number }
 
 /** What recognising a caller needs from outside. */
 export interface CallerPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'recordFirstUse'>
-  keeper: Pick<SessionKeeper, 'keep' | 'accessToken'>
+  keeper: Pick<SessionKeeper, 'keep' | 'open'>
   /** Without `verify`, tokens of the provider prove nothing and are not accepted. */
   provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
+  access: AccessControl
+  grantAccess: GrantAccess
   runtime: Pick<Runtime, 'now'>
   /** The one resource that tokens of ours must be for. */
   resource: string
@@ -69,7 +85,7 @@ export interface CallerReader {
    *
    * A token that starts like ours is only ever looked up here, never shown to the provider. There is no way from a bad
    * header to the cookie. A grant whose provider session is gone is `invalid`; one whose provider cannot be asked right
-   * now, and whose token has run out, is `unavailable`.
+   * now, and whose token has run out, is `unavailable`. The grant of somebody whom the access rules no longer let in is ended.
    */
   fromAuthorization(header: string): Promise<CallerResult>
   /** The caller that the session cookies name. Never refreshes: the browser's refresh token belongs to the web app. */
@@ -171,21 +187,62 @@ async function callerFromAccessToken(
     case 'unavailable':
       return kept
     case 'live':
-      await noteFirstUse(token, record, ports)
-      return {
-        kind: 'caller',
-        caller: {
-          credential: 'access_token',
-          user: record.grant.user,
-          clientId: record.grant.clientId,
-          grantId: record.grant.id,
-          scope: record.scope,
-          expiresAt: record.expiresAt,
-          providerToken: () => ports.keeper.accessToken(kept.session),
-          isLive: async () => (await callerFromAccessToken(token, ports, memory)).kind !== 'invalid',
-        },
-      }
+      return admitGrant(token, record, kept.session, ports, memory)
   }
+}
+
+async function admitGrant(
+  token: string,
+  record: AccessTokenRecord,
+  session: StoredProviderSession,
+  ports: CallerPorts,
+  memory: CallerMemory,
+): Promise<CallerResult> {
+  const { grant, scope, expiresAt } = record
+  const access = await answered(() => ports.grantAccess.enforce(grant, session))
+  if (access.kind === 'unavailable') return access
+  if (access.kind === 'denied') {
+    return {
+      kind: 'invalid',
+      description: 'This account may not connect any more. Ask the owner of the web app.',
+    }
+  }
+  await noteFirstUse(token, record, ports)
+  return {
+    kind: 'caller',
+    caller: {
+      credential: 'access_token',
+      user: grant.user,
+      clientId: grant.clientId,
+      grantId: grant.id,
+      scope: limitScope(scope, access.scopes),
+      access,
+      expiresAt,
+      providerToken: () => ports.keeper.open(session).accessToken,
+      isLive: async () => isStillGood(await callerFromAccessToken(token, ports, memory)),
+    },
+  }
+}
+
+/** An unknown state counts as good. */
+function isStillGood({ kind }: CallerResult): boolean {
+  return kind !== 'invalid' && kind !== 'denied'
+}
+
+/** What `ask` answers, or that the provider could not be asked. */
+async function answered<Answer>(
+  ask: () => Promise<Answer>,
+): Promise<Answer | { kind: 'unavailable'; retryAfterSeconds: number }> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ProviderError) return unavailable(error)
+    throw error
+  }
+}
+
+function unavailable({ retryAfterSeconds }: ProviderError): Extract<CallerResult, { kind: 'unavailable' }> {
+  return { kind: 'unavailable', retryAfterSeconds: Math.max(retryAfterSeconds ?? 5, 1) }
 }
 
 /**
@@ -217,6 +274,9 @@ async function callerFromProviderToken(
     const identity = await ports.provider.verify(token)
     // Only now: the provider must not be asked about what anybody may make up.
     if (!(await isLive(token, memory.liveness))) return refusedToken
+    const probed = memory.liveness.claimsOf(hashSecret(token))?.claims
+    const access = await ports.access.decideAbout(identity, probed)
+    if (access.kind === 'denied') return { kind: 'denied', sub: identity.sub, rule: access.rule }
     return {
       kind: 'caller',
       caller: {
@@ -224,18 +284,16 @@ async function callerFromProviderToken(
         user: userOf(identity, ports.provider.issuer),
         clientId: undefined,
         grantId: undefined,
-        scope: ports.scopes.resource.join(' '),
+        scope: limitScope(ports.scopes.resource.join(' '), access.scopes),
+        access,
         expiresAt: identity.expiresAt,
         providerToken: () => token,
-        isLive: async () =>
-          (await callerFromProviderToken(token, credential, ports, memory)).kind !== 'invalid',
+        isLive: async () => isStillGood(await callerFromProviderToken(token, credential, ports, memory)),
       },
     }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
-    return error.failure === 'invalid_token'
-      ? refusedToken
-      : { kind: 'unavailable', retryAfterSeconds: Math.max(error.retryAfterSeconds ?? 5, 1) }
+    return error.failure === 'invalid_token' ? refusedToken : unavailable(error)
   }
 }
 

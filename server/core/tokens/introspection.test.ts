@@ -1,3 +1,4 @@
+import { grantAccessSample } from '../../../tests/support/server/core/access-sample.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -28,7 +29,7 @@ let pair: TokenPair
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
   store = openMemoryStore()
-  ports = { store, runtime, issuer: 'https://mcp.example.com' }
+  ports = { store, runtime, issuer: 'https://mcp.example.com', access: grantAccessSample() }
   const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
   pair = fresh
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })

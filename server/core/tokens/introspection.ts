@@ -1,6 +1,8 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { GrantAccess } from '../access/grant-access.ts'
 import type { Client } from '../clients/client.ts'
 import type { Grant, GrantStore } from '../session/grant.ts'
+import { limitScope } from './scope.ts'
 import { accessTokenPrefix, issueTimeOf, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
 /** What introspection needs from outside. */
@@ -8,6 +10,7 @@ export interface IntrospectionPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'findRefreshToken'>
   runtime: Pick<Runtime, 'now'>
   issuer: string
+  access: Pick<GrantAccess, 'decide'>
 }
 
 /** What an active token is worth (RFC 7662 section 2.2). Times are epoch seconds. */
@@ -38,7 +41,7 @@ export type IntrospectionResponse = ActiveToken | { active: false }
  * they are (section 5).
  *
  * An access token is active while `/mcp` would accept it: its grant is alive, and so is the provider session as far
- * as is known; the provider is not asked. A refresh token is active until it is used, although presenting it returns
+ * as is known, and the access rules let its person in; the provider is not asked whether that is still so. A refresh token is active until it is used, although presenting it returns
  * the same response for up to two minutes more. Provider tokens are inactive here. Not checked: that `client`
  * authenticated, which the endpoint requires.
  */
@@ -76,12 +79,12 @@ async function findToken(token: string, ports: IntrospectionPorts): Promise<Foun
   const now = runtime.now()
   if (token.startsWith(accessTokenPrefix)) {
     const found = await store.findAccessToken(tokenKey(token), now)
-    return (
-      found && {
-        grant: found.grant,
-        members: { scope: found.scope, token_type: 'Bearer', exp: found.expiresAt },
-      }
-    )
+    if (!found) return undefined
+    const { grant, scope, expiresAt, providerSession } = found
+    const access = await ports.access.decide(grant, providerSession)
+    if (access.kind === 'denied') return undefined
+    const limited = limitScope(scope, access.scopes)
+    return { grant, members: { scope: limited, token_type: 'Bearer', exp: expiresAt } }
   }
   if (!token.startsWith(refreshTokenPrefix)) return undefined
   const found = await store.findRefreshToken(tokenKey(token))

@@ -85,3 +85,12 @@ export function requireScopeText(scope: string | undefined): void {
     throw new OAuthError(unreadableScope.error, unreadableScope.description)
   }
 }
+
+/** The part of `scope` that somebody may have who gets the scopes `allowed`; undefined: all of it. */
+export function limitScope(scope: string, allowed: readonly string[] | undefined): string {
+  if (allowed === undefined) return scope
+  return scope
+    .split(' ')
+    .filter((name) => name === offlineScope || allowed.includes(name))
+    .join(' ')
+}

@@ -47,6 +47,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
         password: true,
         social: [{ id: 'google', label: 'Google' }],
         captcha: captchaSamples[kind],
+        confirmsEmail: true,
       }),
       async passwordSignIn(input) {
         sent.push(input)

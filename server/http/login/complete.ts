@@ -1,12 +1,15 @@
+import type { AccessAllowed, AccessDecision } from '../../core/access/access-rules.ts'
 import { createAccountSession, sealAccountSession } from '../../core/sign-in/account-session.ts'
 import { issueAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import { approveDevice, denyDevice } from '../../core/authorization/device-authorization.ts'
 import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-in/device-cookie.ts'
-import type { SignIn } from '../../core/session/session-provider.ts'
+import { type Identity, ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
+import { limitScope } from '../../core/tokens/scope.ts'
 import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { messagePage } from '../pages/finished-page.ts'
+import { renderLogin } from './draw.ts'
 import { signInErrorPage } from './error-page.ts'
 import { accountPath, type Login, type LoginSubject } from './login-subject.ts'
 
@@ -36,24 +39,49 @@ export async function completeLogin(
   return answer
 }
 
-function complete(subject: LoginSubject, signIn: SignIn, login: Login): Promise<Response> {
-  switch (subject.kind) {
-    case 'authorization':
-      return answerWithCode(subject, signIn, login)
-    case 'device':
-      return allowDevice(subject, signIn, login)
-    case 'account':
-      return openAccount(subject, signIn, login)
+async function complete(subject: LoginSubject, signIn: SignIn, login: Login): Promise<Response> {
+  // Whoever may not connect may still see and end what they have connected.
+  if (subject.kind === 'account') return openAccount(subject, signIn, login)
+  const { identity, session } = signIn
+  const access = await keepOrSignOut(session, login.signIn.provider, () => decideAbout(identity, login))
+  if (access === undefined) {
+    await endUnusedSession(session, login.signIn)
+    return signInErrorPage('sign_in_unavailable', login)
+  }
+  if (access.kind === 'denied') {
+    await endUnusedSession(session, login.signIn)
+    const { sub } = identity
+    login.context.report('access_denied', { client_id: subject.client.id, sub, rule: access.rule })
+    return renderLogin(subject, { failure: { reason: 'not_allowed' } }, login)
+  }
+  return subject.kind === 'authorization'
+    ? answerWithCode(subject, signIn, access, login)
+    : allowDevice(subject, signIn, access, login)
+}
+
+/** Undefined when the provider could not be asked. */
+async function decideAbout(
+  identity: Identity,
+  { access, context }: Login,
+): Promise<AccessDecision | undefined> {
+  try {
+    return await access.decide(identity.sub, identity)
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    context.report('provider_failed', { failure: error.failure, message: error.message })
+    return undefined
   }
 }
 
 async function answerWithCode(
   { request, client }: SubjectOf<'authorization'>,
   signIn: SignIn,
+  { scopes }: AccessAllowed,
   login: Login,
 ): Promise<Response> {
+  const allowed = { ...request, scope: limitScope(request.scope, scopes) }
   const code = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
-    issueAuthorizationCode(request, signIn, login.codes),
+    issueAuthorizationCode(allowed, signIn, login.codes),
   )
   login.context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
   return answerClient(request, { code }, client, login.urls.issuer)
@@ -62,10 +90,12 @@ async function answerWithCode(
 async function allowDevice(
   { device, client }: SubjectOf<'device'>,
   signIn: SignIn,
+  { scopes }: AccessAllowed,
   login: Login,
 ): Promise<Response> {
+  const limited = { ...device, scope: limitScope(device.scope, scopes) }
   const allowed = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
-    approveDevice(device, signIn, { ...login.codes, devices: login.devices }),
+    approveDevice(limited, signIn, { ...login.codes, devices: login.devices }),
   )
   if (!allowed) {
     await endUnusedSession(signIn.session, login.signIn)

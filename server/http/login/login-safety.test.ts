@@ -30,7 +30,13 @@ beforeEach(() => {
 
 function provider(capabilities: Partial<ProviderCapabilities> = {}): SessionProvider {
   return providerSample({
-    capabilities: async () => ({ password: true, social: [google], captcha: undefined, ...capabilities }),
+    capabilities: async () => ({
+      password: true,
+      social: [google],
+      captcha: undefined,
+      confirmsEmail: true,
+      ...capabilities,
+    }),
     async passwordSignIn(input) {
       sent.push(input)
       if (failure) throw failure

@@ -1,4 +1,5 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import type { AccessControl } from '../../core/access/access-control.ts'
 import type { AttemptSource } from '../../core/access/attempt-limit.ts'
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
@@ -28,6 +29,7 @@ export interface LoginPorts {
   codes: AuthorizationCodePorts
   devices: DeviceStore
   signIn: SignInPorts
+  access: AccessControl
   cookies: LoginCookies
 }
 

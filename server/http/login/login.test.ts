@@ -31,7 +31,13 @@ beforeEach(() => {
 
 function provider(capabilities: Partial<ProviderCapabilities> = {}): SessionProvider {
   return providerSample({
-    capabilities: async () => ({ password: true, social: [google], captcha: undefined, ...capabilities }),
+    capabilities: async () => ({
+      password: true,
+      social: [google],
+      captcha: undefined,
+      confirmsEmail: true,
+      ...capabilities,
+    }),
     async passwordSignIn(input) {
       sent.push(input)
       if (failure) throw failure

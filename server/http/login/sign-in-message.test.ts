@@ -16,7 +16,7 @@ describe('signInMessages', () => {
     const { text, status } = signInMessages[reason]
     expect(text.match(/[.](?:\s|$)/g)?.length).toBeGreaterThanOrEqual(2)
     expect(text).toMatch(/\b(?:try|choose|check|open|complete|enter|turn|add|sign in|start|ask|tell)\b/i)
-    expect([400, 429, 502, 503]).toContain(status)
+    expect([400, 403, 429, 502, 503]).toContain(status)
   })
 
   it('no two reasons share a text', () => {

@@ -4,6 +4,7 @@ import type { ProviderError, ProviderFailure } from '../../core/session/session-
 export type SignInReason =
   | ProviderFailure
   | 'captcha_not_configured'
+  | 'not_allowed'
   | 'second_factor_gone'
   | 'second_factor_wrong_codes'
 
@@ -30,6 +31,10 @@ export const signInMessages: Readonly<Record<SignInReason, SignInMessage>> = {
   captcha_not_configured: {
     status: 400,
     text: 'Password sign-in is not fully set up on this server. Choose another way to sign in, or tell the server’s operator.',
+  },
+  not_allowed: {
+    status: 403,
+    text: 'This account may not connect here. Sign in with another account, or ask the owner of the web app.',
   },
   wrong_code: {
     status: 400,

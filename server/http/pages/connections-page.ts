@@ -29,7 +29,7 @@ export interface ConnectionView {
 export interface EndedConnectionView {
   client: ConnectedClient
   endedAt: number
-  end: 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused'
+  end: 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'
 }
 
 /** What the page of a person's connections shows and where it posts. Every text is escaped. */
@@ -113,6 +113,14 @@ function noticeLine({ text, isFailure }: { text: string; isFailure: boolean }): 
 
 function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): SafeHtml {
   const when = html`<time datetime="${machineTime(endedAt)}">${agoText(endedAt, now)}</time>`
+  if (end === 'not_allowed') {
+    return html`<p class="note-box">
+      <span
+        >${clientName(client)} was disconnected ${when} because your account may no longer use it here. Ask
+        the owner of the web app if that is a mistake.</span
+      >
+    </p>`
+  }
   if (end === 'renewal_refused') {
     return html`<p class="note-box">
       <span

@@ -2,8 +2,8 @@ import type { CallToolResult, JSONRPCRequest, LoggingLevel } from '@modelcontext
 import { type JsonRpcErrorObject, type JsonRpcId, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
-import type { Caller } from '../../core/tokens/caller.ts'
 import { type EventStream, openEventStream } from '../event-stream.ts'
+import type { Incoming } from '../incoming.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 
 /** The outcome of a request: the result, as an object or as JSON, or an error. */
@@ -12,10 +12,10 @@ export type PlainAnswer<Result = object | string> = { result: Result } | { error
 /** The outcome of `tools/call`. */
 export type PlainCallAnswer = PlainAnswer<CallToolResult>
 
-/** A request, its caller, and the channel by which its tool talks to the client. */
+/** A request, what it came with, and the channel by which its tool talks to the client. */
 export interface PlainRequest {
   message: JSONRPCRequest
-  caller: Caller
+  incoming: Incoming
   channel: ClientChannel
 }
 
@@ -27,7 +27,7 @@ export async function answerSilently(
   method: PlainMethod,
   message: JSONRPCRequest,
   request: Request,
-  caller: Caller,
+  incoming: Incoming,
 ): Promise<string> {
   const channel: ClientChannel = {
     // Read on demand: the HTTP adapter creates the signal at its first use.
@@ -37,7 +37,7 @@ export async function answerSilently(
     progress() {},
     log() {},
   }
-  return toJson(await method({ message, caller, channel }), message.id)
+  return toJson(await method({ message, incoming, channel }), message.id)
 }
 
 /**
@@ -48,14 +48,14 @@ export async function answerRequest(
   method: PlainMethod,
   message: JSONRPCRequest,
   request: Request,
-  caller: Caller,
+  incoming: Incoming,
   isStream: boolean,
 ): Promise<Response> {
   const { [mcpMetaKey.progressToken]: progressToken, [mcpMetaKey.logLevel]: logLevel } = metaOf(
     message.params,
   )
   if (progressToken === undefined && logLevel === undefined) {
-    return jsonResponse(await answerSilently(method, message, request, caller))
+    return jsonResponse(await answerSilently(method, message, request, incoming))
   }
   const call = new StreamedCall(request.signal)
   if (isStream) call.open()
@@ -69,7 +69,7 @@ export async function answerRequest(
       if (isLogged(level, logLevel)) call.send('notifications/message', { level, data })
     },
   }
-  return call.run(async () => toJson(await method({ message, caller, channel }), message.id))
+  return call.run(async () => toJson(await method({ message, incoming, channel }), message.id))
 }
 
 /** One call whose response may become a stream while it runs. */

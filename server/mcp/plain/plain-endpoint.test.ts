@@ -1,5 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import {
+  callerSample,
+  callsSample,
+  endpointConfigSample,
+} from '../../../tests/support/server/mcp/tool-fixture.ts'
 import { createPlainEndpoint } from './plain-endpoint.ts'
 import type { McpEndpoint } from '../endpoint-config.ts'
 import { createSdkEndpoint } from '../sdk/sdk-endpoint.ts'
@@ -333,7 +337,12 @@ async function seen(
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  const response = await endpoint.handle(request, JSON.parse(JSON.stringify(body)), callerSample)
+  const response = await endpoint.handle(
+    request,
+    JSON.parse(JSON.stringify(body)),
+    callerSample,
+    callsSample(),
+  )
   const text = await response.text()
   const type = response.headers.get('content-type')
   return {

@@ -50,13 +50,13 @@ export function createPlainEndpoint(
     request: Request,
     incoming: Incoming,
   ): Promise<Response> {
-    const { body, caller } = incoming
+    const { body } = incoming
     const find = ({ method }: JSONRPCRequest): PlainMethod =>
       methods.earlier.get(method) ?? (() => ({ error: methodNotFound }))
     const [first] = requests
     if (first && asksForProgress(body)) return answer(find(first), first, request, incoming, true)
     const answers = await Promise.all(
-      requests.map((message) => answerSilently(find(message), message, request, caller)),
+      requests.map((message) => answerSilently(find(message), message, request, incoming)),
     )
     return jsonResponse(answers.length === 1 ? (answers[0] ?? '') : `[${answers.join(',')}]`)
   }
@@ -65,11 +65,12 @@ export function createPlainEndpoint(
     method: PlainMethod,
     message: JSONRPCRequest,
     request: Request,
-    { caller }: Incoming,
+    incoming: Incoming,
     isStream: boolean,
   ): Promise<Response> {
-    const response = await answerRequest(method, message, request, caller, isStream)
-    return isEventStream(response) ? streams.track(response, { caller, kind: 'call' }) : response
+    const response = await answerRequest(method, message, request, incoming, isStream)
+    const { caller, calls } = incoming
+    return isEventStream(response) ? streams.track(response, { caller, calls, kind: 'call' }) : response
   }
 
   return {
@@ -80,7 +81,8 @@ export function createPlainEndpoint(
       resourcesChanged() {},
       resourceUpdated() {},
     },
-    async handle(request, body, caller) {
+    has: ({ event, name }) => event === 'tool_called' && tools.has(name),
+    async handle(request, body, caller, calls) {
       const checked = checkMessage(request.headers, body, tools)
       switch (checked.kind) {
         case 'refused':
@@ -89,9 +91,9 @@ export function createPlainEndpoint(
         case 'accepted':
           return new Response(null, { status: 202 })
         case 'revision_2026':
-          return serve2026(checked.message, request, { caller, body })
+          return serve2026(checked.message, request, { caller, body, calls })
         case 'earlier':
-          return serveEarlier(checked.requests, request, { caller, body })
+          return serveEarlier(checked.requests, request, { caller, body, calls })
       }
     },
     endStreams: () => streams.endNotificationStreams(),

@@ -6,9 +6,11 @@ import {
 } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { offersTool } from '../../core/access/access-rules.ts'
+import { type CallEnd, callOf } from '../../core/access/call-record.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
-import { unknownTool } from '../tools/tool.ts'
+import { outcomeOf, type ToolDefinition, unknownTool } from '../tools/tool.ts'
 
 /** The methods of an endpoint that offers tools alone, by name, for each revision. */
 export interface PlainMethods {
@@ -22,8 +24,7 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
   const instructions = config.instructions ? { instructions: config.instructions } : {}
   const capabilities = (listChanged: boolean): object => (tools.size > 0 ? { tools: { listChanged } } : {})
-  const list = { tools: config.tools.map(({ listing }) => listing) }
-  // The catalogue is the same for everyone, but a shared cache must not assume so (MCP 2026-07-28, caching).
+  // Access rules may hide tools from some callers (MCP 2026-07-28, caching).
   const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
   const _meta = { [mcpMetaKey.serverInfo]: serverInfo }
 
@@ -36,7 +37,10 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
     return { result: { protocolVersion, capabilities: capabilities(false), serverInfo, ...instructions } }
   }
 
-  const call = async ({ message, caller, channel }: PlainRequest): Promise<PlainCallAnswer> => {
+  const call = async (
+    { message, incoming: { caller }, channel }: PlainRequest,
+    note: (end: CallEnd) => void,
+  ): Promise<PlainCallAnswer> => {
     const fault = paramsFault('CallToolRequest', message)
     if (fault !== undefined) {
       return failed(jsonRpcCode.invalidParams, `Invalid tools/call request: ${fault}`)
@@ -45,20 +49,25 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
     if (message.params?.['requestState'] !== undefined) return invalidRequestState
     const { name, arguments: input } = message.params as { name: string; arguments?: unknown }
     const tool = tools.get(name)
-    if (!tool) return failed(jsonRpcCode.invalidParams, unknownTool(name))
-    return { result: await tool.call(input, contexts.ofCall(caller, channel)) }
+    if (!tool || !offersTool(caller.access, name, tool.scope)) {
+      if (tool) note({ outcome: 'refused_rule', isKnown: true })
+      return failed(jsonRpcCode.invalidParams, unknownTool(name))
+    }
+    const result = await tool.call(input, contexts.ofCall(caller, channel))
+    note({ outcome: channel.signal.aborted ? 'cancelled' : outcomeOf(result), isKnown: true })
+    return { result }
   }
 
-  const callOf2026: PlainMethod = async (request) => {
-    const answer = await call(request)
+  const callOf2026: typeof call = async (request, note) => {
+    const answer = await call(request, note)
     if ('error' in answer) return answer
     const { _meta: own, ...result } = answer.result
     return { result: { ...result, resultType: 'complete', _meta: { ..._meta, ...own } } }
   }
 
   const ofTools: readonly [string, PlainMethod, PlainMethod][] = [
-    ['tools/list', fixed('ListToolsRequest', list), fixed('ListToolsRequest', { ...list, ...cached, _meta })],
-    ['tools/call', call, callOf2026],
+    ['tools/list', listOf(config.tools, {}), listOf(config.tools, { ...cached, _meta })],
+    ['tools/call', recorded(call), recorded(callOf2026)],
   ]
   const offered = tools.size > 0 ? ofTools : []
   return {
@@ -80,6 +89,39 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
       ],
       ...offered.map(([method, _earlier, of2026]): [string, PlainMethod] => [method, of2026]),
     ]),
+  }
+}
+
+/** `tools/list`: without what the access rules hide from the caller. */
+function listOf(tools: readonly ToolDefinition[], more: object): PlainMethod {
+  const resultOf = (shown: readonly ToolDefinition[]): string =>
+    JSON.stringify({ tools: shown.map(({ listing }) => listing), ...more })
+  const all = resultOf(tools)
+  return ({ message, incoming: { caller } }) => {
+    const fault = paramsFault('ListToolsRequest', message)
+    if (fault !== undefined) return failed(jsonRpcCode.internalError, fault)
+    const shown = tools.filter(({ listing, scope }) => offersTool(caller.access, listing.name, scope))
+    return { result: shown.length === tools.length ? all : resultOf(shown) }
+  }
+}
+
+/** `tools/call`, recorded with the size of its result. `call` notes how it ended; if it does not, the request was at fault. */
+function recorded(
+  call: (request: PlainRequest, note: (end: CallEnd) => void) => Promise<PlainCallAnswer>,
+): PlainMethod {
+  return async (request) => {
+    const { message, incoming } = request
+    const named = callOf(message)
+    const finish = named && incoming.calls.begin(named)
+    let end: CallEnd = { outcome: 'failed', isKnown: false }
+    const answer = await call(request, (noted) => (end = noted))
+    if ('error' in answer) {
+      finish?.(end)
+      return answer
+    }
+    const result = JSON.stringify(answer.result)
+    finish?.({ ...end, responseBytes: Buffer.byteLength(result) })
+    return { result }
   }
 }
 

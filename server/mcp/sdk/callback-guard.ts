@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
-import { toolError } from '../tools/tool.ts'
+import { toolFailure } from '../tools/tool.ts'
 
 type Callback = (...given: unknown[]) => unknown
 
@@ -60,7 +60,7 @@ export function guardCallbacks(server: McpServer, report: McpEndpointConfig['rep
   const fail = (): never => {
     throw new ProtocolError(ProtocolErrorCode.InternalError, `It ${failureText}`)
   }
-  wrap('registerTool', () => toolError(`The tool ${failureText}`))
+  wrap('registerTool', () => toolFailure(`The tool ${failureText}`))
   wrap('registerPrompt', fail)
   wrap('registerResource', fail)
   // Completions, lists of templates, and handlers that a module sets itself.

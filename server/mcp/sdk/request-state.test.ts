@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import { callerSample, callsSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import type { Incoming } from '../incoming.ts'
 import { RequestStateCodec } from './request-state.ts'
 
@@ -15,6 +15,7 @@ const codec = new RequestStateCodec(sealer, runtime)
 function call(params: Record<string, unknown> = {}, method = 'tools/call'): Incoming {
   return {
     caller: callerSample,
+    calls: callsSample(),
     body: {
       jsonrpc: '2.0',
       id: 1,

@@ -34,11 +34,11 @@ export function createSdkEndpoint(
   limits: EndpointLimits = standardLimits,
 ): McpEndpoint {
   const streams = new OpenStreams(config.runtime)
-  const createServer = createServerFactory(config)
-  const transport2026 = createTransport2026({ config, limits: limits.subscriptions, createServer, streams })
-  const serveAlone = createStatelessTransport(config, createServer, streams)
+  const servers = createServerFactory(config)
+  const transport2026 = createTransport2026({ config, limits: limits.subscriptions, servers, streams })
+  const serveAlone = createStatelessTransport(config, servers, streams)
   const sessions: SessionTransport | undefined = config.module.asksClient
-    ? new SessionTransport({ config, limits: limits.sessions, createServer, streams })
+    ? new SessionTransport({ config, limits: limits.sessions, servers, streams })
     : undefined
   const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
@@ -65,9 +65,10 @@ export function createSdkEndpoint(
         sessions?.notify.resourceUpdated(uri)
       },
     },
-    async handle(given, body, caller) {
+    has: (call) => servers.has(call),
+    async handle(given, body, caller, calls) {
       const request = withLenientHeaders(given, body)
-      const incoming = { caller, body }
+      const incoming = { caller, body, calls }
       if (!(await isLegacyRequest(request, body))) return transport2026.handle(request, incoming)
       if (sessions?.accepts(request, body)) return sessions.handle(request, incoming)
       return request.method === 'POST' ? serveAlone(request, incoming, given.signal) : methodNotAllowed()
@@ -85,17 +86,17 @@ export function createSdkEndpoint(
 /** Serves a message of an earlier revision without a session. */
 function createStatelessTransport(
   { resourceMetadata }: McpEndpointConfig,
-  createServer: ServerFactory,
+  servers: ServerFactory,
   streams: OpenStreams,
 ): (request: Request, incoming: Incoming, gone: AbortSignal) => Promise<Response> {
   return async (request, incoming, gone) => {
-    const { caller, body } = incoming
+    const { caller, body, calls } = incoming
     if (gone.aborted) return new Response(null, { status: 499 })
     const transport = new WebStandardStreamableHTTPServerTransport({
       enableJsonResponse: !asksForProgress(body),
       keepAliveMs,
     })
-    const server = createServer({ kind: 'stateless', incoming: () => incoming })
+    const server = servers.create({ kind: 'stateless', incoming: () => incoming })
     await server.connect(transport)
     // Without a session the client cannot send a cancellation, and the transport would never respond.
     const left = new Promise<Response>((resolve) => {
@@ -113,6 +114,7 @@ function createStatelessTransport(
     if (!isEventStream(response)) return response
     return streams.track(response, {
       caller,
+      calls,
       kind: 'call',
       ended: (how) => {
         if (how === 'refused') void server.close()

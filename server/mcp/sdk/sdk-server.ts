@@ -14,9 +14,11 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server'
 import { guardCallbacks } from './callback-guard.ts'
+import { offersTool } from '../../core/access/access-rules.ts'
+import { type Call, type CallEnd, callOf } from '../../core/access/call-record.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import { callerOf, type Incoming } from '../incoming.ts'
-import { unknownTool } from '../tools/tool.ts'
+import { outcomeOf, unknownTool } from '../tools/tool.ts'
 import { RequestStateCodec } from './request-state.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 import type { RegisterKit } from '../tools/tool-module.ts'
@@ -31,22 +33,28 @@ export interface ServingContext {
 }
 
 /** Creates SDK servers with everything the module offers, each for one message or one session. */
-export type ServerFactory = (serving: ServingContext) => McpServer
+export interface ServerFactory {
+  create(serving: ServingContext): McpServer
+  /** Whether a tool of that name was ever registered. Of resources and prompts nothing is known before they are asked for. */
+  has(call: Call): boolean
+}
 
 /** Creates the {@link ServerFactory}. Errors thrown by registered code are reported and never sent to clients. */
 export function createServerFactory(config: McpEndpointConfig): ServerFactory {
   const states = new RequestStateCodec(config.sealer, config.runtime)
-  return (serving) => {
+  const scopes = new Map(config.tools.map(({ listing, scope }) => [listing.name, scope]))
+  const names = new Set(scopes.keys())
+  const create = (serving: ServingContext): McpServer => {
     // Between independent requests there is no way to send notifications or log messages.
     const lasting = serving.kind !== 'stateless'
     const server = new McpServer(config.serverInfo, {
       capabilities: lasting ? { logging: {} } : {},
       instructions: config.instructions,
-      // The catalogue may be the same for everyone, but a shared cache must not assume so (MCP 2026-07-28, caching).
+      // Access rules may hide tools from some callers (MCP 2026-07-28, caching).
       cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
       requestState: { verify: (state) => states.open(state, serving.incoming()) },
     })
-    refuseUnknownTools(server)
+    guardCalls(server, serving, scopes, names)
     for (const { listing, call } of config.tools) {
       const { title, description, annotations, icons, inputSchema, outputSchema } = listing
       const shown = {
@@ -70,6 +78,7 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
     if (!lasting || !config.notifies) withdrawNotifications(server)
     return server
   }
+  return { create, has: ({ event, name }) => event !== 'tool_called' || names.has(name) }
 }
 
 const kit: Omit<RegisterKit, 'sealState'> = {
@@ -121,30 +130,88 @@ function withdrawNotifications({ server }: McpServer): void {
   })
 }
 
-type CallHandler = (request: { params: { name: string } }, context: ServerContext) => unknown
+type Handler = (request: { params: { name: string; uri: string } }, context: ServerContext) => unknown
+type ListHandler = (
+  request: unknown,
+  context: ServerContext,
+) => Promise<{ tools: Tool[] }> | { tools: Tool[] }
 
 /**
- * Refuses calls of unknown tools with the next step, which the SDK does not name. Applies to tools registered later.
+ * Lists and calls only tools that the access rules leave to the caller, and records calls, also of what is registered later. Calls of
+ * other tools are refused like those of unknown ones, with the next step, which the SDK does not name. `scopes` are those of plain tools,
+ * and `names` gets the name of every tool.
  */
-function refuseUnknownTools(server: McpServer): void {
-  const names = new Set<string>()
+function guardCalls(
+  server: McpServer,
+  serving: ServingContext,
+  scopes: ReadonlyMap<string, string | undefined>,
+  names: Set<string>,
+): void {
+  const own = new Set<string>()
   const register = server.registerTool.bind(server) as (name: string, ...rest: unknown[]) => unknown
   const handle = server.server.setRequestHandler.bind(server.server) as (...given: unknown[]) => void
-  const known =
-    (handler: CallHandler): CallHandler =>
-    (request, context) => {
-      const { name } = request.params
-      if (names.has(name)) return handler(request, context)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name))
+  const isOffered = (name: string): boolean =>
+    offersTool(serving.incoming().caller.access, name, scopes.get(name))
+
+  function recorded(method: string, handler: Handler): Handler {
+    return async (request, context) => {
+      const { calls } = serving.incoming()
+      const call = callOf({ id: context.mcpReq.id, method, params: request.params })
+      const finish = call && calls.begin(call)
+      let end: CallEnd = {
+        outcome: 'failed',
+        isKnown: method !== 'tools/call' || names.has(call?.name ?? ''),
+      }
+      try {
+        const result = (await handler(request, context)) as object
+        end = { ...end, outcome: outcomeOf(result), responseBytes: Buffer.byteLength(JSON.stringify(result)) }
+        return result
+      } catch (error) {
+        if (error instanceof HiddenTool) end = { ...end, outcome: 'refused_rule' }
+        throw error
+      } finally {
+        finish?.(context.mcpReq.signal.aborted ? { ...end, outcome: 'cancelled' } : end)
+      }
     }
+  }
+
+  function offered(handler: Handler): Handler {
+    return (request, context) => {
+      const { name } = request.params
+      if (!own.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name))
+      if (!isOffered(name)) throw new HiddenTool(ProtocolErrorCode.InvalidParams, unknownTool(name))
+      return handler(request, context)
+    }
+  }
+
+  function filtered(handler: ListHandler): ListHandler {
+    return async (request, context) => {
+      const { tools, ...rest } = await handler(request, context)
+      return { ...rest, tools: tools.filter(({ name }) => isOffered(name)) }
+    }
+  }
+
+  const guards: Record<string, (handler: never) => unknown> = {
+    'tools/call': (handler: Handler) => recorded('tools/call', offered(handler)),
+    'tools/list': filtered,
+    'resources/read': (handler: Handler) => recorded('resources/read', handler),
+    'prompts/get': (handler: Handler) => recorded('prompts/get', handler),
+  }
   Object.assign(server, {
     registerTool: (name: string, ...rest: unknown[]) => {
+      own.add(name)
       names.add(name)
       return register(name, ...rest)
     },
   })
   Object.assign(server.server, {
-    setRequestHandler: (method: string, ...rest: unknown[]) =>
-      method === 'tools/call' ? handle(method, known(rest.at(-1) as CallHandler)) : handle(method, ...rest),
+    setRequestHandler(method: string, ...rest: unknown[]) {
+      const guard = guards[method]
+      if (guard) handle(method, guard(rest.at(-1) as never))
+      else handle(method, ...rest)
+    },
   })
 }
+
+/** The answer for a tool that an access rule hides: to the client it does not exist. */
+class HiddenTool extends ProtocolError {}

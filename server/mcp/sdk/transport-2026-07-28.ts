@@ -17,22 +17,17 @@ export interface Transport2026 extends Pick<McpEndpoint, 'notify' | 'close'> {
 export interface Transport2026Ports {
   config: Pick<McpEndpointConfig, 'serverInfo' | 'resourceMetadata' | 'report'>
   limits: SubscriptionLimits
-  createServer: ServerFactory
+  servers: ServerFactory
   streams: OpenStreams
 }
 
 /** Creates the {@link Transport2026} on the SDK's handler. */
-export function createTransport2026({
-  config,
-  limits,
-  createServer,
-  streams,
-}: Transport2026Ports): Transport2026 {
+export function createTransport2026({ config, limits, servers, streams }: Transport2026Ports): Transport2026 {
   const { resourceMetadata } = config
   const subscribe = createSubscribe(config, limits, streams)
   // The handler creates the server synchronously with the request, so the two belong together.
   const handler = createMcpHandler(
-    ({ authInfo }) => createServer({ kind: '2026-07-28', incoming: () => incomingOf(authInfo?.extra) }),
+    ({ authInfo }) => servers.create({ kind: '2026-07-28', incoming: () => incomingOf(authInfo?.extra) }),
     {
       legacy: 'reject',
       onerror: (error) => config.report('mcp_rejected', error),
@@ -42,11 +37,11 @@ export function createTransport2026({
     },
   )
 
-  function serve(request: Request, { caller, body }: Incoming): Promise<Response> {
+  function serve(request: Request, { caller, body, calls }: Incoming): Promise<Response> {
     const authInfo = authInfoOf(caller, resourceMetadata)
     return handler.fetch(request, {
       parsedBody: body,
-      authInfo: { ...authInfo, extra: { ...authInfo.extra, body } },
+      authInfo: { ...authInfo, extra: { ...authInfo.extra, body, calls } },
     })
   }
 
@@ -58,7 +53,7 @@ export function createTransport2026({
       if (listenId !== undefined) return subscribe(listenId, incoming, () => serve(request, incoming))
       const response = await serve(request, incoming)
       return isEventStream(response)
-        ? streams.track(response, { caller: incoming.caller, kind: 'call' })
+        ? streams.track(response, { caller: incoming.caller, calls: incoming.calls, kind: 'call' })
         : response
     },
   }

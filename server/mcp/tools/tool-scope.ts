@@ -1,8 +1,8 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Call } from '../../core/access/call-record.ts'
 import type { ToolDefinition } from './tool.ts'
 
-/** The scopes that a message or batch needs in addition to that of all tools. */
-export type ScopesOfMessage = (body: unknown) => readonly string[]
+/** The scopes that calls need in addition to that of all tools. */
+export type ScopesOfCalls = (calls: readonly Call[]) => readonly string[]
 
 const none: readonly string[] = []
 
@@ -10,17 +10,13 @@ const none: readonly string[] = []
  * Says which scopes the calls of plain tools need. Tools are listed to everyone: a model that sees one may call it, and
  * the refusal then leads the person to allow it (MCP 2026-07-28 authorization, step-up).
  */
-export function createScopesOfMessage(tools: readonly ToolDefinition[]): ScopesOfMessage {
-  const scopes = new Map<unknown, string>()
+export function createScopesOfCalls(tools: readonly ToolDefinition[]): ScopesOfCalls {
+  const scopes = new Map<string, string>()
   for (const { listing, scope } of tools) if (scope !== undefined) scopes.set(listing.name, scope)
   if (scopes.size === 0) return () => none
-  return (body) => {
-    const messages: unknown[] = Array.isArray(body) ? body : [body]
-    return [...new Set(messages.flatMap((message) => scopes.get(calledTool(message)) ?? none))]
-  }
-}
-
-function calledTool(message: unknown): unknown {
-  if (!isJsonObject(message) || message['method'] !== 'tools/call') return undefined
-  return isJsonObject(message['params']) ? message['params']['name'] : undefined
+  return (calls) => [
+    ...new Set(
+      calls.flatMap(({ event, name }) => (event === 'tool_called' ? (scopes.get(name) ?? none) : none)),
+    ),
+  ]
 }

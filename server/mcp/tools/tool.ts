@@ -57,7 +57,7 @@ export function prepareTool(declaration: ToolDeclaration, report: ReportToolFail
       } catch (error) {
         // After an abort the error is expected, and there is no client to answer.
         if (!context.signal.aborted) report(name, error)
-        return toolError(
+        return toolFailure(
           'The tool failed on the server. Try again; if it keeps failing, tell the operator of the server.',
         )
       }
@@ -136,6 +136,21 @@ export function textResult(text: string, structuredContent?: Record<string, unkn
 /** A result that tells the model what went wrong and what to do next. */
 export function toolError(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
+}
+
+const failures = new WeakSet<object>()
+
+/** As {@link toolError}, for a tool that threw or returned something invalid: {@link outcomeOf} tells the two apart. */
+export function toolFailure(text: string): CallToolResult {
+  const result = toolError(text)
+  failures.add(result)
+  return result
+}
+
+/** How a call ended that has `result`. */
+export function outcomeOf(result: object): 'ok' | 'tool_error' | 'failed' {
+  if (failures.has(result)) return 'failed'
+  return 'isError' in result && result.isError === true ? 'tool_error' : 'ok'
 }
 
 /** The message for a call of a tool that does not exist. */

@@ -17,7 +17,12 @@ beforeEach(() => {
 })
 afterAll(() => fixture.server.close())
 
-const offered = { password: false, social: [{ id: 'oidc', label: 'Example ID' }], captcha: undefined }
+const offered = {
+  password: false,
+  social: [{ id: 'oidc', label: 'Example ID' }],
+  captcha: undefined,
+  confirmsEmail: true,
+}
 
 /** How often the provider has received a request for its metadata. */
 function discoveries(): number {

@@ -5,9 +5,12 @@ const claims = { sub: 'user-1', email: 'ada@example.com', name: 'Ada' }
 
 describe('identityOfClaims', () => {
   test('takes sub, email and name', () => {
-    expect(identityOfClaims(claims, 1700)).toEqual({
+    expect(identityOfClaims(claims, 'https://id.example.com', 1700)).toEqual({
       sub: 'user-1',
       email: 'ada@example.com',
+      emailVerified: false,
+      providers: ['https://id.example.com'],
+      claims,
       name: 'Ada',
       secondFactor: false,
       expiresAt: 1700,
@@ -22,12 +25,12 @@ describe('identityOfClaims', () => {
     ['empty', { email: '' }, undefined],
     ['no text', { email: ['ada@example.com'] }, undefined],
   ])('takes an email address that is %s as %s', (_what, members, email) => {
-    expect(identityOfClaims({ ...claims, ...members }, 0).email).toBe(email)
+    expect(identityOfClaims({ ...claims, ...members }, 'https://id.example.com', 0).email).toBe(email)
   })
 
   test('falls back to the preferred user name', () => {
     const members = { name: undefined, preferred_username: 'ada' }
-    expect(identityOfClaims({ ...claims, ...members }, 0).name).toBe('ada')
+    expect(identityOfClaims({ ...claims, ...members }, 'https://id.example.com', 0).name).toBe('ada')
   })
 
   test.each<[OidcClaims, boolean]>([
@@ -50,6 +53,8 @@ describe('identityOfClaims', () => {
     [{ acr: 'urn:mace:incommon:iap:silver' }, false],
     [{}, false],
   ])('reads %o as second factor: %s', (members, secondFactor) => {
-    expect(identityOfClaims({ ...claims, ...members }, 0).secondFactor).toBe(secondFactor)
+    expect(identityOfClaims({ ...claims, ...members }, 'https://id.example.com', 0).secondFactor).toBe(
+      secondFactor,
+    )
   })
 })

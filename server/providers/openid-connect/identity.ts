@@ -1,4 +1,4 @@
-import type { Identity } from '../../core/session/session-provider.ts'
+import type { Identity, Profile } from '../../core/session/session-provider.ts'
 
 /** Claims whose signature or origin has been checked. */
 export type OidcClaims = Readonly<Record<string, unknown>>
@@ -16,16 +16,27 @@ const multiFactorClasses = new Set([
   'http://schemas.openid.net/pape/policies/2007/06/multi-factor',
 ])
 
+/** What claims say for access rules. Only an address that the provider calls verified counts as such. */
+export function profileOfClaims(claims: OidcClaims, issuer: string): Profile {
+  const email = textClaim(claims['email'])
+  // Some providers write it as a text.
+  const verified = String(claims['email_verified'])
+  return {
+    email: verified === 'false' ? undefined : email,
+    emailVerified: verified === 'true' && email !== undefined,
+    providers: [issuer],
+    claims,
+  }
+}
+
 /**
  * The person that claims of an ID token, an access token or userinfo name. An email address that the provider says is
  * not verified is left out.
  */
-export function identityOfClaims(claims: OidcClaims, expiresAt: number): Identity {
-  // Some providers write it as a text.
-  const isUnverified = String(claims['email_verified']) === 'false'
+export function identityOfClaims(claims: OidcClaims, issuer: string, expiresAt: number): Identity {
   return {
+    ...profileOfClaims(claims, issuer),
     sub: textClaim(claims['sub']) ?? '',
-    email: isUnverified ? undefined : textClaim(claims['email']),
     name: textClaim(claims['name']) ?? textClaim(claims['preferred_username']),
     secondFactor: provesSecondFactor(claims),
     expiresAt,

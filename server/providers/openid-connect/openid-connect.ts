@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { SessionProvider } from '../../core/session/session-provider.ts'
 import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from './connection.ts'
-import { probeOidcSession, refreshOidcSession, signOutOfOidc } from './session.ts'
+import { probeOidcSession, profileOfOidc, refreshOidcSession, signOutOfOidc } from './session.ts'
 import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './sign-in.ts'
 import { createOidcTokenVerifier } from './token-verifier.ts'
 
@@ -30,7 +30,12 @@ export function createOidcProvider(
     async capabilities() {
       // Always the same; but a provider that was never reached is one that nobody can sign in with.
       await connect()
-      return { password: false, social: [{ id: 'oidc', label }], captcha: undefined }
+      return {
+        password: false,
+        social: [{ id: 'oidc', label }],
+        captcha: undefined,
+        confirmsEmail: true,
+      }
     },
 
     ping: () => pingOidcProvider(config, connect, runtime),
@@ -38,11 +43,14 @@ export function createOidcProvider(
     socialStart: ({ callbackUrl }) => startOidcSignIn(config, callbackUrl, connect, runtime),
 
     async socialFinish(given) {
-      return { kind: 'signed_in', signIn: await finishOidcSignIn(given, connect, runtime) }
+      return { kind: 'signed_in', signIn: await finishOidcSignIn(given, config, connect, runtime) }
     },
 
     refresh: (session) => refreshOidcSession(session, connect, runtime),
     probe: (accessToken) => probeOidcSession(accessToken, connect),
+    profileOf: (of, probed) => profileOfOidc(of, probed, issuer),
+    // An answer to a refresh need not hold a new ID token.
+    profileNeedsProbe: true,
     signOut: (session) => signOutOfOidc(session, connect),
     ...(audience !== undefined && {
       verify: createOidcTokenVerifier({ issuer, audience }, connect, runtime),

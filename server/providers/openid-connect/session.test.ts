@@ -7,7 +7,7 @@ import {
   replacing,
   startOidcFixture,
 } from '../../../tests/support/server/oidc-fixture.ts'
-import type { OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
+import { oidcAccount, type OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
 
 let fixture: OidcFixture
 beforeAll(async () => {
@@ -242,9 +242,12 @@ describe('refresh', () => {
 describe('probe', () => {
   test('is live until the session is ended at the provider, then token_refused', async () => {
     const { accessToken } = await signedIn()
-    await expect(fixture.provider.probe?.(accessToken)).resolves.toBe('live')
+    await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({
+      life: 'live',
+      claims: { sub: oidcAccount.sub, email: oidcAccount.email },
+    })
     await fixture.server.endSessions()
-    await expect(fixture.provider.probe?.(accessToken)).resolves.toBe('token_refused')
+    await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'token_refused' })
   })
 
   test.each<[number, Record<string, string>, SessionLife]>([
@@ -254,7 +257,7 @@ describe('probe', () => {
     [401, { 'www-authenticate': 'Bearer error="invalid_request"' }, 'token_refused'],
   ])('reads %i with %o as %s', async (status, headers, life) => {
     fixture.intercept('/me', () => new Response('', { status, headers }))
-    await expect(fixture.provider.probe?.('token')).resolves.toBe(life)
+    await expect(fixture.provider.probe?.('token')).resolves.toMatchObject({ life })
   })
 
   test.each<[number, ProviderFailure]>([
@@ -293,14 +296,14 @@ describe('probe', () => {
     fixture.intercept('/.well-known/openid-configuration', replacing({ userinfo_endpoint: undefined }))
     await provider.capabilities()
     const asked = fixture.server.requests.length
-    await expect(provider.probe?.('token')).resolves.toBe('live')
+    await expect(provider.probe?.('token')).resolves.toMatchObject({ life: 'live' })
     expect(fixture.server.requests.length).toBe(asked)
   })
 
   test('is token_refused for a token that is meant for another API', async () => {
     const started = await other({ audience: 'https://api.example.com' })
     const { accessToken } = await signedIn(started)
-    await expect(started.provider.probe?.(accessToken)).resolves.toBe('token_refused')
+    await expect(started.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'token_refused' })
   })
 })
 

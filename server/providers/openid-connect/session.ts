@@ -1,7 +1,16 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { TokenEndpointResponse } from 'openid-client'
-import { ProviderError, type ProviderSession, type SessionLife } from '../../core/session/session-provider.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  type Claims,
+  type Profile,
+  type ProfileSource,
+  ProviderError,
+  type ProviderSession,
+  type SessionProbe,
+} from '../../core/session/session-provider.ts'
+import { profileOfClaims } from './identity.ts'
 import type { ConnectToOidc, OidcConnection } from './connection.ts'
 import {
   isPassing,
@@ -34,7 +43,7 @@ const clientCodes = new Set(['invalid_client', 'unauthorized_client', 'temporari
 export function sessionOfAnswer(
   answer: TokenEndpointResponse,
   now: number,
-  previous: Pick<ProviderSession, 'refreshToken' | 'idToken'>,
+  previous: Pick<ProviderSession, 'refreshToken' | 'idToken' | 'userinfo'>,
 ): ProviderSession {
   const { access_token: accessToken, refresh_token: refreshToken, id_token: idToken } = answer
   const lifetime = Math.floor(answer.expires_in ?? 0)
@@ -44,6 +53,7 @@ export function sessionOfAnswer(
     // Counted from our own clock: the provider's may differ.
     expiresAt: now + (lifetime > 0 ? lifetime : assumedLifetimeSeconds),
     idToken: idToken ?? previous.idToken,
+    userinfo: previous.userinfo,
   }
 }
 
@@ -103,23 +113,41 @@ function refreshFailure(failure: OidcFailure): ProviderError {
 }
 
 /**
+ * The person that a session or a token is of. The ID token of a session was checked at sign-in, or came from the provider itself.
+ *
+ * A claim that userinfo had at sign-in and has no more is gone: the ID token may be older.
+ */
+export function profileOfOidc(of: ProfileSource, probed: Claims | undefined, issuer: string): Profile {
+  if (of.kind === 'identity') return profileOfClaims({ ...of.identity.claims, ...probed }, issuer)
+  const { idToken, userinfo } = of.session
+  const claims = readJwt(idToken ?? '')?.claims ?? {}
+  if (!probed) return profileOfClaims({ ...userinfo, ...claims }, issuer)
+  const kept = Object.entries(claims).filter(([name]) => !Object.hasOwn(userinfo ?? {}, name))
+  return profileOfClaims({ ...Object.fromEntries(kept), ...probed }, issuer)
+}
+
+/**
  * Asks the userinfo endpoint. Any 401 is `token_refused`, regardless of its challenge: the refresh that follows decides.
  * Without that endpoint nothing can be asked, and the session counts as live until its access token ends.
  */
-export async function probeOidcSession(accessToken: string, connect: ConnectToOidc): Promise<SessionLife> {
+export async function probeOidcSession(accessToken: string, connect: ConnectToOidc): Promise<SessionProbe> {
   const { library, configuration, metadata } = await connectToProbe(connect)
-  if (metadata.userinfo_endpoint === undefined) return 'live'
+  if (metadata.userinfo_endpoint === undefined) return { life: 'live' }
   let status: number
+  let claims: unknown
   try {
     const url = new URL(metadata.userinfo_endpoint)
-    ;({ status } = await library.fetchProtectedResource(configuration, accessToken, url, 'GET'))
+    const response = await library.fetchProtectedResource(configuration, accessToken, url, 'GET')
+    ;({ status } = response)
+    // Signed userinfo is a JWT and says nothing here.
+    claims = await response.json().catch(() => undefined)
   } catch (error) {
     const failure = await readOidcFailure(error)
     if (failure.kind !== 'refused') throw plainFailure(failure, 'a probe')
     status = failure.status
   }
-  if (status === 200) return 'live'
-  if (status === 401) return 'token_refused'
+  if (status === 200) return isJsonObject(claims) ? { life: 'live', claims } : { life: 'live' }
+  if (status === 401) return { life: 'token_refused' }
   const isAboutToken = status >= 400 && !isPassing(status)
   throw new ProviderError(
     isAboutToken ? 'protocol' : 'transient',

@@ -91,11 +91,12 @@ describe('a whole sign-in', () => {
       signIn = await fixture.signIn()
     })
     const expiresAt = fixture.runtime.now() + 3600
-    expect(signIn).toEqual({
+    expect(signIn).toMatchObject({
       session: {
         accessToken: expect.any(String) as string,
         refreshToken: expect.any(String) as string,
         idToken: expect.stringMatching(/^eyJ/) as string,
+        userinfo: expect.objectContaining({ email: oidcAccount.email }) as object,
         expiresAt,
       },
       identity: { ...oidcAccount, secondFactor: false, expiresAt },

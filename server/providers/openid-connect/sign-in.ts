@@ -14,6 +14,8 @@ const passingCodes = new Set(['temporarily_unavailable', 'server_error'])
 
 /** What is requested from the provider in addition to the identity. */
 export interface OidcRequestConfig {
+  /** Whether claims that are only in userinfo matter. Otherwise it is asked only for an email address. */
+  readsUserinfo: boolean
   /** Holds `openid`. */
   scope: string
   /** Further parameters of the authorization request; what the protocol itself needs cannot be overridden. */
@@ -61,6 +63,7 @@ export async function startOidcSignIn(
  */
 export async function finishOidcSignIn(
   given: { params: URLSearchParams; secret: string; callbackUrl: string },
+  { readsUserinfo }: Pick<OidcRequestConfig, 'readsUserinfo'>,
   connect: ConnectToOidc,
   runtime: Pick<Runtime, 'now'>,
 ): Promise<SignIn> {
@@ -78,9 +81,13 @@ export async function finishOidcSignIn(
       'The OpenID provider issued no refresh token. It must be allowed to this client, and asked for: with the scope offline_access, or as the provider wants it.',
     )
   }
-  const session = sessionOfAnswer(answer, runtime.now(), { refreshToken })
-  const userinfo = claims.email === undefined ? await fetchUserinfo(accessToken, claims.sub, connection) : {}
-  return { session, identity: identityOfClaims({ ...userinfo, ...claims }, session.expiresAt) }
+  const userinfo =
+    readsUserinfo || claims.email === undefined
+      ? await fetchUserinfo(accessToken, claims.sub, connection)
+      : undefined
+  const session = sessionOfAnswer(answer, runtime.now(), { refreshToken, userinfo })
+  const { issuer } = connection.metadata
+  return { session, identity: identityOfClaims({ ...userinfo, ...claims }, issuer, session.expiresAt) }
 }
 
 async function redeemCode(

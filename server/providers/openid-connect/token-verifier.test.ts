@@ -25,6 +25,9 @@ describe('verify', () => {
     await expect(fixture.provider.verify?.(accessToken)).resolves.toEqual({
       sub: 'user-1',
       email: undefined,
+      emailVerified: false,
+      providers: [fixture.server.issuer],
+      claims,
       name: undefined,
       secondFactor: false,
       expiresAt: claims['exp'],

@@ -48,7 +48,7 @@ export function createOidcTokenVerifier(
         },
       )
       refuseUnlessPerson(payload, protectedHeader, runtime.now())
-      return identityOfClaims(payload, Math.floor(payload.exp ?? 0))
+      return identityOfClaims(payload, issuer, Math.floor(payload.exp ?? 0))
     } catch (error) {
       if (error instanceof ProviderError) throw error
       // Besides its own errors the library throws a TypeError for keys it will not use, such as short RSA ones.

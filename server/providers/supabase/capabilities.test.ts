@@ -35,7 +35,7 @@ describe('what the provider reports', () => {
     ],
     ['another method', { azure: true }, false, [{ id: 'azure', label: 'Microsoft' }]],
   ])('%s', async (_what, external, password, social) => {
-    expect(await open({ external }).capabilities()).toEqual({ password, social, captcha: undefined })
+    expect(await open({ external }).capabilities()).toMatchObject({ password, social, captcha: undefined })
   })
 
   it.each([[{}], [null], [undefined], [[]], [{ external: [] }], [{ external: 'google' }]])(
@@ -44,6 +44,17 @@ describe('what the provider reports', () => {
       await expect(open(settings).capabilities()).rejects.toMatchObject({ failure: 'protocol' })
     },
   )
+})
+
+describe('whether an address is confirmed', () => {
+  it.each<[settings: object, confirmsEmail: boolean]>([
+    [{ mailer_autoconfirm: false }, true],
+    [{ mailer_autoconfirm: true }, false],
+    [{ mailer_autoconfirm: 'false' }, false],
+    [{}, false],
+  ])('%j: %s', async (settings, confirmsEmail) => {
+    expect(await open({ external: {}, ...settings }).capabilities()).toMatchObject({ confirmsEmail })
+  })
 })
 
 describe('what is configured', () => {

@@ -33,12 +33,15 @@ export function createCapabilities(
 
   async function refresh(): Promise<ProviderCapabilities> {
     try {
-      const enabled = enabledMethods(await ask())
+      const settings = await ask()
+      const enabled = enabledMethods(settings)
       const social = offered.social ?? enabled.filter((name) => !notSocial.test(name))
       const capabilities = {
         password: enabled.includes('email'),
         social: social.map(describeSocialMethod),
         captcha: offered.captcha,
+        // With autoconfirm every address counts as confirmed, whoever typed it.
+        confirmsEmail: isJsonObject(settings) && settings['mailer_autoconfirm'] === false,
       }
       known = { askedAt: runtime.now(), capabilities }
       return capabilities

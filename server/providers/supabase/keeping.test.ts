@@ -74,7 +74,7 @@ describe('keeping a real session', () => {
       if (hour % 10 === 7) embedded.admin.setFaults({ failNext: { status: 503, count: 1 } })
       const kept = await keepers[hour % 2 === 0 ? 0 : 1].keep(await stored())
       if (kept.kind !== 'live') throw new Error(`Hour ${hour}: ${kept.kind}.`)
-      const token = keepers[0].accessToken(kept.session)
+      const token = keepers[0].open(kept.session).accessToken
       expect((await provider.verify(token)).sub).toBe(sub)
     }
     expect(embedded.admin.counters).toMatchObject({ rotations: 240, reuseRevocations: 0 })

@@ -1,5 +1,10 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { ProviderError, type ProviderSession, type SessionLife } from '../../core/session/session-provider.ts'
+import {
+  type Claims,
+  ProviderError,
+  type ProviderSession,
+  type SessionLife,
+} from '../../core/session/session-provider.ts'
 import type { GotrueAnswer } from './call.ts'
 import { saysEnded, saysTokenRefused } from './failure.ts'
 
@@ -33,6 +38,13 @@ export function readLife(answer: GotrueAnswer, now: number): SessionLife | undef
   if (answer.kind === 'success') return isJsonObject(answer.body) ? lifeOfUser(answer.body, now) : undefined
   if (saysEnded(answer)) return 'ended'
   return saysTokenRefused(answer) ? 'token_refused' : undefined
+}
+
+/** What the answer to `GET /user` says about the person, as the claims of an access token would; undefined when it is not a user. */
+export function readUserClaims(answer: GotrueAnswer): Claims | undefined {
+  if (answer.kind !== 'success' || !isJsonObject(answer.body)) return undefined
+  const { email, phone, app_metadata } = answer.body
+  return { email, phone, app_metadata }
 }
 
 function lifeOfUser(

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
@@ -21,9 +22,9 @@ import {
   socialFailure,
   unclearFailure,
 } from './failure.ts'
-import { readLife, readSession } from './session.ts'
+import { readLife, readSession, readUserClaims } from './session.ts'
 import { factorsToAsk, isFactorId, type SecondFactorPolicy } from './second-factor.ts'
-import { createTokenVerifier } from './token-verifier.ts'
+import { createTokenVerifier, profileOfClaims } from './token-verifier.ts'
 
 export type { SecondFactorPolicy } from './second-factor.ts'
 
@@ -168,10 +169,18 @@ export function createGotrueProvider(
     async probe(accessToken) {
       const answer = await callGotrue(config, { method: 'GET', path: '/user', bearer: accessToken }, runtime)
       const life = readLife(answer, runtime.now())
-      if (life !== undefined) return life
+      const claims = readUserClaims(answer)
+      if (life !== undefined) return { life, ...(claims && { claims }) }
       if (answer.kind === 'refusal') throw probeFailure(answer)
       throw new ProviderError('transient', 'The auth API answered something other than a user.')
     },
+
+    profileOf(of, probed) {
+      const claims = of.kind === 'session' ? readJwt(of.session.accessToken)?.claims : of.identity.claims
+      return profileOfClaims({ ...claims, ...probed })
+    },
+    // Every access token carries the claims of its time.
+    profileNeedsProbe: false,
 
     signOut,
   }

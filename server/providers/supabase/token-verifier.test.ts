@@ -65,6 +65,9 @@ describe('a good token', () => {
     expect(await verify(await sign())).toEqual({
       sub: claims.sub,
       email: 'ada@example.com',
+      emailVerified: true,
+      providers: [],
+      claims: expect.not.objectContaining({ user_metadata: expect.anything() as unknown }) as object,
       name: 'Ada Lovelace',
       secondFactor: false,
       expiresAt: start + 3600,

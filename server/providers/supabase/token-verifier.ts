@@ -1,7 +1,8 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, errors, type JWTPayload, jwtVerify } from 'jose'
-import { type Identity, ProviderError } from '../../core/session/session-provider.ts'
+import { type Identity, type Profile, ProviderError } from '../../core/session/session-provider.ts'
 import { createKeySet } from '../jwks.ts'
 
 const maxIssuedAheadSeconds = 60
@@ -84,11 +85,30 @@ function identityOf(claims: JWTPayload, now: number): Identity {
   ).find(([holds]) => !holds)
   if (rule) throw new ProviderError('invalid_token', `The provider token is refused: ${rule[1]}.`)
   return {
+    ...profileOfClaims(claims),
     sub: claims.sub ?? '',
-    email: textClaim(claims['email']),
     name: nameOf(claims['user_metadata']),
     secondFactor: claims['aal'] === 'aal2',
     expiresAt: claims.exp ?? 0,
+  }
+}
+
+/**
+ * What the claims of an access token, or the members of a user, say for access rules. `emailVerified` says whether there is an address: whether
+ * the project proves addresses before it puts them there is not known here.
+ */
+export function profileOfClaims(claims: Readonly<Record<string, unknown>>): Profile {
+  const email = textClaim(claims['email'])
+  const metadata = claims['app_metadata']
+  const { provider, providers } = isJsonObject(metadata) ? metadata : {}
+  const named: readonly unknown[] = [provider, ...(Array.isArray(providers) ? providers : [])]
+  // Everyone can write their own user_metadata.
+  const { user_metadata: _, ...rest } = claims
+  return {
+    email,
+    emailVerified: email !== undefined,
+    providers: [...new Set(named.filter((name) => typeof name === 'string'))],
+    claims: rest,
   }
 }
 

@@ -1,3 +1,5 @@
+import type { AccessControl } from '../../../server/core/access/access-control.ts'
+import { accessSample } from './core/access-sample.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import {
   type DeviceAuthorizationResponse,
@@ -46,6 +48,7 @@ export interface LoginFixtureOptions {
   baseUrl?: string
   limitPerMinute?: number
   beside?: LoginFixture
+  access?: AccessControl
 }
 
 /** The flow for `provider`, with one client registered. */
@@ -76,6 +79,7 @@ export async function createLoginFixture(
     },
     devices: store,
     signIn,
+    access: options.access ?? accessSample(),
     cookies: createLoginCookies(baseUrl),
   }
   const lines: string[] = []

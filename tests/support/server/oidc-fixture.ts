@@ -62,6 +62,7 @@ export async function startOidcFixture(
         parameters: { prompt: 'consent' },
         label: 'Example ID',
         audience: undefined,
+        readsUserinfo: false,
         ...config,
         ...other,
       },

@@ -25,6 +25,8 @@ export interface OidcServerOptions {
   authMethod?: 'client_secret_basic' | 'client_secret_post' | 'none'
   /** Access tokens are JWTs with this audience, which userinfo refuses. */
   audience?: string
+  /** The groups that the person is in now. */
+  groups?: () => readonly string[]
 }
 
 /** A real OpenID provider on a loopback port. Its clock is the real one. */
@@ -134,11 +136,16 @@ async function configurationOf(options: OidcServerOptions, key: KeySample): Prom
     cookies: { keys: ['cookie key of the test provider'], long: { sameSite: 'none', signed: true } },
     // For logout by POST, which wants its cookies sent across sites.
     enableHttpPostMethods: true,
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'], groups: ['groups'] },
     conformIdTokenClaims: options.claimsInIdToken !== true,
     findAccount: (_context, accountId) => ({
       accountId,
-      claims: () => ({ ...oidcAccount, sub: accountId, email_verified: true }),
+      claims: () => ({
+        ...oidcAccount,
+        sub: accountId,
+        email_verified: true,
+        groups: options.groups?.() ?? [],
+      }),
     }),
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
     pkce: { required: () => true },

@@ -22,7 +22,7 @@ import type { ModuleNotifications } from '../../tools/tool-module.ts'
 export interface SessionTransportPorts {
   config: Pick<McpEndpointConfig, 'runtime' | 'resourceMetadata' | 'report'>
   limits: SessionLimits
-  createServer: ServerFactory
+  servers: ServerFactory
   streams: OpenStreams
 }
 
@@ -49,16 +49,16 @@ interface Session {
  */
 export class SessionTransport {
   readonly #config: SessionTransportPorts['config']
-  readonly #createServer: ServerFactory
+  readonly #servers: ServerFactory
   readonly #streams: OpenStreams
   readonly #table: SessionTable<Session>
   /** What each session is serving at the moment. */
   readonly #serving = new AsyncLocalStorage<Incoming>()
   readonly notify: ModuleNotifications
 
-  constructor({ config, limits, createServer, streams }: SessionTransportPorts) {
+  constructor({ config, limits, servers, streams }: SessionTransportPorts) {
     this.#config = config
-    this.#createServer = createServer
+    this.#servers = servers
     this.#streams = streams
     this.#table = new SessionTable(limits, config.runtime, (session) => void this.#endSession(session))
     const notifyAll = (send: (session: Session) => Promise<void>): void => {
@@ -99,11 +99,11 @@ export class SessionTransport {
     await server.close().catch((error: unknown) => this.#config.report('mcp_rejected', error))
   }
 
-  #create({ caller }: Incoming): SessionEntry<Session> {
+  #create({ caller, calls }: Incoming): SessionEntry<Session> {
     const id = encodeBase64url(this.#config.runtime.randomBytes(24))
     // Without the message that opened the session, which would stay in memory with it.
-    const opening = { caller, body: undefined }
-    const server = this.#createServer({
+    const opening = { caller, body: undefined, calls }
+    const server = this.#servers.create({
       kind: 'session',
       incoming: () => this.#serving.getStore() ?? opening,
     })
@@ -161,7 +161,7 @@ export class SessionTransport {
   #trackStream(
     response: Response,
     request: Request,
-    { caller }: Incoming,
+    { caller, calls }: Incoming,
     entry: SessionEntry<Session>,
   ): Response {
     if (!isEventStream(response)) return response
@@ -170,6 +170,7 @@ export class SessionTransport {
     entry[counter] += 1
     return this.#streams.track(response, {
       caller,
+      calls,
       kind,
       ended: (how) => {
         entry[counter] -= 1

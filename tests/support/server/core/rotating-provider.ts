@@ -3,6 +3,7 @@ import {
   type ProviderFailure,
   type ProviderSession,
   type SessionLife,
+  type SessionProbe,
 } from '../../../../server/core/session/session-provider.ts'
 import type { FakeRuntime } from '../fake-runtime.ts'
 
@@ -32,7 +33,7 @@ export interface RotationRule {
 export interface RotatingProvider {
   refresh(session: ProviderSession): Promise<ProviderSession>
   /** `live` until the session is gone. */
-  probe(accessToken: string): Promise<SessionLife>
+  probe(accessToken: string): Promise<SessionProbe>
   /** Ends the session. Refuses an access token that has expired with `invalid_token`. */
   signOut(session: ProviderSession): Promise<void>
   /** The session as signed in: its refresh token is the active one. */
@@ -107,7 +108,7 @@ export function createRotatingProvider(
     async probe(accessToken) {
       probed.push(accessToken)
       const answer = probeAnswers.shift()
-      return answer ? answer() : gone ? 'ended' : 'live'
+      return { life: answer ? await answer() : gone ? 'ended' : 'live' }
     },
     async signOut({ expiresAt }) {
       const fault = signOutFaults.shift()

@@ -1,3 +1,4 @@
+import { callsSample } from './tool-fixture.ts'
 import type { Caller } from '../../../../server/core/tokens/caller.ts'
 import type { McpEndpoint } from '../../../../server/mcp/endpoint-config.ts'
 
@@ -75,7 +76,7 @@ export function sendMessage(
     },
     ...(given.signal && { signal: given.signal }),
   })
-  return endpoint.handle(request, message, caller)
+  return endpoint.handle(request, message, caller, callsSample(caller))
 }
 
 /** A message of revision 2026-07-28 and the headers that go with it. */
@@ -90,12 +91,13 @@ export function message2026(
     'io.modelcontextprotocol/clientCapabilities': capabilities,
   }
   const { _meta, ...rest } = params
+  const name = params['name'] ?? params['uri']
   return {
     message: { jsonrpc: '2.0', id: 1, method, params: { ...rest, _meta: { ...meta, ...(_meta as object) } } },
     headers: {
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': method,
-      ...(typeof params['name'] === 'string' && { 'mcp-name': params['name'] }),
+      ...(typeof name === 'string' && { 'mcp-name': name }),
     },
   }
 }

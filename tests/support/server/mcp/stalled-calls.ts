@@ -1,3 +1,4 @@
+import { fullAccess } from '../../../../server/core/access/access-rules.ts'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Caller } from '../../../../server/core/tokens/caller.ts'
@@ -34,6 +35,7 @@ const caller: Caller = {
   clientId: 'mcpc_1',
   grantId: 'grant',
   scope: 'mcp',
+  access: fullAccess,
   expiresAt: 0,
   providerToken: () => 'token',
   isLive: async () => true,

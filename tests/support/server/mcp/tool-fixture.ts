@@ -1,3 +1,5 @@
+import { IncomingCalls, type IncomingCallsPorts } from '../../../../server/core/access/call-record.ts'
+import { fullAccess } from '../../../../server/core/access/access-rules.ts'
 import type { Caller } from '../../../../server/core/tokens/caller.ts'
 import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
 import type { McpEndpointConfig } from '../../../../server/mcp/endpoint-config.ts'
@@ -17,9 +19,18 @@ export const callerSample: Caller = {
   clientId: 'mcpc_1',
   grantId: 'grant-1',
   scope: 'mcp',
+  access: fullAccess,
   expiresAt: 2_000_000_000,
   providerToken: () => 'provider-token',
   isLive: async () => true,
+}
+
+/** The calls of one HTTP request of `caller`. They are reported to `report`. */
+export function callsSample(
+  caller: Caller = callerSample,
+  report: IncomingCallsPorts['report'] = () => {},
+): IncomingCalls {
+  return new IncomingCalls({ caller, revision: undefined, requestBytes: 100, report, nowMs: () => 0 })
 }
 
 /** A context as tools get it. What they fetch, `answer` answers. */

@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import {
+  account,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
+import { ConfigError } from '../../config/config.ts'
+import { exitCode } from '../command.ts'
+import { type AccessTestOptions, testAccess } from './access-test.ts'
+
+const nobody: AccessTestOptions = {
+  email: undefined,
+  isUnverified: false,
+  sub: undefined,
+  provider: undefined,
+  claims: undefined,
+  readToken: () => Promise.reject(new Error('No token is wanted.')),
+}
+
+let folder: string
+let access: string
+let drawbridge: DrawbridgeFixture
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-access-test-'))
+  access = join(folder, 'access.json')
+  const rules = [
+    { deny: { email: ['mallory@example.com'] } },
+    { allow: { email: ['*@example.com'] } },
+    {
+      allow: { claim: { groups: ['staff'] } },
+      scopes: ['mcp'],
+      tools: { allow: ['list_*'], deny: ['*_admin'] },
+    },
+  ]
+  writeFileSync(access, JSON.stringify({ rules }))
+  drawbridge = await startDrawbridge()
+})
+afterAll(async () => {
+  await drawbridge.close()
+  rmSync(folder, { recursive: true })
+})
+
+function line(settings: Record<string, string> = {}, json = true): ReturnType<typeof createCommandFixture> {
+  return createCommandFixture({ ACCESS: access, ...settings }, { json })
+}
+
+describe('a person who is described', () => {
+  it.each<[given: Partial<AccessTestOptions>, code: number, facts: object]>([
+    [
+      { email: 'ada@example.com' },
+      exitCode.ok,
+      { ok: true, decision: 'allowed', rule: 2, scopes: null, tools: null },
+    ],
+    [{ email: 'Mallory@Example.com' }, exitCode.failed, { ok: false, decision: 'denied', rule: 1 }],
+    [{ email: 'ada@example.com', isUnverified: true }, exitCode.failed, { decision: 'denied', rule: null }],
+    [
+      { claims: '{"groups":["staff"]}' },
+      exitCode.ok,
+      { rule: 3, scopes: ['mcp'], tools: { allow: ['list_*'] } },
+    ],
+    [{ sub: 'x' }, exitCode.failed, { decision: 'denied', rule: null }],
+  ])('%j', async (given, code, facts) => {
+    const { input, facts: said } = line()
+    expect(await testAccess(input, { ...nobody, ...given })).toBe(code)
+    expect(said()).toMatchObject(facts)
+  })
+
+  it('is told about in words', async () => {
+    const { input, said } = line({}, false)
+    await testAccess(input, { ...nobody, claims: '{"groups":["staff"]}' })
+    await testAccess(input, { ...nobody, sub: 'x' })
+    expect(said().stdout).toBe(
+      'Allowed by rule 3: allow {"claim":{"groups":["staff"]}}.\nScopes: mcp\nTools: list_*, but not *_admin\n' +
+        'Denied: no rule allows this person.\n',
+    )
+  })
+
+  it.each(['[]', '{', '"x"'])('with claims that are no object (%s) is a usage fault', async (claims) => {
+    await expect(testAccess(line().input, { ...nobody, claims })).rejects.toMatchObject({
+      code: exitCode.usage,
+    })
+  })
+})
+
+describe('an access token of the provider', () => {
+  const lineAt = (settings: Record<string, string>): ReturnType<typeof createCommandFixture> => {
+    const runtime = {
+      ...drawbridge.runtime,
+      fetch: async (request: Request) => (await drawbridge.app.sandbox?.fetch(request)) ?? Response.error(),
+    }
+    return createCommandFixture({ ACCESS: access, ...settings }, { json: true, runtime })
+  }
+
+  it('is verified, its session is looked at, and its claims decide', async () => {
+    const session = await signInToWebApp(drawbridge)
+    const readToken = async (): Promise<string> => `${session.access_token}\n`
+    const { input, facts } = lineAt({})
+    drawbridge.admin.setAutoconfirm(false)
+    expect(await testAccess(input, { ...nobody, readToken })).toBe(exitCode.ok)
+    expect(facts()).toMatchObject({ decision: 'allowed', rule: 2 })
+    // A provider that confirms no address proves none.
+    drawbridge.admin.setAutoconfirm(true)
+    expect(await testAccess(input, { ...nobody, readToken })).toBe(exitCode.failed)
+    const [{ id } = { id: '' }] = drawbridge.admin.listSessions(
+      drawbridge.admin.findUser(account.email)?.id ?? '',
+    )
+    drawbridge.admin.endSession(id)
+    await expect(testAccess(input, { ...nobody, readToken })).rejects.toThrow(
+      'session of this token has ended',
+    )
+  })
+
+  it('that is none says so', async () => {
+    const readToken = async (): Promise<string> => 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln'
+    await expect(testAccess(lineAt({}).input, { ...nobody, readToken })).rejects.toThrow('not a valid one')
+  })
+})
+
+it('without rules there is nothing to try', async () => {
+  const { input } = createCommandFixture({}, {})
+  await expect(testAccess(input, { ...nobody, sub: 'x' })).rejects.toMatchObject({ code: exitCode.usage })
+})
+
+it('rules with faults are a configuration fault, with every one of them', async () => {
+  const faulty = join(folder, 'faulty.json')
+  writeFileSync(faulty, '{"rules":[{"allow":{"emial":[]}},{"deny":{},"scopes":["mcp"]}]}')
+  const { input } = createCommandFixture({ ACCESS: faulty }, {})
+  const error = await testAccess(input, { ...nobody, sub: 'x' }).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(ConfigError)
+  expect((error as ConfigError).problems).toHaveLength(2)
+})

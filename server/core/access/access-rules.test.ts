@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import { type AccessRule, createAccessPolicy, fullAccess, offersTool, type Person } from './access-rules.ts'
+
+const ada: Person = {
+  sub: 'user-1',
+  email: 'Ada@Example.com',
+  emailVerified: true,
+  providers: ['google', 'email'],
+  claims: {
+    app_metadata: { role: 'partner', teams: ['red', 7, true], 'a.b': 'x' },
+    groups: ['staff', 'admins'],
+    'https://example.com/roles': ['owner'],
+    level: 5,
+  },
+}
+
+function outcome(rules: readonly AccessRule[], person: Person = ada): string {
+  const { kind, rule } = createAccessPolicy(rules).decide(person)
+  return `${kind} by ${rule}`
+}
+
+const allow = (conditions: AccessRule['conditions']): AccessRule => ({ effect: 'allow', conditions })
+const deny = (conditions: AccessRule['conditions']): AccessRule => ({ effect: 'deny', conditions })
+
+describe('without an access file', () => {
+  it('everyone may do everything', () => {
+    expect(fullAccess).toEqual({ kind: 'allowed', rule: undefined, scopes: undefined, allowsTool: undefined })
+    expect(offersTool(fullAccess, 'any', 'any:scope')).toBe(true)
+  })
+})
+
+describe('the order of rules', () => {
+  it('the first whose conditions hold decides', () => {
+    expect(outcome([deny({ sub: ['user-1'] }), allow({})])).toBe('denied by 1')
+    expect(outcome([allow({}), deny({ sub: ['user-1'] })])).toBe('allowed by 1')
+    expect(outcome([deny({ sub: ['user-2'] }), allow({})])).toBe('allowed by 2')
+  })
+
+  it('nobody comes in whom no rule allows', () => {
+    expect(outcome([])).toBe('denied by undefined')
+    expect(outcome([allow({ sub: ['user-2'] })])).toBe('denied by undefined')
+    expect(outcome([deny({ sub: ['user-2'] })])).toBe('denied by undefined')
+  })
+
+  it('all conditions of a rule must hold', () => {
+    expect(outcome([allow({ sub: ['user-1'], provider: ['google'] })])).toBe('allowed by 1')
+    expect(outcome([allow({ sub: ['user-1'], provider: ['github'] })])).toBe('denied by undefined')
+    expect(outcome([allow({ claim: { groups: ['staff'], level: [5] } })])).toBe('allowed by 1')
+    expect(outcome([allow({ claim: { groups: ['staff'], level: [6] } })])).toBe('denied by undefined')
+  })
+})
+
+describe('email', () => {
+  it.each<[pattern: string, address: string, holds: boolean]>([
+    ['*@example.com', 'ada@example.com', true],
+    ['*@example.com', 'ADA@EXAMPLE.COM', true],
+    ['ada@example.com', 'Ada@Example.com', true],
+    ['a*a@example.com', 'ada@example.com', true],
+    ['a*a@example.com', 'a@example.com', false],
+    ['*@*.example.com', 'ada@mail.example.com', true],
+    ['*@*.example.com', 'ada@example.com', false],
+    ['*@example.com', 'ada@example.com.evil.test', false],
+    ['*@example.com', 'ada@notexample.com', false],
+    ['*@example.com', 'ada@evil.test@example.com', false],
+    ['*@example.com', '"ada@evil.test"@example.com', false],
+    ['*@example.com', '@example.com', true],
+    ['*@exampleXcom', 'ada@example.com', false],
+    ['a?a@example.com', 'ada@example.com', false],
+    // The Kelvin sign is "k" to toLowerCase.
+    ['kate@example.com', '\u{212A}ate@example.com', false],
+    ['*@example.com', 'example.com', false],
+    ['*@example.com', '', false],
+  ])('%s and %s: %s', (pattern, address, holds) => {
+    const person = { ...ada, email: address }
+    expect(outcome([allow({ email: [pattern] })], person)).toBe(
+      holds ? 'allowed by 1' : 'denied by undefined',
+    )
+  })
+
+  it('an address that is not verified lets nobody in, and keeps nobody from being refused', () => {
+    const unverified = { ...ada, emailVerified: false }
+    expect(outcome([allow({ email: ['*@example.com'] })], unverified)).toBe('denied by undefined')
+    expect(outcome([deny({ email: ['*@example.com'] }), allow({})], unverified)).toBe('denied by 1')
+  })
+
+  it('nobody without an address matches', () => {
+    expect(outcome([allow({ email: ['*@*'] })], { ...ada, email: undefined })).toBe('denied by undefined')
+  })
+
+  it('takes time proportional to the text', () => {
+    const person = { ...ada, email: `${'a'.repeat(50_000)}@example.com` }
+    expect(outcome([allow({ email: [`${'*a'.repeat(100)}*b@example.com`] })], person)).toBe(
+      'denied by undefined',
+    )
+  })
+})
+
+describe('a claim', () => {
+  it.each<[path: string, values: (string | number | boolean)[], holds: boolean]>([
+    ['app_metadata.role', ['owner', 'partner'], true],
+    ['app_metadata.role', ['Partner'], false],
+    ['app_metadata.role', ['part'], false],
+    ['app_metadata.teams', ['red'], true],
+    ['app_metadata.teams', [7], true],
+    ['app_metadata.teams', ['7'], false],
+    ['app_metadata.teams', [true], true],
+    ['app_metadata.teams', ['true'], false],
+    ['app_metadata.teams.0', ['red'], false],
+    ['groups', ['admins'], true],
+    ['groups', ['staff,admins'], false],
+    ['https://example.com/roles', ['owner'], true],
+    ['level', [5], true],
+    ['app_metadata', ['[object Object]'], false],
+    ['constructor.name', ['Object'], false],
+    ['__proto__.constructor.name', ['Object'], false],
+    ['groups.length', [2], false],
+    ['missing.path', ['x'], false],
+  ])('%s with %j: %s', (path, values, holds) => {
+    expect(outcome([allow({ claim: { [path]: values } })])).toBe(
+      holds ? 'allowed by 1' : 'denied by undefined',
+    )
+  })
+})
+
+describe('what an allow rule gives', () => {
+  const decide = (rule: AccessRule): ReturnType<ReturnType<typeof createAccessPolicy>['decide']> =>
+    createAccessPolicy([rule]).decide(ada)
+
+  it('all scopes and tools, where it says nothing', () => {
+    expect(decide(allow({}))).toEqual({ kind: 'allowed', rule: 1, scopes: undefined, allowsTool: undefined })
+  })
+
+  it('the scopes it names', () => {
+    expect(decide({ effect: 'allow', conditions: {}, scopes: ['mcp'] })).toMatchObject({ scopes: ['mcp'] })
+  })
+
+  it.each<[tools: { allow?: string[]; deny?: string[] }, allowed: string[]]>([
+    [{ allow: ['list_*'] }, ['list_notes', 'list_admin']],
+    [{ allow: ['list_*'], deny: ['*_admin'] }, ['list_notes']],
+    [{ deny: ['list_*'] }, ['add_note', 'drop_admin']],
+    [{ allow: ['add_note'] }, ['add_note']],
+    [{ allow: ['*'], deny: ['*'] }, []],
+  ])('of the tools %j', (tools, allowed) => {
+    const decision = decide({ effect: 'allow', conditions: {}, tools })
+    const names = ['list_notes', 'list_admin', 'add_note', 'drop_admin']
+    expect(names.filter((name) => decision.kind === 'allowed' && decision.allowsTool?.(name))).toEqual(
+      allowed,
+    )
+  })
+})

@@ -1,0 +1,30 @@
+/** Whether `text` as a whole matches `pattern`, in which `*` stands for any characters. Takes time proportional to both lengths. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return text === pattern
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last))
+    return false
+  const end = text.length - last.length
+  let from = first.length
+  for (const literal of rest) {
+    const at = text.indexOf(literal, from)
+    if (at === -1 || at + literal.length > end) return false
+    from = at + literal.length
+  }
+  return true
+}
+
+/**
+ * The same for email addresses, except that `*` does not stand for `@`. What has not exactly one `@`, as a quoted local part
+ * may, matches no pattern.
+ */
+export function matchesEmail(pattern: string, address: string): boolean {
+  const patternParts = pattern.split('@')
+  const parts = address.split('@')
+  return (
+    parts.length === 2 &&
+    patternParts.length === 2 &&
+    parts.every((part, index) => matchesGlob(patternParts[index] ?? '', part))
+  )
+}

@@ -1,0 +1,87 @@
+import { beforeEach, expect, it } from 'vitest'
+import {
+  accessSample,
+  grantAccessSample,
+  profileSample,
+} from '../../../tests/support/server/core/access-sample.ts'
+import { grantSample } from '../../../tests/support/server/core/grant-sample.ts'
+import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
+import type { StoredProviderSession } from '../session/grant.ts'
+import type { Claims } from '../session/session-provider.ts'
+import { fullAccess } from './access-rules.ts'
+import type { GrantAccess } from './grant-access.ts'
+
+const { grant } = grantSample('a')
+const stored: StoredProviderSession = {
+  grantId: grant.id,
+  sealed: 'sealed',
+  issuedAt: 1000,
+  expiresAt: 2000,
+  version: 1,
+}
+
+let opened: number
+let ended: unknown[]
+let probed: { claims: Claims; at: number } | undefined
+/** What the provider says about the person where no probe has said more. */
+let role: string
+let access: GrantAccess
+
+beforeEach(() => {
+  opened = 0
+  ended = []
+  probed = undefined
+  role = 'partner'
+  access = grantAccessSample({
+    control: accessSample([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }]),
+    keeper: {
+      open() {
+        opened += 1
+        return signInSample('ada').session
+      },
+      claimsOf: () => probed,
+    },
+    provider: { profileOf: (_of, claims) => ({ ...profileSample, claims: claims ?? { role } }) },
+    store: { endGrant: async (...given) => void ended.push(given) },
+    runtime: { now: () => 1500 },
+    reportGrantEnd: (of, reason) => void ended.push([of.id, reason]),
+  })
+})
+
+it('without rules everyone has full access, and no session is opened', async () => {
+  expect(await grantAccessSample().enforce(grant, stored)).toEqual(fullAccess)
+})
+
+it('a session is opened once for each of its versions', async () => {
+  for (const version of [1, 1, 2, 2]) {
+    expect(await access.enforce(grant, { ...stored, version })).toMatchObject({ kind: 'allowed', rule: 1 })
+  }
+  expect(opened).toBe(2)
+  expect(ended).toEqual([])
+})
+
+it('a refresh that brings other claims ends the grant', async () => {
+  await access.enforce(grant, stored)
+  role = 'guest'
+  expect(await access.enforce(grant, stored)).toMatchObject({ kind: 'allowed' })
+  expect(await access.enforce(grant, { ...stored, version: 2 })).toEqual({ kind: 'denied', rule: undefined })
+  expect(ended).toEqual([
+    [grant.id, 'access_rule', 1500],
+    [grant.id, 'access_rule'],
+  ])
+})
+
+it('so does a check of the session', async () => {
+  await access.enforce(grant, stored)
+  probed = { claims: { role: 'partner' }, at: 1600 }
+  expect(await access.enforce(grant, stored)).toMatchObject({ kind: 'allowed' })
+  probed = { claims: { role: 'guest' }, at: 1700 }
+  expect(await access.enforce(grant, stored)).toMatchObject({ kind: 'denied' })
+  expect(ended).toHaveLength(2)
+})
+
+it('deciding alone ends nothing', async () => {
+  role = 'guest'
+  expect(await access.decide(grant, stored)).toMatchObject({ kind: 'denied' })
+  expect(ended).toEqual([])
+})

@@ -1,0 +1,161 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { AccessRule } from '../../core/access/access-rules.ts'
+import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
+import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
+import { accessSample } from '../../../tests/support/server/core/access-sample.ts'
+import {
+  providerSample,
+  secondFactorStep,
+  signedIn,
+  signInSample,
+} from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
+
+const password = { email: 'ada@example.com', password: 'correct horse' }
+const notAda: AccessRule[] = [
+  { effect: 'deny', conditions: { sub: ['sub ada'] } },
+  { effect: 'allow', conditions: {}, scopes: ['mcp'] },
+]
+const text = 'This account may not connect here.'
+
+let login: LoginFixture
+let browser: Browser
+let ended: unknown[]
+let name: string
+
+function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
+  return providerSample({
+    passwordSignIn: async () => signedIn(name),
+    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
+    socialFinish: async () => signedIn(name),
+    signOut: async (session) => void ended.push(session),
+    ...methods,
+  })
+}
+
+async function open(
+  given: SessionProvider = provider(),
+  access = accessSample(notAda, given),
+): Promise<Visit> {
+  login = await createLoginFixture(given, { access })
+  browser = login.browser('192.0.2.1')
+  return login.open(browser)
+}
+
+function expectRefused(visit: Visit): void {
+  expect(visit.response?.status).toBe(403)
+  expect(visit.html).toContain(text)
+  expect(ended).toEqual([signInSample('ada').session])
+  expect(login.logged()).toContain(
+    '"event":"access_denied","client_id":"mcpc_public","sub":"sub ada","rule":1',
+  )
+  expect(login.logged()).not.toContain('signed_in')
+}
+
+beforeEach(() => {
+  ended = []
+  name = 'ada'
+})
+
+const callback = 'http://localhost:8787/oauth/callback?code=social'
+const device = 'http://localhost:8787/oauth/device'
+
+const submit = (...given: Parameters<Browser['submit']>): Promise<Visit> => browser.submit(...given)
+
+/** Every way to sign in, up to what the person sees after it. */
+const ways: Record<string, () => Promise<Visit>> = {
+  password: async () => submit(await open(), 'password', password),
+  async social() {
+    await submit(await open(), 'provider', { provider: 'google' })
+    return browser.visit(callback)
+  },
+  async 'second factor'() {
+    const given = provider({
+      passwordSignIn: async () => secondFactorStep(),
+      verifySecondFactor: async () => signInSample(name),
+    })
+    const asked = await submit(await open(given), 'password', password)
+    return submit(asked, 'code', { code: '123456' })
+  },
+}
+
+describe('somebody whom the access rules do not let in', () => {
+  it.each(Object.keys(ways))('by %s: sees a page that says so, and the session is ended', async (way) => {
+    expectRefused((await ways[way]?.()) as Visit)
+  })
+
+  it('may cancel: the client gets access_denied', async () => {
+    const refused = await submit(await open(), 'password', password)
+    const left = await submit(refused, 'action', { action: 'deny' })
+    expect(left.url.searchParams.get('error')).toBe('access_denied')
+    expect(left.url.searchParams.has('code')).toBe(false)
+  })
+
+  it('may sign in with another account', async () => {
+    const refused = await submit(await open(), 'password', password)
+    name = 'eve'
+    const left = await submit(refused, 'password', password)
+    expect(left.url.searchParams.get('code')).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  })
+
+  it('does not allow a device, which waits on, and may refuse it', async () => {
+    await open()
+    const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
+    const entered = await submit(await browser.visit(device), 'user_code', { user_code: userCode })
+    const refused = await submit(entered, 'password', password)
+    expectRefused(refused)
+    expect(await login.pollDevice(deviceCode)).toBe('authorization_pending')
+    await submit(refused, 'action', { action: 'deny' })
+    login.runtime.advance(10)
+    expect(await login.pollDevice(deviceCode)).toBe('access_denied')
+  })
+
+  it('still sees what is connected, to end it', async () => {
+    await open()
+    const account = await browser.visit('http://localhost:8787/account/connections')
+    const shown = await submit(account, 'password', password)
+    expect(shown.response?.status).toBe(200)
+    expect(shown.html).not.toContain(text)
+  })
+
+  it.each(['password', 'social'])(
+    'by %s, while the provider cannot be asked: tries again later',
+    async (way) => {
+      let isDown = false
+      const answer = async (): Promise<ReturnType<typeof signedIn>> => {
+        isDown = true
+        return signedIn()
+      }
+      const given = provider({
+        passwordSignIn: answer,
+        socialFinish: answer,
+        async capabilities() {
+          if (isDown) throw new ProviderError('transient', 'down')
+          const social = [{ id: 'google', label: 'Google' }]
+          return { password: true, social, captcha: undefined, confirmsEmail: true }
+        },
+      })
+      // Only whether the address is proven decides.
+      const rules: AccessRule[] = [{ effect: 'allow', conditions: { email: ['*@example.com'] } }]
+      const page = await open(given, accessSample(rules, given))
+      const away = way === 'social' ? await submit(page, 'provider', { provider: 'google' }) : page
+      const stopped =
+        way === 'social' ? await browser.visit(callback) : await submit(away, 'password', password)
+      expect(stopped.response?.status).toBe(503)
+      expect(ended).toHaveLength(1)
+    },
+  )
+})
+
+describe('somebody whom a rule gives some scopes only', () => {
+  it('gets no more, whatever the client asked for', async () => {
+    name = 'eve'
+    await open()
+    const url = login.authorizeUrl()
+    url.searchParams.set('scope', 'mcp notes:write offline_access')
+    const left = await submit(await browser.visit(url), 'password', password)
+    expect(left.url.searchParams.has('code')).toBe(true)
+    const codes = await login.shared.store.listUnredeemedCodes(undefined, { now: 0, limit: 10 })
+    expect(codes.map(({ grant }) => grant.scope)).toEqual(['mcp offline_access'])
+  })
+})

@@ -1,0 +1,159 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Settings } from '../config/setting.ts'
+import type { ToolModule } from '../mcp/tools/tool-module.ts'
+import {
+  account,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import { signInToWebApp } from '../../tests/support/server/web-app-session.ts'
+
+let drawbridge: DrawbridgeFixture
+let ran = 0
+/** Ends the calls of `wait`. */
+let go: (() => void)[] = []
+
+const module: ToolModule = {
+  scopes: { 'notes:write': 'Change your notes' },
+  tools: [
+    {
+      name: 'hello',
+      call() {
+        ran += 1
+        return 'Hello.'
+      },
+    },
+    { name: 'write', scope: 'notes:write', call: () => 'Written.' },
+    {
+      name: 'wait',
+      async call(_input, { progress }) {
+        progress(1)
+        await new Promise<void>((resolve) => go.push(resolve))
+        return 'Done.'
+      },
+    },
+  ],
+}
+
+afterEach(async () => {
+  for (const end of go) end()
+  ran = 0
+  go = []
+  await drawbridge.close()
+})
+
+async function start(settings: Settings): Promise<string> {
+  drawbridge = await startDrawbridge(settings, undefined, module)
+  return (await drawbridge.connect()).tokens.access_token
+}
+
+const call = (name: string, id: unknown = 1, params: object = {}): object => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: {}, ...params },
+})
+
+const send = (token: string, message: unknown): Promise<Response> =>
+  drawbridge.mcp(message, { authorization: `Bearer ${token}` })
+
+function records(): Record<string, unknown>[] {
+  return drawbridge
+    .logged()
+    .split('\n')
+    .filter((line) => line.includes('"event":"tool_called"'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+describe('a person who makes too many calls', () => {
+  it('gets 429, when to try again, and a JSON-RPC error with the id; the tool is not run', async () => {
+    const token = await start({ callLimit: '2/m' })
+    await send(token, call('hello'))
+    await send(token, call('hello'))
+    const refused = await send(token, call('hello', 'third'))
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('30')
+    expect(await refused.json()).toMatchObject({ jsonrpc: '2.0', id: 'third', error: { code: -32000 } })
+    expect(ran).toBe(2)
+    expect(records().map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'refused_limit'])
+    // Only calls count.
+    expect((await send(token, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(200)
+    drawbridge.runtime.advance(30)
+    expect((await send(token, call('hello'))).status).toBe(200)
+  })
+
+  it('in a batch gets an error for each of its requests, and none is made', async () => {
+    const token = await start({ callLimit: '2/m' })
+    const refused = await send(token, [call('hello', 1), call('hello', 2), call('hello', 3)])
+    expect(refused.status).toBe(429)
+    expect(((await refused.json()) as { id: number }[]).map(({ id }) => id)).toEqual([1, 2, 3])
+    expect(ran).toBe(0)
+  })
+
+  it('has one limit for all credentials, and others have their own', async () => {
+    const token = await start({ callLimit: '2/m' })
+    const { access_token: own } = await signInToWebApp(drawbridge)
+    await drawbridge.admin.createUser({ ...account, email: 'eve@example.com' })
+    const { access_token: other } = await signInToWebApp(drawbridge, 'eve@example.com')
+    const statuses = []
+    for (const each of [token, own, token, own, other])
+      statuses.push((await send(each, call('hello'))).status)
+    expect(statuses).toEqual([200, 200, 429, 429, 200])
+  })
+})
+
+describe('a person with calls under way', () => {
+  it.each([
+    ['answered by JSON', {}],
+    ['answered by a stream', { _meta: { progressToken: 'p' } }],
+  ])('has no more of them at once than the limit, when they are %s', async (_how, params) => {
+    const token = await start({ callsAtOnce: '1', callLimit: 'off' })
+    const running = send(token, call('wait', 1, params))
+    await expect.poll(() => go.length).toBe(1)
+    expect((await send(token, call('hello'))).status).toBe(429)
+    go[0]?.()
+    await (await running).text()
+    expect((await send(token, call('hello'))).status).toBe(200)
+  })
+
+  it('has room again when a call is at fault, or its client has left', async () => {
+    const token = await start({ callsAtOnce: '1', callLimit: 'off' })
+    for (const name of ['nothing', 'hello']) expect((await send(token, call(name))).status).toBe(200)
+    const response = await send(token, call('wait', 1, { _meta: { progressToken: 'p' } }))
+    expect((await send(token, call('hello'))).status).toBe(429)
+    await response.body?.cancel()
+    await expect.poll(async () => (await send(token, call('hello'))).status).toBe(200)
+  })
+})
+
+describe('the record of a call', () => {
+  it('that lacks a scope says so', async () => {
+    const token = await start({})
+    expect((await send(token, call('write'))).status).toBe(403)
+    expect(records()).toEqual([
+      expect.objectContaining({
+        audit: true,
+        tool: 'write',
+        outcome: 'refused_scope',
+        credential: 'access_token',
+      }),
+    ])
+  })
+
+  it('has the trace of the message or of the request, and the revision', async () => {
+    const token = await start({})
+    const traceparent = (digit: string): string => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`
+    await send(token, call('hello', 1, { _meta: { traceparent: traceparent('a') } }))
+    await drawbridge.mcp(call('hello'), {
+      authorization: `Bearer ${token}`,
+      traceparent: traceparent('b'),
+      'mcp-protocol-version': '2025-06-18',
+    })
+    expect(records().map(({ trace_id, revision }) => [trace_id, revision])).toEqual([
+      ['a'.repeat(32), undefined],
+      ['b'.repeat(32), '2025-06-18'],
+    ])
+    // Every line of the request has it.
+    expect(drawbridge.logged().match(/"trace_id":"b{32}"/g)?.length).toBeGreaterThan(1)
+  })
+})

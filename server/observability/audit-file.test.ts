@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { AuditFile } from './audit-file.ts'
+import { createLog, reportTo } from './log.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-audit-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const never = (error: unknown): void => {
+  throw error
+}
+
+it('gets audit events alone, whatever the level of the log, and keeps what was there', async () => {
+  const path = join(folder, 'audit.jsonl')
+  for (const round of [1, 2]) {
+    const lines: string[] = []
+    const audit = new AuditFile(path, never)
+    const report = reportTo(createLog('silent', { write: (line) => void lines.push(line) }, { audit }), {
+      request_id: `r-${round}`,
+      address: '192.0.2.7',
+    })
+    report('signed_in', { client_id: 'c', sub: 'ada' })
+    report('mcp_request', { credential: 'access_token' })
+    report('token_refused', { code: 'invalid_grant', description: 'Bearer mcpa_secretsecretsecret' })
+    await audit.close()
+    expect(lines).toEqual([])
+  }
+  const records = readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(records.map(({ event, request_id }) => [event, request_id])).toEqual([
+    ['signed_in', 'r-1'],
+    ['token_refused', 'r-1'],
+    ['signed_in', 'r-2'],
+    ['token_refused', 'r-2'],
+  ])
+  expect(records[0]).toMatchObject({ audit: true, address: '192.0.2.7', sub: 'ada' })
+  expect(readFileSync(path, 'utf8')).not.toContain('secretsecret')
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
+it('that cannot be opened fails at once', () => {
+  expect(() => new AuditFile(join(folder, 'missing', 'audit.jsonl'), never)).toThrow(/ENOENT/)
+})
+
+it('on a full disk reports it, fails nothing that it records, and ends all the same', async () => {
+  const failures: unknown[] = []
+  const audit = new AuditFile('/dev/full', (error) => void failures.push((error as { code?: string }).code))
+  for (let line = 0; line < 100; line += 1) {
+    audit.write('{"event":"tool_called"}\n')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await expect.poll(() => failures).toContain('ENOSPC')
+  // Not once for each line.
+  expect(failures.length).toBeLessThan(5)
+  await audit.close()
+})
+
+it('that takes half a line goes on in the middle of it', async () => {
+  const path = join(folder, 'audit.jsonl')
+  const audit = new AuditFile(path, never)
+  const lines = Array.from(
+    { length: 2000 },
+    (_, index) => `${JSON.stringify({ index, text: 'ä'.repeat(500) })}\n`,
+  )
+  for (const line of lines) audit.write(line)
+  await audit.close()
+  expect(readFileSync(path, 'utf8')).toBe(lines.join(''))
+})
+
+it('goes on in a new file when it is opened again, and loses nothing', async () => {
+  const path = join(folder, 'audit.jsonl')
+  const audit = new AuditFile(path, never)
+  audit.write('one\n')
+  renameSync(path, `${path}.1`)
+  const reopened = audit.reopen()
+  audit.write('two\n')
+  await reopened
+  audit.write('three\n')
+  await audit.close()
+  expect(readFileSync(`${path}.1`, 'utf8') + readFileSync(path, 'utf8')).toBe('one\ntwo\nthree\n')
+  expect(readFileSync(path, 'utf8')).toContain('three')
+})

@@ -1,0 +1,37 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { readAccessText } from '../config/access-file.ts'
+import { ConfigError } from '../config/config.ts'
+import type { ServerConfig } from '../config/setting.ts'
+import { type AccessPolicy, createAccessPolicy } from '../core/access/access-rules.ts'
+import type { Report } from '../observability/log.ts'
+import { followFile } from '../store/followed-file.ts'
+
+/**
+ * The policy of the file that ACCESS names, as it is at each call: the file may change while the server runs. A version with
+ * faults is reported and the previous rules stay in force. Throws `ConfigError` with every fault of the file now.
+ */
+export function openAccessPolicy(
+  { access: path }: Pick<ServerConfig, 'access'>,
+  { now }: Pick<Runtime, 'now'>,
+  report: Report,
+): () => AccessPolicy | undefined {
+  if (path === undefined) return () => undefined
+  const file = followFile(path, {
+    now,
+    parse: (text) => {
+      const reading = readAccessText(text, path)
+      if (reading.kind === 'faulty') throw new ConfigError(reading.faults.map((fault) => `access: ${fault}`))
+      return { policy: createAccessPolicy(reading.rules), count: reading.rules.length }
+    },
+    changed(change) {
+      if (change.kind === 'value') report('access_rules_changed', { rules: change.value.count })
+      else report('access_file_unusable', { path, faults: faultsOf(change.error) })
+    },
+  })
+  return () => file.current().policy
+}
+
+function faultsOf(error: unknown): readonly string[] {
+  if (error instanceof ConfigError) return error.problems
+  return [error instanceof Error ? error.message : 'unknown']
+}

@@ -1,0 +1,13 @@
+/** JSON text that was parsed, or where it is invalid: `, line 3`, or nothing where the parser does not say. */
+export type JsonReading = { kind: 'json'; value: unknown } | { kind: 'invalid'; place: string }
+
+/** Parses JSON that a person wrote. The parser's message is not repeated: it quotes the text, which may hold a secret. */
+export function readJsonText(text: string): JsonReading {
+  try {
+    return { kind: 'json', value: JSON.parse(text) as unknown }
+  } catch (error) {
+    const position = / at position (\d+)/.exec((error as Error).message)?.[1]
+    const place = position === undefined ? '' : `, line ${text.slice(0, Number(position)).split('\n').length}`
+    return { kind: 'invalid', place }
+  }
+}

@@ -1,0 +1,296 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
+import type { Settings } from '../../server/config/setting.ts'
+import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
+import {
+  account,
+  baseUrl,
+  type DrawbridgeFixture,
+  startDrawbridge,
+  type Tokens,
+} from '../support/server/drawbridge-fixture.ts'
+import { createFakeRuntime } from '../support/server/fake-runtime.ts'
+import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
+import { sessionCookieHeader, signInToWebApp } from '../support/server/web-app-session.ts'
+
+type Outcome = 'let in' | 'refused'
+
+/** Ada, as access rules see her. */
+interface Who {
+  sub: string
+  provider: string
+  claim: Record<string, readonly string[]>
+}
+
+type Rules = (who: Who) => readonly object[]
+
+const everybody: Rules = () => [{ allow: {} }]
+
+let folder: string
+let drawbridge: DrawbridgeFixture
+let id: OidcServer
+let groups: readonly string[]
+
+beforeAll(async () => {
+  id = await startOidcServer({ callbackUrl: `${baseUrl}/oauth/callback`, groups: () => groups })
+})
+afterAll(() => id.close())
+beforeEach(() => {
+  groups = ['staff', 'makers']
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-access-'))
+})
+afterEach(async () => {
+  await drawbridge.close()
+  rmSync(folder, { recursive: true })
+})
+
+const file = (): string => join(folder, 'access.json')
+
+/** Puts `rules` in force: the server follows its file. */
+function apply(rules: readonly object[]): void {
+  writeFileSync(file(), JSON.stringify({ rules }))
+  drawbridge.runtime.advance(1)
+}
+
+/** A server with the local provider, which confirms addresses here. */
+async function start(rules: Rules, email: string = account.email): Promise<void> {
+  writeFileSync(file(), JSON.stringify({ rules: [] }))
+  drawbridge = await startDrawbridge({ access: file(), accessTokenTtl: '2h' })
+  const { admin } = drawbridge
+  admin.setAutoconfirm(false)
+  const { id: sub } = admin.findUser(email) ?? (await admin.createUser({ email }))
+  apply(rules({ sub, provider: 'email', claim: { 'app_metadata.provider': ['email'] } }))
+}
+
+/** A server with a real OpenID provider, whose requests go over sockets. */
+async function startAtOidc(rules: Rules, settings: Settings = {}): Promise<void> {
+  const who = { sub: oidcAccount.sub, provider: id.issuer, claim: { groups: ['makers'] } }
+  writeFileSync(file(), JSON.stringify({ rules: rules(who) }))
+  drawbridge = await startDrawbridge(
+    {
+      access: file(),
+      provider: 'oidc',
+      providerUrl: id.issuer,
+      providerClientId: oidcClient.id,
+      providerClientSecret: oidcClient.secret,
+      providerScope: 'openid email profile offline_access groups',
+      providerParameters: 'prompt=consent',
+      secretKeys: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+      ...settings,
+    },
+    { ...createFakeRuntime(), fetch: (request, options) => fetch(request, options) },
+  )
+}
+
+/** A browser that reaches the server and the OpenID provider. */
+function oidcBrowser(): Browser {
+  return createBrowser((request) => {
+    const { origin } = new URL(request.url)
+    if (origin === id.issuer) return fetch(request)
+    return origin === baseUrl ? drawbridge.app.fetch(request) : undefined
+  })
+}
+
+async function signInAtOidc(clientId: string): Promise<Visit> {
+  const browser = oidcBrowser()
+  const page = await browser.visit(drawbridge.authorizeUrl(clientId))
+  const away = await browser.submit(page, 'provider', { provider: 'oidc' })
+  return browser.submit(away, 'login', { login: oidcAccount.sub })
+}
+
+async function connectAtOidc(): Promise<string> {
+  const { client_id: clientId } = await drawbridge.register()
+  const { url } = await signInAtOidc(clientId)
+  const redeemed = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+  return ((await redeemed.json()) as Tokens).access_token
+}
+
+const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+
+async function call(credential: Record<string, string>): Promise<Outcome> {
+  const { status } = await drawbridge.mcp(listTools, credential)
+  expect([200, 401, 403]).toContain(status)
+  return status === 200 ? 'let in' : 'refused'
+}
+
+/** Where a sign-in came to rest: at the client with a code, or on a page that says no. */
+function outcomeOf({ url, response, html }: Visit): Outcome {
+  if (response === undefined && url.searchParams.has('code')) return 'let in'
+  expect(response?.status).toBe(403)
+  expect(html).toContain('This account may not connect here.')
+  // Nothing that a person can read says why.
+  expect(html.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, '')).not.toMatch(/access\.json|\brules?\b/)
+  return 'refused'
+}
+
+async function loginPage(browser: Browser): Promise<Visit> {
+  const { client_id: clientId } = await drawbridge.register()
+  return browser.visit(drawbridge.authorizeUrl(clientId))
+}
+
+/** Connects while everybody may; then the rules come. */
+async function connectBefore(rules: Rules): Promise<string> {
+  let later: readonly object[] = []
+  await start((who) => {
+    later = rules(who)
+    return everybody(who)
+  })
+  const { tokens } = await drawbridge.connect()
+  apply(later)
+  return tokens.access_token
+}
+
+/** Every way in, with rules in force. */
+const ways: Record<string, (rules: Rules) => Promise<Outcome>> = {
+  async password(rules) {
+    await start(rules)
+    const browser = drawbridge.browser()
+    return outcomeOf(await browser.submit(await loginPage(browser), 'password', account))
+  },
+  async Google(rules) {
+    await start(rules, 'ada@google.example')
+    const browser = drawbridge.browser()
+    const google = await browser.submit(await loginPage(browser), 'provider', { provider: 'google' })
+    return outcomeOf(await browser.submit(google, 'account', { account: '100000000000000000001' }))
+  },
+  async 'OpenID Connect'(rules) {
+    await startAtOidc(rules)
+    return outcomeOf(await signInAtOidc((await drawbridge.register()).client_id))
+  },
+  async 'second factor'(rules) {
+    await start(rules)
+    const { secret } = drawbridge.admin.enrollTotp(drawbridge.admin.findUser(account.email)?.id ?? '')
+    const browser = drawbridge.browser()
+    const asked = await browser.submit(await loginPage(browser), 'password', account)
+    expect(asked.response?.status).toBe(200)
+    const code = computeTotp(secret, drawbridge.runtime.now())
+    return outcomeOf(await browser.submit(asked, 'code', { code }))
+  },
+  async device(rules) {
+    await start(rules)
+    const { client_id } = await drawbridge.register({
+      grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+    })
+    const started = await drawbridge.postForm('/oauth/device_authorization', { client_id })
+    const codes = (await started.json()) as { device_code: string; user_code: string }
+    const browser = drawbridge.browser()
+    const page = await browser.visit(`${baseUrl}/oauth/device`)
+    const entered = await browser.submit(page, 'user_code', { user_code: codes.user_code })
+    const left = await browser.submit(entered, 'password', account)
+    const polled = await drawbridge.postForm('/oauth/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+      client_id,
+      device_code: codes.device_code,
+    })
+    if (polled.status === 200) return 'let in'
+    return outcomeOf(left)
+  },
+  async 'provider bearer'(rules) {
+    await start(rules)
+    const { access_token: token } = await signInToWebApp(drawbridge)
+    return call({ authorization: `Bearer ${token}` })
+  },
+  async cookie(rules) {
+    await start(rules)
+    return call({ cookie: sessionCookieHeader(await signInToWebApp(drawbridge)), origin: baseUrl })
+  },
+  async 'open connection'(rules) {
+    return call({ authorization: `Bearer ${await connectBefore(rules)}` })
+  },
+  async refresh(rules) {
+    const token = await connectBefore(rules)
+    drawbridge.runtime.advance(3601)
+    const before = drawbridge.admin.counters.rotations
+    const outcome = await call({ authorization: `Bearer ${token}` })
+    expect(drawbridge.admin.counters.rotations).toBe(before + 1)
+    return outcome
+  },
+}
+
+/** Conditions that hold for Ada, and the same kind that does not. */
+const kinds: Record<string, (who: Who) => [fits: object, misses: object]> = {
+  email: () => [{ email: ['ada@*'] }, { email: ['eve@*', '*@ada'] }],
+  sub: ({ sub }) => [{ sub: [sub] }, { sub: [`${sub}0`] }],
+  provider: ({ provider }) => [{ provider: ['x', provider] }, { provider: ['x'] }],
+  claim: ({ claim }) => [{ claim }, { claim: { ...claim, 'app_metadata.role': ['admin'] } }],
+}
+
+describe.each(Object.keys(ways))('%s', (way) => {
+  const enter = (rules: Rules): Promise<Outcome> | undefined => ways[way]?.(rules)
+
+  it.each(Object.keys(kinds))('by %s: whom a rule allows comes in, and nobody else', async (kind) => {
+    const conditions = (who: Who, index: 0 | 1): object => kinds[kind]?.(who)[index] ?? {}
+    expect(await enter((who) => [{ allow: conditions(who, 0) }])).toBe('let in')
+    await drawbridge.close()
+    expect(await enter((who) => [{ allow: conditions(who, 1) }])).toBe('refused')
+    await drawbridge.close()
+    expect(await enter((who) => [{ deny: conditions(who, 0) }, { allow: {} }])).toBe('refused')
+    await drawbridge.close()
+    expect(await enter((who) => [{ deny: conditions(who, 1) }, { allow: {} }])).toBe('let in')
+  })
+})
+
+describe('a connection of somebody whom the rules no longer let in', () => {
+  it('ends, its session is signed out, and the client has to sign in again', async () => {
+    await start(everybody)
+    const { clientId, tokens } = await drawbridge.connect()
+    expect(await call({ authorization: `Bearer ${tokens.access_token}` })).toBe('let in')
+    apply([])
+    const refused = await drawbridge.mcp(listTools, { authorization: `Bearer ${tokens.access_token}` })
+    expect(refused.status).toBe(401)
+    expect(refused.headers.get('www-authenticate')).toContain('This account may not connect any more.')
+    expect(drawbridge.logged()).toContain('"reason":"access_rule"')
+    const refreshed = await drawbridge.refresh(clientId, tokens.refresh_token)
+    expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' })
+    const due = await drawbridge.app.store.claimSignOuts(
+      { limit: 10, until: drawbridge.runtime.now() + 60 },
+      drawbridge.runtime.now(),
+    )
+    expect(due).toHaveLength(1)
+    // The rules may let that person in again; what has ended stays so.
+    apply([{ allow: {} }])
+    expect(await call({ authorization: `Bearer ${tokens.access_token}` })).toBe('refused')
+  })
+
+  it('ends within SESSION_CHECK when the person loses a group at a real OpenID provider', async () => {
+    await startAtOidc(({ claim }) => [{ allow: { claim } }], { sessionCheck: '60' })
+    const authorization = `Bearer ${await connectAtOidc()}`
+    expect(await call({ authorization })).toBe('let in')
+    groups = ['staff']
+    drawbridge.runtime.advance(61)
+    expect(await call({ authorization })).toBe('refused')
+    expect(drawbridge.logged()).toContain('"reason":"access_rule"')
+  })
+
+  it('goes on while the provider is down', async () => {
+    await startAtOidc(({ claim }) => [{ allow: { claim } }], { sessionCheck: '60' })
+    const authorization = `Bearer ${await connectAtOidc()}`
+    expect(await call({ authorization })).toBe('let in')
+    drawbridge.runtime.fetch = () => Promise.reject(new Error('down'))
+    drawbridge.runtime.advance(61)
+    expect(await call({ authorization })).toBe('let in')
+  })
+})
+
+describe('the file of rules', () => {
+  it('that becomes faulty leaves the rules in force, and is logged', async () => {
+    await start(everybody)
+    const { tokens } = await drawbridge.connect()
+    const authorization = `Bearer ${tokens.access_token}`
+    for (const text of ['{"rules":[{"alow":{}}]}', '{', '']) {
+      writeFileSync(file(), text)
+      drawbridge.runtime.advance(1)
+      expect(await call({ authorization })).toBe('let in')
+    }
+    expect(drawbridge.logged()).toContain('Did you mean allow?')
+    rmSync(file())
+    drawbridge.runtime.advance(1)
+    expect(await call({ authorization })).toBe('let in')
+    expect(drawbridge.logged().match(/"event":"access_file_unusable"/g)).toHaveLength(4)
+    apply([])
+    expect(await call({ authorization })).toBe('refused')
+  })
+})
