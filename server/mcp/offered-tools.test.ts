@@ -112,7 +112,7 @@ describe.each(cases)('the %s endpoint at %s', (kind, revision) => {
   const names = async (access: AccessAllowed): Promise<string[]> => {
     const { answer, records } = await send('tools/list', {}, access, revision)
     expect(records).toEqual([])
-    return (answer.result?.['tools'] as { name: string }[]).map(({ name }) => name)
+    return ((answer.result?.['tools'] ?? []) as { name: string }[]).map(({ name }) => name)
   }
   const call = (name: string, access: AccessAllowed = fullAccess): ReturnType<typeof send> =>
     send('tools/call', { name, arguments: { secret: 'argument' } }, access, revision)

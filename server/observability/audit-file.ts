@@ -40,7 +40,7 @@ export class AuditFile {
       this.#waiting.push(bytes)
       this.#waitingBytes += bytes.length
     }
-    this.#begin()
+    this.#writing ??= this.#run()
   }
 
   /** Opens the file of that name again, after it was moved away. What is being written still goes to the old one. */
@@ -63,12 +63,12 @@ export class AuditFile {
     await this.#handle.then((handle) => handle.close()).catch(() => {})
   }
 
-  #begin(): void {
-    this.#writing ??= this.#writeAll().then((isDone) => {
-      this.#writing = undefined
-      // A line may have come right at the end. After a failure it is the next one that tries again.
-      if (isDone && this.#waiting.length > 0) this.#begin()
-    })
+  /** After a failure it is the next line that tries again. */
+  async #run(): Promise<void> {
+    let isDone: boolean
+    do isDone = await this.#writeAll()
+    while (isDone && this.#waiting.length > 0)
+    this.#writing = undefined
   }
 
   /** False when it failed. */

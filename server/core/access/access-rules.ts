@@ -124,7 +124,7 @@ export function lowerCaseAscii(text: string): string {
 }
 
 /** The claim of that very name, since names such as `https://example.com/roles` have dots too; otherwise the one at that path. */
-export function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
+function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
   let value: unknown = claims
   for (const name of path.split('.')) {
