@@ -201,6 +201,16 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['grant_id', 'err'],
     level: 'warn',
   }),
+  provider_logout: audit(
+    'The provider said that it has signed a person out; their grants of that sign-in ended.',
+    {
+      fields: ['sub', 'grants_ended'],
+    },
+  ),
+  provider_logout_refused: event('warn', 'A logout token was not accepted.', {
+    fields: ['failure', 'message'],
+    detail: 'failure',
+  }),
   provider_refresh_lost: event(
     'error',
     'A session ended after an earlier response of the provider was lost; that response may have held the current token.',

@@ -20,6 +20,7 @@ import { createDeviceAuthorizationEndpoint } from '../http/oauth/device-authoriz
 import { createDevicePageEndpoint } from '../http/login/device-page.ts'
 import type { Endpoint } from '../http/endpoint.ts'
 import { createHealthEndpoints, type ReadinessChecks } from '../http/health.ts'
+import { createBackchannelLogoutEndpoint } from '../http/oauth/backchannel-logout.ts'
 import { createIntrospectEndpoint, createRevokeEndpoint } from '../http/oauth/revoke-introspect.ts'
 import type { LoginCookies } from '../http/login/cookies.ts'
 import type { LoginPorts } from '../http/login/login-subject.ts'
@@ -89,6 +90,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       resource: urls.resource,
       attempts: store,
     }),
+    ...logoutEndpoints(codes, parts),
     createMcpGate({
       urls,
       allowedOrigins: config.allowedOrigins,
@@ -103,6 +105,16 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
   ]
   return withDefaultPaths(endpoints, urls.basePath)
+}
+
+/** Only where the provider has a way to say whom it has signed out. */
+function logoutEndpoints(
+  codes: AuthorizationCodePorts,
+  { provider, store, urls }: EndpointParts,
+): Endpoint[] {
+  const { readLogout } = provider
+  if (!readLogout) return []
+  return [createBackchannelLogoutEndpoint(urls.basePath, { ...codes, store, provider, readLogout })]
 }
 
 function codePorts(parts: EndpointParts): AuthorizationCodePorts {

@@ -104,6 +104,7 @@ describe('features', () => {
     ['offline_access is unknown', { scopes_supported: ['openid'] }, 'refresh-tokens', 'warn'],
     ['nothing is said about scopes', { scopes_supported: undefined }, 'refresh-tokens', 'ok'],
     ['sessions can be revoked', {}, 'sign-out', 'ok'],
+    ['it tells who signs out', { backchannel_logout_supported: true }, 'backchannel-logout', 'ok'],
     ['sessions cannot be revoked', { revocation_endpoint: undefined }, 'sign-out', 'warn'],
   ])('%s', (_, changes, name, state) => {
     expect(states(checkOidcFeatures(config, facts(changes)))[name]).toBe(state)

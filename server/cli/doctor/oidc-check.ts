@@ -23,7 +23,7 @@ export async function askOidc(
   return { discovery, keySet }
 }
 
-type OidcConfig = Pick<ServerConfig, 'providerIssuer' | 'providerScope' | 'providerSessions'>
+type OidcConfig = Pick<ServerConfig, 'baseUrl' | 'providerIssuer' | 'providerScope' | 'providerSessions'>
 
 function discoveryUrl({ providerIssuer }: Pick<ServerConfig, 'providerIssuer'>): string {
   return `${providerIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`
@@ -97,7 +97,12 @@ export function checkOidcFeatures(config: OidcConfig, { discovery }: OidcFacts):
       ),
     )
   }
-  return [...findings, checkRefreshTokens(config, lists), checkSignOut(config, document)]
+  return [
+    ...findings,
+    checkRefreshTokens(config, lists),
+    checkSignOut(config, document),
+    ...checkBackchannelLogout(config, document),
+  ]
 }
 
 function checkRefreshTokens(
@@ -137,6 +142,18 @@ function checkSignOut({ providerSessions }: OidcConfig, document: JsonObject): F
         `${lasting} If it is dex, it also keeps one refresh token for each person, so that a second connection ends the first.`,
         'For dex set DRAWBRIDGE_PROVIDER_SESSIONS=one. Otherwise keep sessions at the provider short if that matters.',
       )
+}
+
+/** Whether the client has registered the address cannot be seen from outside. */
+function checkBackchannelLogout({ baseUrl }: OidcConfig, document: JsonObject): Finding[] {
+  if (document['backchannel_logout_supported'] !== true) return []
+  const url = `${baseUrl}/oauth/backchannel_logout`
+  return [
+    ok(
+      'backchannel-logout',
+      `The provider can end connections the moment somebody signs out there: register ${url}.`,
+    ),
+  ]
 }
 
 function documentOf(discovery: Visit): JsonObject | undefined {

@@ -5,6 +5,8 @@ export interface ProviderSession {
   expiresAt: number
   /** OpenID Connect only: what names the session when it is ended there. */
   idToken?: string | undefined
+  /** OpenID Connect only: the provider's id for the sign-in (`sid`), which it names when that ends. */
+  sid?: string | undefined
   /** OpenID Connect only: what userinfo said at sign-in. */
   userinfo?: Claims | undefined
 }
@@ -121,6 +123,14 @@ export class ProviderError extends Error {
  */
 export type SessionLife = 'live' | 'token_refused' | 'ended'
 
+/** Whom a provider says it has signed out: a person, one sign-in of theirs, or both. */
+export interface LogoutNotice {
+  /** Of the notice itself: unique at the provider. */
+  id: string
+  sub: string | undefined
+  sid: string | undefined
+}
+
 /** An answer of {@link SessionProvider.probe}: also what the provider says about the person at that moment. */
 export interface SessionProbe {
   life: SessionLife
@@ -165,6 +175,11 @@ export interface SessionProvider {
   profileOf(of: ProfileSource, probed: Claims | undefined): Profile
   /** Whether only {@link SessionProvider.probe} tells the person's claims as they are now, and a refresh does not. */
   profileNeedsProbe: boolean
+  /**
+   * Checks a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6). Rejects with `invalid_token`. Not checked: whether it
+   * was received before.
+   */
+  readLogout?(logoutToken: string): Promise<LogoutNotice>
   /**
    * Ends this one session, no other of the user's; also resolves when it was over before. Rejects with
    * `invalid_token` when the access token has to be refreshed first, and with `disabled` when the provider has no way to

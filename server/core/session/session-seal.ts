@@ -16,14 +16,11 @@ export function sealProviderSession(
   row: { grantId: string; version: number; issuedAt: number },
   sealer: Sealer,
 ): StoredProviderSession {
-  const { accessToken, refreshToken, expiresAt, idToken, userinfo, issuer } = session
+  const { expiresAt, ...sealed } = session
   return {
     ...row,
     expiresAt,
-    sealed: sealer.seal(
-      JSON.stringify({ accessToken, refreshToken, idToken, userinfo, issuer }),
-      context(row),
-    ),
+    sealed: sealer.seal(JSON.stringify(sealed), context(row)),
   }
 }
 

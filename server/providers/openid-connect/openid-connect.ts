@@ -3,6 +3,7 @@ import type { SessionProvider } from '../../core/session/session-provider.ts'
 import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from './connection.ts'
 import { probeOidcSession, profileOfOidc, refreshOidcSession, signOutOfOidc } from './session.ts'
 import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './sign-in.ts'
+import { createLogoutReader } from './logout-token.ts'
 import { createOidcTokenVerifier } from './token-verifier.ts'
 
 /** Settings of the adapter. */
@@ -52,6 +53,7 @@ export function createOidcProvider(
     // An answer to a refresh need not hold a new ID token.
     profileNeedsProbe: true,
     signOut: (session) => signOutOfOidc(session, connect),
+    readLogout: createLogoutReader({ issuer, audience: config.clientId }, connect, runtime),
     ...(audience !== undefined && {
       verify: createOidcTokenVerifier({ issuer, audience }, connect, runtime),
     }),

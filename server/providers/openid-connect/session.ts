@@ -43,7 +43,7 @@ const clientCodes = new Set(['invalid_client', 'unauthorized_client', 'temporari
 export function sessionOfAnswer(
   answer: TokenEndpointResponse,
   now: number,
-  previous: Pick<ProviderSession, 'refreshToken' | 'idToken' | 'userinfo'>,
+  previous: Pick<ProviderSession, 'refreshToken' | 'idToken' | 'sid' | 'userinfo'>,
 ): ProviderSession {
   const { access_token: accessToken, refresh_token: refreshToken, id_token: idToken } = answer
   const lifetime = Math.floor(answer.expires_in ?? 0)
@@ -53,6 +53,7 @@ export function sessionOfAnswer(
     // Counted from our own clock: the provider's may differ.
     expiresAt: now + (lifetime > 0 ? lifetime : assumedLifetimeSeconds),
     idToken: idToken ?? previous.idToken,
+    sid: previous.sid,
     userinfo: previous.userinfo,
   }
 }

@@ -85,7 +85,11 @@ export async function finishOidcSignIn(
     readsUserinfo || claims.email === undefined
       ? await fetchUserinfo(accessToken, claims.sub, connection)
       : undefined
-  const session = sessionOfAnswer(answer, runtime.now(), { refreshToken, userinfo })
+  const session = sessionOfAnswer(answer, runtime.now(), {
+    refreshToken,
+    sid: typeof claims['sid'] === 'string' ? claims['sid'] : undefined,
+    userinfo,
+  })
   const { issuer } = connection.metadata
   return { session, identity: identityOfClaims({ ...userinfo, ...claims }, issuer, session.expiresAt) }
 }

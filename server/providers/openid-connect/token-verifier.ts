@@ -1,9 +1,9 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { errors, type JWTPayload, type JWTHeaderParameters, jwtVerify } from 'jose'
+import type { JWTPayload, JWTHeaderParameters } from 'jose'
 import { type Identity, ProviderError } from '../../core/session/session-provider.ts'
-import { createKeySet, type KeySet } from '../jwks.ts'
 import type { ConnectToOidc } from './connection.ts'
 import { identityOfClaims } from './identity.ts'
+import { createOidcJwtVerifier } from './jwt-verifier.ts'
 
 const maxIssuedAheadSeconds = 60
 
@@ -18,43 +18,11 @@ export function createOidcTokenVerifier(
   connect: ConnectToOidc,
   runtime: Pick<Runtime, 'now' | 'fetch'>,
 ): (accessToken: string) => Promise<Identity> {
-  let keys: { url: string; set: KeySet } | undefined
-
-  async function keySet(): Promise<KeySet> {
-    const { metadata } = await connect()
-    const url = metadata.jwks_uri ?? ''
-    if (new URL(url, issuer).protocol !== new URL(issuer).protocol || url === '') {
-      throw new ProviderError('protocol', 'The OpenID provider publishes no keys that could be trusted.')
-    }
-    if (keys?.url !== url) keys = { url, set: createKeySet(url, runtime) }
-    return keys.set
-  }
-
+  const verify = createOidcJwtVerifier({ issuer, audience }, connect, runtime)
   return async (accessToken) => {
-    try {
-      const { payload, protectedHeader } = await jwtVerify(
-        accessToken,
-        async (header) => {
-          // The header is unverified: its kid may be any JSON value.
-          const kid: unknown = header.kid
-          return (await keySet()).find(typeof kid === 'string' ? kid : undefined, header.alg)
-        },
-        {
-          algorithms: ['ES256', 'RS256'],
-          issuer,
-          audience,
-          currentDate: new Date(runtime.now() * 1000),
-          requiredClaims: ['exp', 'sub'],
-        },
-      )
-      refuseUnlessPerson(payload, protectedHeader, runtime.now())
-      return identityOfClaims(payload, issuer, Math.floor(payload.exp ?? 0))
-    } catch (error) {
-      if (error instanceof ProviderError) throw error
-      // Besides its own errors the library throws a TypeError for keys it will not use, such as short RSA ones.
-      const rule = error instanceof errors.JOSEError ? error.code : 'unusable key'
-      throw new ProviderError('invalid_token', `The provider token is refused: ${rule}.`, { cause: error })
-    }
+    const { payload, protectedHeader } = await verify(accessToken, { requiredClaims: ['exp', 'sub'] })
+    refuseUnlessPerson(payload, protectedHeader, runtime.now())
+    return identityOfClaims(payload, issuer, Math.floor(payload.exp ?? 0))
   }
 }
 

@@ -45,7 +45,7 @@ export interface GotrueConfig extends GotrueAddress, OfferedMethods {
 export function createGotrueProvider(
   config: GotrueConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
-): Required<SessionProvider> {
+): Required<Omit<SessionProvider, 'readLogout'>> {
   const readIdentity = createTokenVerifier(
     { ...config, jwksUrl: `${config.url}/.well-known/jwks.json` },
     runtime,

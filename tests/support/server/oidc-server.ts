@@ -25,6 +25,8 @@ export interface OidcServerOptions {
   authMethod?: 'client_secret_basic' | 'client_secret_post' | 'none'
   /** Access tokens are JWTs with this audience, which userinfo refuses. */
   audience?: string
+  /** Where it says whom it has signed out (OpenID Connect Back-Channel Logout 1.0). */
+  backchannelLogoutUri?: string
   /** The groups that the person is in now. */
   groups?: () => readonly string[]
 }
@@ -129,6 +131,10 @@ async function configurationOf(options: OidcServerOptions, key: KeySample): Prom
         redirect_uris: [callbackUrl],
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
+        ...(options.backchannelLogoutUri !== undefined && {
+          backchannel_logout_uri: options.backchannelLogoutUri,
+          backchannel_logout_session_required: true,
+        }),
       },
     ],
     clientAuthMethods: [authMethod],
@@ -148,6 +154,15 @@ async function configurationOf(options: OidcServerOptions, key: KeySample): Prom
       }),
     }),
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
+    // Its own agent refuses loopback addresses.
+    fetch: (url, { method, headers, body, redirect, signal } = {}) =>
+      fetch(url, {
+        ...(method && { method }),
+        ...(headers && { headers }),
+        ...(body && { body }),
+        ...(redirect && { redirect }),
+        ...(signal && { signal }),
+      }),
     pkce: { required: () => true },
     rotateRefreshToken: options.rotation !== false,
     ttl: {
@@ -161,6 +176,7 @@ async function configurationOf(options: OidcServerOptions, key: KeySample): Prom
     },
     features: {
       devInteractions: { enabled: false },
+      backchannelLogout: { enabled: options.backchannelLogoutUri !== undefined },
       revocation: { enabled: options.revocation !== false, allowedPolicy: () => true },
       rpInitiatedLogout: {
         enabled: options.endSession !== false,

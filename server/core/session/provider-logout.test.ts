@@ -1,0 +1,111 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import { createSealer, fixedKeyRing, type Sealer } from '../seal.ts'
+import type { Store } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
+import { userIdOf } from './grant.ts'
+import { endLoggedOut, type ProviderLogoutPorts } from './provider-logout.ts'
+import { sealProviderSession } from './session-seal.ts'
+import type { LogoutNotice } from './session-provider.ts'
+
+const issuer = 'https://provider'
+
+let runtime: FakeRuntime
+let store: Store
+let sealer: Sealer
+let ended: string[]
+
+beforeEach(() => {
+  runtime = createFakeRuntime(start)
+  store = openMemoryStore()
+  sealer = createSealer(fixedKeyRing([{ kid: 'k', key: new Uint8Array(32) }]), runtime.randomBytes)
+  ended = []
+})
+
+/** A grant of `sub` that came of the sign-in `sid`. */
+async function connect(id: string, sub: string, sid: string | undefined, of: string = issuer): Promise<void> {
+  const user = { id: userIdOf(sub, of), sub, email: undefined, name: undefined }
+  const sample = grantSample(id, { id, user, createdAt: start })
+  const row = { grantId: id, version: 1, issuedAt: start }
+  const session = sealProviderSession({ ...signInSample(sub).session, sid, issuer: of }, row, sealer)
+  await addGrant(store, { ...sample, session })
+}
+
+const notice = (members: Partial<LogoutNotice>): LogoutNotice => ({
+  id: 'n',
+  sub: undefined,
+  sid: undefined,
+  ...members,
+})
+
+async function logout(
+  members: Partial<LogoutNotice>,
+  ports: Partial<ProviderLogoutPorts> = {},
+): Promise<string[]> {
+  ended = []
+  await endLoggedOut(notice(members), {
+    store,
+    provider: { issuer },
+    sealer,
+    runtime,
+    reportGrantEnd: ({ id }, reason) => void ended.push(`${id} ${reason}`),
+    ...ports,
+  })
+  return ended.toSorted()
+}
+
+describe('a person who was signed out', () => {
+  beforeEach(async () => {
+    await connect('a1', 'ada', 'one')
+    await connect('a2', 'ada', 'two')
+    await connect('a3', 'ada', undefined)
+    await connect('e1', 'eve', 'one')
+    await connect('o1', 'ada', 'one', 'https://other')
+  })
+
+  it('loses all grants', async () => {
+    expect(await logout({ sub: 'ada' })).toEqual([
+      'a1 provider_session_ended',
+      'a2 provider_session_ended',
+      'a3 provider_session_ended',
+    ])
+    expect((await store.findGrant('e1'))?.end).toBeUndefined()
+    expect((await store.findGrant('o1'))?.end).toBeUndefined()
+  })
+
+  it('of one sign-in loses those of that one, and those of which it is not known', async () => {
+    expect(await logout({ sub: 'ada', sid: 'two' })).toEqual([
+      'a2 provider_session_ended',
+      'a3 provider_session_ended',
+    ])
+  })
+
+  it('named by the sign-in alone loses those of that one, and nobody else any', async () => {
+    expect(await logout({ sid: 'two' })).toEqual(['a2 provider_session_ended'])
+  })
+
+  it('is signed out once by each notice, whatever began after it', async () => {
+    await logout({ sub: 'ada' })
+    await connect('a4', 'ada', 'one')
+    expect(await logout({ sub: 'ada' })).toEqual([])
+    expect(await logout({ sub: 'ada', id: 'another' })).toEqual(['a4 provider_session_ended'])
+  })
+
+  it('is signed out when the notice comes again after a failure', async () => {
+    const failing = {
+      ...store,
+      endGrant: () => Promise.reject(new StoreUnavailableError('down', { cause: undefined })),
+    }
+    await expect(logout({ sub: 'ada' }, { store: failing })).rejects.toThrow(StoreUnavailableError)
+    expect(await logout({ sub: 'ada' })).toHaveLength(3)
+  })
+})
+
+it('more grants than a page holds are all ended', async () => {
+  for (let index = 0; index < 250; index += 1) await connect(`g${index}`, 'ada', 'one')
+  expect(await logout({ sid: 'one' })).toHaveLength(250)
+})

@@ -1,0 +1,88 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { AttemptStore } from '../access/attempt-limit.ts'
+import { hashSecret, type Sealer } from '../seal.ts'
+import { type GrantOwner, type GrantRecord, type GrantStore, type ReportGrantEnd, userIdOf } from './grant.ts'
+import { openSessionOf } from './session-seal.ts'
+import type { LogoutNotice, SessionProvider } from './session-provider.ts'
+
+const pageSize = 200
+/** How long a notice is remembered: longer than the provider's tokens are accepted. */
+const rememberedSeconds = 2 * 3600
+
+/** What ending the grants of a logout needs from outside. */
+export interface ProviderLogoutPorts {
+  store: Pick<
+    GrantStore,
+    'listGrants' | 'findProviderSession' | 'endGrant' | 'listUnredeemedCodes' | 'expireCode'
+  > &
+    AttemptStore
+  provider: Pick<SessionProvider, 'issuer'>
+  sealer: Sealer
+  runtime: Pick<Runtime, 'now'>
+  reportGrantEnd: ReportGrantEnd
+}
+
+/**
+ * Ends the grants of whom the provider says it has signed out, and answers how many: all of the person, or those of one sign-in where
+ * the notice names one. A grant whose sign-in is not known counts as one of it when the notice names the person too. What was allowed and
+ * not fetched yet expires.
+ *
+ * A notice counts once, at all instances together: it may come again, and must not end what began after it. When this rejects, it has
+ * not counted. Without the person all grants are looked through.
+ */
+export async function endLoggedOut(notice: LogoutNotice, ports: ProviderLogoutPorts): Promise<number> {
+  const { store, provider, runtime } = ports
+  const key = `logout ${hashSecret(JSON.stringify([provider.issuer, notice.id]))}`
+  const { count, windowEndsAt } = await store.countAttempt(key, rememberedSeconds, runtime.now())
+  if (count > 1) return 0
+  try {
+    return await endGrantsOf(notice, ports)
+  } catch (error) {
+    await store.returnAttempt(key, windowEndsAt)
+    throw error
+  }
+}
+
+async function endGrantsOf({ sub, sid }: LogoutNotice, ports: ProviderLogoutPorts): Promise<number> {
+  const { store, provider, runtime, reportGrantEnd } = ports
+  const of: GrantOwner | undefined =
+    sub === undefined ? undefined : { userId: userIdOf(sub, provider.issuer) }
+  if (of) await expireCodes(of, ports)
+  let ended = 0
+  let after = ''
+  for (;;) {
+    const page = await store.listGrants(of, { after, limit: pageSize })
+    for (const record of page) {
+      if (!isLive(record, runtime.now())) continue
+      if (sid !== undefined && !(await isOfSignIn(record, sid, of !== undefined, ports))) continue
+      await store.endGrant(record.grant.id, 'provider_session_ended', runtime.now())
+      reportGrantEnd(record.grant, 'provider_session_ended')
+      ended += 1
+    }
+    after = page.at(-1)?.grant.id ?? after
+    if (page.length < pageSize) return ended
+  }
+}
+
+function isLive({ grant, end }: GrantRecord, now: number): boolean {
+  return end === undefined && grant.expiresAt > now
+}
+
+async function isOfSignIn(
+  { grant }: GrantRecord,
+  sid: string,
+  whenUnknown: boolean,
+  { store, provider, sealer }: ProviderLogoutPorts,
+): Promise<boolean> {
+  const stored = await store.findProviderSession(grant.id)
+  const opening = stored && openSessionOf(provider.issuer, stored, sealer)
+  if (opening?.kind !== 'opened') return opening?.kind !== 'foreign' && whenUnknown
+  return opening.session.sid === undefined ? whenUnknown : opening.session.sid === sid
+}
+
+async function expireCodes(of: GrantOwner, { store, runtime }: ProviderLogoutPorts): Promise<void> {
+  const now = runtime.now()
+  for (const { codeHash } of await store.listUnredeemedCodes(of, { now, limit: pageSize })) {
+    await store.expireCode(codeHash, now)
+  }
+}

@@ -1,0 +1,42 @@
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { endLoggedOut, type ProviderLogoutPorts } from '../../core/session/provider-logout.ts'
+import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
+import type { Endpoint } from '../endpoint.ts'
+import { httpError } from '../http-error.ts'
+import { readForm, requiredParameter } from '../middleware/body.ts'
+
+/** What the endpoint needs. */
+export interface BackchannelLogoutPorts extends ProviderLogoutPorts {
+  readLogout: NonNullable<SessionProvider['readLogout']>
+}
+
+/**
+ * `POST /oauth/backchannel_logout` (OpenID Connect Back-Channel Logout 1.0 section 2.5): the provider says whom it has signed out. 200 also
+ * when nobody was connected, and for a notice that came before. Every faulty token is refused with the same text: anyone may ask here.
+ */
+export function createBackchannelLogoutEndpoint(basePath: string, ports: BackchannelLogoutPorts): Endpoint {
+  return {
+    path: `${basePath}/oauth/backchannel_logout`,
+    cors: 'none',
+    methods: {
+      async POST(request, context) {
+        const token = requiredParameter(await readForm(request), 'logout_token')
+        try {
+          const notice = await ports.readLogout(token)
+          const ended = await endLoggedOut(notice, ports)
+          context.report('provider_logout', { sub: notice.sub, grants_ended: ended })
+          return new Response(null, {
+            status: 200,
+            headers: { 'cache-control': 'no-store', pragma: 'no-cache' },
+          })
+        } catch (error) {
+          if (!(error instanceof ProviderError)) throw error
+          context.report('provider_logout_refused', { failure: error.failure, message: error.message })
+          if (error.failure !== 'invalid_token')
+            return httpError('temporarily_unavailable', { 'retry-after': '5' })
+          throw new OAuthError('invalid_request', 'The logout token is not a valid one.')
+        }
+      },
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { JWTPayload } from 'jose'
+import { type LogoutNotice, ProviderError } from '../../core/session/session-provider.ts'
+import type { ConnectToOidc } from './connection.ts'
+import { createOidcJwtVerifier } from './jwt-verifier.ts'
+
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
+const clockToleranceSeconds = 60
+/** Providers send it at once, and again for some minutes when it does not arrive. */
+const maxAgeSeconds = 3600
+
+// Without the type that it should have, as older providers write it.
+const types = new Set([undefined, 'jwt', 'logout+jwt', 'application/logout+jwt'])
+
+/**
+ * Creates the check of logout tokens (OpenID Connect Back-Channel Logout 1.0 section 2.6): signature by ES256 or RS256, issuer, this
+ * client as audience, `iat` of the last hour, `exp` where there is one, the event, `jti`, a `sub` or `sid`, and no `nonce`: an ID token must
+ * not pass for one. Not checked: whether `jti` was received before.
+ */
+export function createLogoutReader(
+  client: { issuer: string; audience: string },
+  connect: ConnectToOidc,
+  runtime: Pick<Runtime, 'now' | 'fetch'>,
+): (logoutToken: string) => Promise<LogoutNotice> {
+  const verify = createOidcJwtVerifier(client, connect, runtime)
+  return async (logoutToken) => {
+    const { payload, protectedHeader } = await verify(logoutToken, {
+      requiredClaims: ['iat', 'jti', 'events'],
+      clockTolerance: clockToleranceSeconds,
+    })
+    const type = protectedHeader.typ?.toLowerCase()
+    const rule = types.has(type) ? brokenRule(payload, runtime.now()) : 'it has another type'
+    if (rule !== undefined) {
+      throw new ProviderError('invalid_token', `The logout token is refused: ${rule}.`)
+    }
+    const { jti, sub } = payload
+    return { id: String(jti), sub, sid: payload['sid'] as string | undefined }
+  }
+}
+
+function brokenRule(claims: JWTPayload, now: number): string | undefined {
+  const { iat = 0, jti, sub, events, nonce, sid } = claims
+  if (nonce !== undefined) return 'it has a nonce'
+  if (!isJsonObject(events) || !isJsonObject(events[logoutEvent])) return 'its event is not a logout'
+  if (typeof jti !== 'string' || jti === '') return 'jti is not a text'
+  if (iat > now + clockToleranceSeconds) return 'iat lies in the future'
+  if (iat < now - maxAgeSeconds) return 'it is too old'
+  if (!isOptionalText(sub) || !isOptionalText(sid)) return 'sub or sid is not a text'
+  return sub === undefined && sid === undefined ? 'it names neither sub nor sid' : undefined
+}
+
+function isOptionalText(claim: unknown): boolean {
+  return claim === undefined || (typeof claim === 'string' && claim !== '')
+}
