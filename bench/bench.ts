@@ -47,12 +47,13 @@ export async function startFilledDrawbridge(
   bench: Bench,
   name: string,
   grants: number,
-  options: DrawbridgeOptions = {},
+  options: DrawbridgeOptions & { prepare?: (site: DrawbridgeSite) => void } = {},
 ): Promise<RunningDrawbridge & { fillSeconds: number }> {
   const site = await createSite(bench.launcher, join(bench.scratch, name))
   const first = await startDrawbridge(site)
   const connected = await connect(site)
   await first.stop()
+  options.prepare?.(site)
   const fillSeconds = grants === 0 ? 0 : fillStore(databaseOf(site), grants)
   return { site, child: await startDrawbridge(site, options), connected, fillSeconds }
 }

@@ -46,12 +46,14 @@ export interface DrawbridgeOptions {
   nodeOptions?: string
   /** The setting of that name: with short ones a grant may be refreshed more often than every ten seconds. */
   accessTokenTtl?: string
+  /** Further settings, by variable name without its prefix. */
+  settings?: Readonly<Record<string, string>>
 }
 
 /** Starts the built server with its defaults but for `options`, as users run it: SQLite, everything it logs kept in a file. */
 export function startDrawbridge(
   site: DrawbridgeSite,
-  { nodeOptions = '', accessTokenTtl }: DrawbridgeOptions = {},
+  { nodeOptions = '', accessTokenTtl, settings = {} }: DrawbridgeOptions = {},
 ): Promise<Child> {
   return startChild({
     name: 'Drawbridge',
@@ -62,6 +64,7 @@ export function startDrawbridge(
       DRAWBRIDGE_BASE_URL: site.baseUrl,
       DRAWBRIDGE_LISTEN: `127.0.0.1:${site.port}`,
       DRAWBRIDGE_APP_URL: site.appUrl,
+      ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [`DRAWBRIDGE_${name}`, value])),
       ...(nodeOptions !== '' && { NODE_OPTIONS: nodeOptions }),
       ...(accessTokenTtl !== undefined && { DRAWBRIDGE_ACCESS_TOKEN_TTL: accessTokenTtl }),
     },
@@ -70,8 +73,8 @@ export function startDrawbridge(
 }
 
 /** Creates an account and a client at a running server, signs in on the login page and redeems the code. */
-export async function connect(site: DrawbridgeSite): Promise<Connected> {
-  const account = { email: 'ada@example.com', password: 'correct horse battery' }
+export async function connect(site: DrawbridgeSite, email: string = 'ada@example.com'): Promise<Connected> {
+  const account = { email, password: 'correct horse battery' }
   const redirectUri = 'http://127.0.0.1:4711/callback'
   await post(`${site.appUrl}/auth/v1/signup`, 'application/json', JSON.stringify(account))
   const { client_id: clientId } = (await post(

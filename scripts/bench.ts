@@ -12,6 +12,7 @@ import { shownByTestsText } from '../bench/bridge/shown-by-tests.ts'
 import { measureBridgeSize } from '../bench/bridge/size-area.ts'
 import { measureBridgeStart } from '../bench/bridge/start-area.ts'
 import { type BarredFigure, figureJson, figureTable, reported } from '../bench/figure.ts'
+import { measureCallCost, measureNeighbour } from '../bench/call-area.ts'
 import { measureFlood } from '../bench/flood-area.ts'
 import { measureMetadata, measureToolsList } from '../bench/read-area.ts'
 import { measureRefresh } from '../bench/refresh-area.ts'
@@ -23,6 +24,8 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
   store: measureStore,
   metadata: measureMetadata,
   'tools/list': measureToolsList,
+  'call cost': measureCallCost,
+  neighbour: measureNeighbour,
   start: measureStart,
   flood: measureFlood,
   'bridge start': measureBridgeStart,

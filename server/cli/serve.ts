@@ -57,7 +57,8 @@ const leaveMs = 1000
  */
 export async function serve(checked: CheckedSettings, output: { json: boolean }): Promise<void> {
   const { config } = checked
-  const destination = pino.destination({ dest: 2, sync: false })
+  // Lines of some milliseconds are written together: each by itself costs more than most requests.
+  const destination = pino.destination({ dest: 2, sync: false, minLength: 8192, periodicFlush: 20 })
   // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
   const stopping = stopSignal(() => destination.flushSync())
   const metrics = config.metricsListen && (await createMetrics())

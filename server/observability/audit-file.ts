@@ -1,11 +1,14 @@
 import { closeSync, openSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 
 const fileMode = 0o600
-/** What may wait for a disk that is full; what comes after that is lost. */
-const maxWaitingBytes = 16 * 1024 * 1024
+/** Characters that may wait for a disk that is full; what comes after that is lost. */
+const maxWaiting = 16 * 1024 * 1024
 const reportEveryMs = 1000
 const closeWithinMs = 2000
+/** Lines of so long are written together: writing each by itself costs more than the call that it records. */
+const gatherMs = 20
 
 /** Called at most once a second while writing fails. `lost` is the number of events that are missing since the last call. */
 export type AuditFileFailed = (error: unknown, lost: number) => void
@@ -18,8 +21,10 @@ export class AuditFile {
   readonly #path: string
   readonly #failed: AuditFileFailed
   #handle: Promise<FileHandle>
-  #waiting: Buffer[] = []
-  #waitingBytes = 0
+  #waiting: string[] = []
+  /** What is being written, from where it stopped. */
+  #batch: Buffer = Buffer.alloc(0)
+  #waitingLength = 0
   #writing: Promise<void> | undefined
   #lost = 0
   #quietUntil = 0
@@ -33,12 +38,11 @@ export class AuditFile {
   }
 
   write(line: string): void {
-    const bytes = Buffer.from(line)
-    if (this.#waitingBytes + bytes.length > maxWaitingBytes) {
+    if (this.#waitingLength + line.length > maxWaiting) {
       this.#lost += 1
     } else {
-      this.#waiting.push(bytes)
-      this.#waitingBytes += bytes.length
+      this.#waiting.push(line)
+      this.#waitingLength += line.length
     }
     this.#writing ??= this.#run()
   }
@@ -56,7 +60,7 @@ export class AuditFile {
     }
   }
 
-  /** Writes what is left, for two seconds at most. */
+  /** Writes what is left, for two seconds at most. Lines may be up to 20 ms old until then. */
   async close(): Promise<void> {
     const timeout = new Promise<void>((resolve) => void setTimeout(resolve, closeWithinMs).unref())
     await Promise.race([this.#writing, timeout])
@@ -66,19 +70,21 @@ export class AuditFile {
   /** After a failure it is the next line that tries again. */
   async #run(): Promise<void> {
     let isDone: boolean
-    do isDone = await this.#writeAll()
-    while (isDone && this.#waiting.length > 0)
+    do {
+      await delay(gatherMs)
+      isDone = await this.#writeBatch()
+    } while (isDone && this.#waiting.length > 0)
     this.#writing = undefined
   }
 
   /** False when it failed. */
-  async #writeAll(): Promise<boolean> {
+  async #writeBatch(): Promise<boolean> {
     try {
       const handle = await this.#handle
-      while (this.#waiting.length > 0) {
-        const bytes = Buffer.concat(this.#waiting)
-        const { bytesWritten } = await handle.write(bytes)
-        this.#take(bytesWritten)
+      if (this.#batch.length === 0) this.#nextBatch()
+      while (this.#batch.length > 0) {
+        const { bytesWritten } = await handle.write(this.#batch)
+        this.#batch = this.#batch.subarray(bytesWritten)
       }
       return true
     } catch (error) {
@@ -87,20 +93,10 @@ export class AuditFile {
     }
   }
 
-  /** Drops what has been written. Lines may have been added since. */
-  #take(count: number): void {
-    this.#waitingBytes -= count
-    let left = count
-    while (left > 0) {
-      const [first] = this.#waiting
-      if (!first) return
-      if (first.length > left) {
-        this.#waiting[0] = first.subarray(left)
-        return
-      }
-      this.#waiting.shift()
-      left -= first.length
-    }
+  #nextBatch(): void {
+    this.#batch = Buffer.from(this.#waiting.join(''))
+    this.#waiting = []
+    this.#waitingLength = 0
   }
 
   #report(error: unknown): void {

@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino'
+import { type DestinationStream, pino } from 'pino'
 import { logEvents } from './log-event.ts'
 import { redactLine } from './log-redaction.ts'
 import type { Metrics } from './metrics.ts'
@@ -9,10 +9,14 @@ export type Report = (event: string, fields?: Record<string, unknown>) => void
 
 /** Where events go: log lines, metrics if they are collected, and the audit file if there is one. */
 export interface Log {
-  lines: Logger
   metrics: Metrics | undefined
-  audit: Logger | undefined
+  /** Writes one line to the log, the audit file, or both. */
+  write(to: { log: boolean; audit: boolean }, level: Level, fields: object, event: string): void
+  isLogged(level: Level): boolean
+  hasAudit: boolean
 }
+
+type Level = 'debug' | 'info' | 'warn' | 'error'
 
 /** What all lines of one request have in common. */
 export interface LogBindings {
@@ -32,40 +36,44 @@ export function createLog(
   destination: DestinationStream,
   { metrics, audit }: { metrics?: Metrics | undefined; audit?: DestinationStream | undefined } = {},
 ): Log {
-  return {
-    lines: createLogger(level, destination),
-    metrics,
-    audit: audit && createLogger('info', audit),
-  }
-}
-
-function createLogger(level: LogLevel, destination: DestinationStream): Logger {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'event' },
-    { write: (line: string) => destination.write(redactLine(line)) },
+  // Made into text once, whoever gets it: that takes most of the time of a line.
+  let line = ''
+  const lines = pino(
+    { level: 'trace', base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'event' },
+    { write: (text: string) => void (line = redactLine(text)) },
   )
+  const least = level === 'silent' ? Infinity : pino.levels.values[level]
+  return {
+    metrics,
+    hasAudit: audit !== undefined,
+    isLogged: (given) => (pino.levels.values[given] ?? 0) >= (least ?? 0),
+    write(to, given, fields, event) {
+      lines[given](fields, event)
+      if (to.log) destination.write(line)
+      if (to.audit) audit?.write(line)
+    },
+  }
 }
 
 /**
  * A {@link Report} into `log`, each line carrying `bindings` as they are at that moment. Level and audit mark are those of
  * {@link logEvents}.
  */
-export function reportTo({ lines, metrics, audit }: Log, bindings: LogBindings = {}): Report {
+export function reportTo(log: Log, bindings: LogBindings = {}): Report {
   return (event, fields = {}) => {
-    metrics?.event(event, fields)
-    const { level, audit: isAudit } = logEvents[event] ?? unknownEvent
-    const isLogged = lines.isLevelEnabled(level)
-    if (!isLogged && !(isAudit && audit)) return
+    log.metrics?.event(event, fields)
+    const { level, audit } = logEvents[event] ?? unknownEvent
+    const to = { log: log.isLogged(level), audit: audit && log.hasAudit }
+    if (!to.log && !to.audit) return
     const { error, ...rest } = fields
     const { address, ...common } = bindings
     const line = {
-      ...(isAudit && { audit: true, address }),
+      ...(audit && { audit, address }),
       ...common,
       ...rest,
       ...(error !== undefined && { err: error }),
     }
-    if (isLogged) lines[level](line, event)
-    if (isAudit) audit?.[level](line, event)
+    log.write(to, level, line, event)
   }
 }
 

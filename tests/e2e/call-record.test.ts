@@ -14,8 +14,6 @@ let server: ServerProcess
 beforeAll(async () => {
   server = await startServer({
     AUDIT: 'audit.jsonl',
-    CALL_LIMIT: 'off',
-    CALLS_AT_ONCE: 'off',
     SIGN_IN_LIMIT: '1000',
     // What is in the audit file does not depend on the level of the log.
     LOG: 'error',

@@ -86,6 +86,9 @@ export async function startServer(
     LISTEN: `127.0.0.1:${port}`,
     APP_URL: appUrl,
     LOG: 'debug',
+    // Many tests call as one person for as long as they can.
+    CALL_LIMIT: 'off',
+    CALLS_AT_ONCE: 'off',
     ...settings,
   })
   const environment = { ...named, ...given.environment }

@@ -1,0 +1,163 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Bench, startFilledDrawbridge } from './bench.ts'
+import { type Connection, openConnection } from './connection.ts'
+import { compete, median } from './contest.ts'
+import { connect, type Connected } from './drawbridge.ts'
+import { atMost, type BarredFigure, reported } from './figure.ts'
+import { openLoad } from './load.ts'
+import { createRepeatingWalker, postRequest } from './walkers.ts'
+
+const call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami","arguments":{}}}'
+
+/** Nine rules that hold for nobody here, and one for everybody. */
+const rules = [
+  ...['*@one.example', '*@two.example', '*@three.example'].map((email) => ({ allow: { email: [email] } })),
+  ...['one', 'two', 'three'].map((role) => ({ allow: { claim: { 'app_metadata.role': [role] } } })),
+  ...['one', 'two', 'three'].map((sub) => ({ deny: { sub: [sub] } })),
+  { allow: {}, tools: { allow: ['who*', 'list_*'] } },
+]
+
+const unlimited = { CALL_LIMIT: 'off', CALLS_AT_ONCE: 'off' }
+
+function callRequest(host: string, { accessToken }: Connected): string {
+  return postRequest({ host, path: '/mcp' }, 'application/json', call, [
+    'Accept: application/json, text/event-stream',
+    `Authorization: Bearer ${accessToken}`,
+  ])
+}
+
+/** What access rules and the record of every call add to a call of a tool that does nothing. */
+export async function measureCallCost(bench: Bench): Promise<BarredFigure[]> {
+  const area = 'call cost'
+  const contenders = []
+  const children = []
+  for (const [name, settings] of Object.entries({
+    'no rules, no record': { ...unlimited, LOG: 'silent' },
+    Drawbridge: { ...unlimited, ACCESS: 'access.json', AUDIT: 'audit.jsonl' },
+  })) {
+    const folder = `call-${name.replaceAll(/\W+/g, '-')}`
+    const { site, child, connected } = await startFilledDrawbridge(bench, folder, 0, {
+      settings,
+      prepare: ({ directory }) => writeFileSync(join(directory, 'access.json'), JSON.stringify({ rules })),
+    })
+    const request = callRequest(new URL(site.baseUrl).host, connected)
+    const walkers = Array.from({ length: bench.connections }, () =>
+      createRepeatingWalker(request, ({ status, body }) => status === 200 && body.includes('You are')),
+    )
+    contenders.push({ name, child, load: await openLoad(site.port, walkers) })
+    children.push(child)
+  }
+  const summaries = await compete(contenders, bench.plan)
+  for (const { load } of contenders) load.close()
+  for (const child of children) await child.stop()
+  const [bare, ours] = [summaries.get('no rules, no record'), summaries.get('Drawbridge')]
+  if (!bare || !ours) throw new Error(`${area} was not measured.`)
+  return [
+    atMost(1.1, {
+      area,
+      name: 'CPU of a call with ten rules, log and audit file, times that without',
+      value: ours.cpuMicroseconds / bare.cpuMicroseconds,
+      unit: '',
+    }),
+    reported({ area, name: 'CPU of a call with them', value: ours.cpuMicroseconds, unit: 'us' }),
+    reported({ area, name: 'CPU of a call without', value: bare.cpuMicroseconds, unit: 'us' }),
+    reported({ area, name: 'calls with them, median round', value: ours.medianPerSecond, unit: '/s' }),
+    reported({ area, name: 'calls without, median round', value: bare.medianPerSecond, unit: '/s' }),
+  ]
+}
+
+const neighbourClients = 8
+const neighbourPauseMs = 10
+const ownPauseMs = 5
+
+/** Calls of one person, alone and beside another person who is over the limit and goes on calling. */
+export async function measureNeighbour(bench: Bench): Promise<BarredFigure[]> {
+  const area = 'neighbour'
+  const { site, child, connected } = await startFilledDrawbridge(bench, 'neighbour', 0, {
+    settings: { CALL_LIMIT: '20000/m' },
+  })
+  const other = await connect(site, 'eve@example.com')
+  const host = new URL(site.baseUrl).host
+  const milliseconds = bench.plan.roundMs * bench.plan.rounds
+  await repeat(site.port, callRequest(host, connected), {
+    pauseMs: ownPauseMs,
+    milliseconds: bench.plan.warmUpMs,
+  })
+  // Uses the limit up, and a little more than comes back.
+  const exhausting = await openLoad(
+    site.port,
+    Array.from({ length: neighbourClients }, () =>
+      createRepeatingWalker(callRequest(host, other), ({ status }) => status === 200),
+    ),
+  )
+  const [alone, beside, refused]: [number[], number[], number[]] = [[], [], []]
+  alone.push(
+    ...(await repeat(site.port, callRequest(host, connected), { pauseMs: ownPauseMs, milliseconds }))
+      .latencies,
+  )
+  await exhausting.run(60_000)
+  exhausting.close()
+  const neighbours = Array.from({ length: neighbourClients }, () =>
+    repeat(site.port, callRequest(host, other), {
+      pauseMs: neighbourPauseMs,
+      milliseconds: milliseconds + 500,
+    }),
+  )
+  await sleep(250)
+  beside.push(
+    ...(await repeat(site.port, callRequest(host, connected), { pauseMs: ownPauseMs, milliseconds }))
+      .latencies,
+  )
+  for (const { statuses } of await Promise.all(neighbours)) refused.push(statuses.get(429) ?? 0)
+  await child.stop()
+  const refusedPerSecond = refused.reduce((sum, count) => sum + count, 0) / (milliseconds / 1000)
+  return [
+    atMost(1.5, {
+      area,
+      name: 'p99 of a person beside one at the limit, times alone',
+      value: quantile(beside, 0.99) / quantile(alone, 0.99),
+      unit: '',
+    }),
+    reported({ area, name: 'p99 alone', value: quantile(alone, 0.99), unit: 'ms' }),
+    reported({ area, name: 'p99 beside', value: quantile(beside, 0.99), unit: 'ms' }),
+    reported({ area, name: 'p50 alone', value: median(alone), unit: 'ms' }),
+    reported({ area, name: 'p50 beside', value: median(beside), unit: 'ms' }),
+    reported({ area, name: 'refused calls of the other', value: refusedPerSecond, unit: '/s' }),
+  ]
+}
+
+function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+/** Asks, waits for the answer, pauses and asks again. */
+async function repeat(
+  port: number,
+  request: string,
+  { pauseMs, milliseconds }: { pauseMs: number; milliseconds: number },
+): Promise<{ latencies: number[]; statuses: Map<number, number> }> {
+  const connection = await openConnection(port)
+  const latencies: number[] = []
+  const statuses = new Map<number, number>()
+  const end = performance.now() + milliseconds
+  while (performance.now() < end) {
+    const sent = performance.now()
+    const status = await ask(connection, request)
+    latencies.push(performance.now() - sent)
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    await sleep(pauseMs)
+  }
+  connection.close()
+  return { latencies, statuses }
+}
+
+function ask(connection: Connection, request: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    connection.send(request, (answer) =>
+      answer ? resolve(answer.status) : reject(new Error('The connection broke.')),
+    )
+  })
+}
