@@ -40,14 +40,18 @@ export function createLogoutReader(
 }
 
 function brokenRule(claims: JWTPayload, now: number): string | undefined {
-  const { iat = 0, jti, sub, events, nonce, sid } = claims
+  const { iat = 0, jti, sub, nonce, sid } = claims
   if (nonce !== undefined) return 'it has a nonce'
-  if (!isJsonObject(events) || !isJsonObject(events[logoutEvent])) return 'its event is not a logout'
+  if (!isLogout(claims)) return 'its event is not a logout'
   if (typeof jti !== 'string' || jti === '') return 'jti is not a text'
   if (iat > now + clockToleranceSeconds) return 'iat lies in the future'
   if (iat < now - maxAgeSeconds) return 'it is too old'
   if (!isOptionalText(sub) || !isOptionalText(sid)) return 'sub or sid is not a text'
   return sub === undefined && sid === undefined ? 'it names neither sub nor sid' : undefined
+}
+
+function isLogout({ events }: JWTPayload): boolean {
+  return isJsonObject(events) && isJsonObject(events[logoutEvent])
 }
 
 function isOptionalText(claim: unknown): boolean {
