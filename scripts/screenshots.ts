@@ -226,7 +226,8 @@ async function pictureConnections(page: Page, folder: string, serve: Serve): Pro
     await store.putClient(client)
     const { grant } = await addGrant(store, grantSample(client.id, { user: ada, clientId: client.id }))
     const usedAt = runtime.now() + index * 400
-    await store.recordGrantUses([{ grantId: grant.id, usedAt, address: `203.0.113.${index + 7}` }])
+    const address = `203.0.113.${index + 7}`
+    await store.recordGrantUses([{ grantId: grant.id, usedAt, address, tool: 'list_notes' }])
   }
   runtime.advance(900)
   await page.reload()
@@ -244,7 +245,7 @@ async function pictureConnections(page: Page, folder: string, serve: Serve): Pro
   await picture(page, folder, 'connections-signed-out')
 }
 
-/** What was allowed and not fetched, and a key that came from two addresses. */
+/** What was allowed and not fetched, and a connection and its key that came from two addresses. */
 async function pictureWaiting(
   page: Page,
   folder: string,
@@ -263,6 +264,9 @@ async function pictureWaiting(
       rotationTerms(now, { address }),
     )
   }
+  const twoAddresses = { addresses: ['203.0.113.8', '198.51.100.23'], at: now - 7200 } as const
+  const use = { usedAt: now, address: '203.0.113.8', twoAddresses }
+  await store.recordGrantUses([{ grantId: 'grant code', ...use }])
   await page.reload()
   await picture(page, folder, 'connections-waiting')
   runtime.advance(120)

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { GrantUse } from '../core/session/grant.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import {
   account,
@@ -175,5 +179,40 @@ describe('the use of a grant', () => {
     other.app.store.recordGrantUses = async (uses) => void written.push(...uses)
     await other.close()
     expect(written).toEqual([expect.objectContaining({ usedAt: other.runtime.now() })])
+  })
+
+  const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'drawbridge-use-'))
+    const rules = [{ allow: {}, tools: { deny: ['hidden'] } }]
+    writeFileSync(join(folder, 'access.json'), JSON.stringify({ rules }))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it.each<[what: string, messages: readonly unknown[], tool: string | undefined]>([
+    ['a tool that is called', [call('hello')], 'hello'],
+    ['the last of two', [call('write'), call('hello')], 'hello'],
+    ['the last one in a batch', [[call('write'), call('hello', 3), list]], 'hello'],
+    ['the one before something else', [call('hello'), list], 'hello'],
+    ['none without a call', [list], undefined],
+    ['none that the server does not have', [call('hello'), call('nothing')], 'hello'],
+    ['none that the scope does not allow', [call('hello'), call('read')], 'hello'],
+    ['none that the rules do not allow', [call('hello'), call('hidden')], 'hello'],
+  ])('names %s', async (_what, messages, tool) => {
+    const tools = [...(module.tools ?? []), { name: 'hidden', call: () => log('hidden') }]
+    const other = await startDrawbridge({ access: join(folder, 'access.json') }, undefined, {
+      ...module,
+      tools,
+    })
+    const { client_id: clientId } = await other.register()
+    const { url } = await other.signIn(clientId, undefined, { scope: 'mcp notes:write' })
+    const redeemed = await other.redeem(clientId, url.searchParams.get('code') ?? '')
+    const { access_token: token } = (await redeemed.json()) as { access_token: string }
+    for (const message of messages) await other.mcp(message, { authorization: `Bearer ${token}` })
+    const written: GrantUse[] = []
+    other.app.store.recordGrantUses = async (uses) => void written.push(...uses)
+    await other.close()
+    expect(written.map((use) => use.tool)).toEqual([tool])
   })
 })

@@ -236,6 +236,7 @@ async function serveCalls(
     refuse('refused_limit')
     return tooManyCalls(message, admission.retryAfterSeconds)
   }
+  noteTool(made, caller, context, ports)
   const calls = new IncomingCalls({ ...incoming, over: admission.leave })
   context.report('mcp_request', { credential: caller.credential })
   try {
@@ -247,6 +248,19 @@ async function serveCalls(
     calls.over()
     throw error
   }
+}
+
+/** Notes which tool the grant was last used with, of those that the server has and that this person may call. */
+function noteTool(
+  calls: readonly Call[],
+  { grantId, access }: Caller,
+  { address }: RequestContext,
+  { has, grantUse }: McpPorts,
+): void {
+  const tool = calls.findLast(
+    (call) => call.event === 'tool_called' && has(call) && (access.allowsTool?.(call.name) ?? true),
+  )
+  if (grantId !== undefined && tool) grantUse.note(grantId, address, tool.name)
 }
 
 /** The revision that a message names: in its envelope since 2026-07-28, before that in a header. */

@@ -119,13 +119,18 @@ export function grantOf(row: GrantRow): Grant {
 }
 
 /** Columns of a grant, for `g`, that {@link grantRecordOf} reads. */
-export const grantRecordColumns: string = `${grantColumns}, g.last_used_at, g.last_address, g.replay_count, g.replayed_at,
-  g.replay_first_address, g.replay_address, g.ended_at, g.end_reason`
+export const grantRecordColumns: string = `${grantColumns}, g.last_used_at, g.last_address, g.last_tool,
+  g.two_addresses_at, g.two_addresses_first, g.two_addresses_other, g.replay_count, g.replayed_at, g.replay_first_address,
+  g.replay_address, g.ended_at, g.end_reason`
 
 /** A row with {@link grantRecordColumns}. */
 export interface GrantRecordRow extends GrantRow {
   last_used_at: number | null
   last_address: string | null
+  last_tool: string | null
+  two_addresses_at: number | null
+  two_addresses_first: string | null
+  two_addresses_other: string | null
   replay_count: number | null
   replayed_at: number | null
   replay_first_address: string | null
@@ -136,13 +141,20 @@ export interface GrantRecordRow extends GrantRow {
 
 /** The grant in a row, as people look at it. */
 export function grantRecordOf(row: GrantRecordRow): GrantRecord {
-  const { last_used_at: usedAt, last_address: address, ended_at: at, end_reason: reason } = row
+  const { last_used_at: usedAt, last_address: address, last_tool: tool } = row
+  const { ended_at: at, end_reason: reason } = row
   return {
     grant: grantOf(row),
-    lastUse: usedAt === null ? undefined : { usedAt, address: address ?? undefined },
+    lastUse: usedAt === null ? undefined : { usedAt, address: address ?? undefined, tool: tool ?? undefined },
+    twoAddresses: twoAddressesOf(row),
     replays: replaysOf(row),
     end: at === null ? undefined : { at, reason: reason as GrantEndReason },
   }
+}
+
+function twoAddressesOf(row: GrantRecordRow): GrantRecord['twoAddresses'] {
+  const { two_addresses_at: at, two_addresses_first: first, two_addresses_other: other } = row
+  return at === null || first === null || other === null ? undefined : { addresses: [first, other], at }
 }
 
 function replaysOf(row: GrantRecordRow): GrantRecord['replays'] {

@@ -1,6 +1,6 @@
 import { isSameSource } from '../core/access/address-block.ts'
 import type { DevicePoll, PendingDevice } from '../core/authorization/device-authorization-store.ts'
-import type { GrantReplays, RotationTerms } from '../core/session/grant.ts'
+import type { GrantReplays, GrantUse, RotationTerms } from '../core/session/grant.ts'
 
 /** How long a code is kept after its end, so that presenting it again is still noticed as reuse. */
 export const codeRetentionSeconds: number = 24 * 3600
@@ -75,4 +75,23 @@ export function differentAddresses(
 ): GrantReplays['addresses'] {
   if (first === undefined || other === undefined) return undefined
   return isSameSource(first, other) ? undefined : [first, other]
+}
+
+/** What `uses` come to when they are noted one after the other in order of time: one use for each grant. */
+export function mergeUses(uses: readonly GrantUse[]): GrantUse[] {
+  const merged = new Map<string, GrantUse>()
+  for (const use of uses.toSorted((one, other) => one.usedAt - other.usedAt)) {
+    const earlier = merged.get(use.grantId)
+    merged.set(use.grantId, {
+      ...use,
+      tool: use.tool ?? earlier?.tool,
+      twoAddresses: laterOf(earlier?.twoAddresses, use.twoAddresses),
+    })
+  }
+  return [...merged.values()]
+}
+
+function laterOf(one: GrantUse['twoAddresses'], other: GrantUse['twoAddresses']): GrantUse['twoAddresses'] {
+  if (!one || !other) return one ?? other
+  return one.at > other.at ? one : other
 }

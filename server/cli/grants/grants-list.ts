@@ -49,8 +49,8 @@ export interface GrantsListOptions {
 }
 
 /**
- * Prints grants, and what would become one as soon as its tokens are fetched (`waiting`): whose, of which client, when they were made and last used and from where,
- * and when and why they end.
+ * Prints grants, and what would become one as soon as its tokens are fetched (`waiting`): whose, of which client, when they were
+ * made and last used, from where and with which tool, and when and why they end.
  */
 export async function listGrants(
   input: CommandInput,
@@ -88,6 +88,8 @@ interface GrantRow {
   created_at: number
   last_used_at: number | undefined
   last_address: string | undefined
+  last_tool: string | undefined
+  two_addresses: GrantRecord['twoAddresses']
   expires_at: number
   /** Of a `waiting` one, `expires_at` is when it can be fetched no more. */
   state: 'live' | 'waiting' | 'expired' | 'ended'
@@ -102,6 +104,7 @@ function waitingRecord({ grant, expiresAt }: AuthorizationCodeRecord): ListedRec
   return {
     grant: { ...grant, expiresAt },
     lastUse: undefined,
+    twoAddresses: undefined,
     replays: undefined,
     end: undefined,
     isWaiting: true,
@@ -128,6 +131,8 @@ async function describe(
     created_at: record.grant.createdAt,
     last_used_at: record.lastUse?.usedAt,
     last_address: record.lastUse?.address,
+    last_tool: record.lastUse?.tool,
+    two_addresses: record.twoAddresses,
     expires_at: record.grant.expiresAt,
     state: stateOf(record, now),
     ended_at: record.end?.at,
@@ -143,7 +148,7 @@ function stateOf(record: ListedRecord, now: number): GrantRow['state'] {
 
 function grantTable(rows: readonly GrantRow[]): string {
   return textTable(
-    ['grant', 'user', 'client', 'created', 'last used', 'from', 'ends', ''],
+    ['grant', 'user', 'client', 'created', 'last used', 'from', 'tool', 'ends', ''],
     rows.map((row) => [
       row.id,
       printable(row.email ?? row.sub),
@@ -151,6 +156,7 @@ function grantTable(rows: readonly GrantRow[]): string {
       timeText(row.created_at),
       row.last_used_at === undefined ? '-' : timeText(row.last_used_at),
       row.last_address ?? '-',
+      row.last_tool === undefined ? '-' : printable(row.last_tool),
       timeText(row.ended_at ?? row.expires_at),
       row.state === 'live' ? '' : (row.end_reason ?? row.state),
     ]),

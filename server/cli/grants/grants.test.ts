@@ -75,9 +75,12 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     return facts()
   }
 
-  it('lists what is live: whose, of which client, made, used from where, and its end', async () => {
+  it('lists what is live: whose, of which client, made, used from where with which tool, and its end', async () => {
     const { grant } = await addGrant(store, grantSample('a', person('ada')))
-    await store.recordGrantUses([{ grantId: grant.id, usedAt: start + 30, address: '192.0.2.9' }])
+    const twoAddresses = { addresses: ['192.0.2.9', '198.51.100.7'], at: start + 20 } as const
+    await store.recordGrantUses([
+      { grantId: grant.id, usedAt: start + 30, address: '192.0.2.9', tool: 'list_notes', twoAddresses },
+    ])
     expect(await listed()).toEqual([
       {
         id: 'grant a',
@@ -88,6 +91,8 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
         created_at: start,
         last_used_at: start + 30,
         last_address: '192.0.2.9',
+        last_tool: 'list_notes',
+        two_addresses: { addresses: ['192.0.2.9', '198.51.100.7'], at: start + 20 },
         expires_at: grant.expiresAt,
         state: 'live',
       },
@@ -215,6 +220,19 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     const { stdout } = said()
     expect(stdout).toContain('Nice?[2Jclient?? (client a)')
     expect(stdout.split('\n')).toHaveLength(3)
+  })
+
+  it('prints when a grant was last used, from where and with which tool', async () => {
+    const { grant } = await addGrant(store, grantSample('a', person('ada')))
+    await addGrant(store, grantSample('b', person('bob')))
+    const use = { grantId: grant.id, usedAt: start + 30, address: '192.0.2.9', tool: 'list_notes' }
+    await store.recordGrantUses([use])
+    const { input, said } = line(false)
+    await listGrants(input, everything)
+    const [head, used, unused] = said().stdout.split('\n')
+    expect(head).toMatch(/last used +from +tool +ends/)
+    expect(used).toMatch(/2027-01-15T08:00Z +192\.0\.2\.9 +list_notes /)
+    expect(unused).toMatch(/ - +- +- /)
   })
 })
 

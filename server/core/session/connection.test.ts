@@ -7,7 +7,8 @@ import type { GrantEndReason, GrantRecord } from './grant.ts'
 const day = 86_400
 
 function record(name: string, part: Partial<GrantRecord> = {}): GrantRecord {
-  return { grant: grantSample(name).grant, lastUse: undefined, replays: undefined, end: undefined, ...part }
+  const unused = { lastUse: undefined, twoAddresses: undefined, replays: undefined }
+  return { grant: grantSample(name).grant, ...unused, end: undefined, ...part }
 }
 
 function endedBy(reason: GrantEndReason, at = start): GrantRecord {
@@ -28,7 +29,7 @@ describe('live connections', () => {
 
   it('the one used last comes first; one never used counts from its sign-in', () => {
     const used = (name: string, usedAt: number): GrantRecord =>
-      record(name, { lastUse: { usedAt, address: undefined } })
+      record(name, { lastUse: { usedAt, address: undefined, tool: undefined } })
     const records = [used('old', start - 10), record('unused'), used('new', start + 10)]
     expect(overviewOf(records, start + 20).live.map(({ grant }) => grant.id)).toEqual([
       'grant new',

@@ -78,11 +78,22 @@ export interface RefreshTokenRecord {
   usedAt: number | undefined
 }
 
+/** That a grant was used from two addresses at once, in the sense of `grant-use.ts`. */
+export interface TwoAddresses {
+  addresses: readonly [first: string, other: string]
+  /** When it was last seen; epoch seconds. */
+  at: number
+}
+
 /** That a grant was used: when, and from which address. Noted in batches, so it may be some minutes old. */
 export interface GrantUse {
   grantId: string
   usedAt: number
   address: string | undefined
+  /** The tool that was called last; without one, what is stored stays. */
+  tool?: string | undefined
+  /** Without it, what is stored stays. */
+  twoAddresses?: TwoAddresses | undefined
 }
 
 /** How often a used refresh token of a grant was presented again and answered with its successor. */
@@ -96,7 +107,9 @@ export interface GrantReplays {
 /** A grant as people look at it, until it is collected: also one that has ended. */
 export interface GrantRecord {
   grant: Grant
-  lastUse: Omit<GrantUse, 'grantId'> | undefined
+  lastUse: { usedAt: number; address: string | undefined; tool: string | undefined } | undefined
+  /** Undefined: never. */
+  twoAddresses: TwoAddresses | undefined
   /** Undefined: never. */
   replays: GrantReplays | undefined
   end: { at: number; reason: GrantEndReason } | undefined
@@ -257,7 +270,10 @@ export interface GrantStore {
   listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>
   /** Undefined when it is unknown or collected. */
   findGrant(grantId: string): Promise<GrantRecord | undefined>
-  /** Notes uses; of two of one grant the later one stays. Unknown grants are passed over. */
+  /**
+   * Notes uses; of two of one grant the later one stays, and of two {@link TwoAddresses}, also when another instance has noted a
+   * later use. Unknown grants are passed over.
+   */
   recordGrantUses(uses: readonly GrantUse[]): Promise<void>
   /** Makes one access token useless; its grant goes on. */
   removeAccessToken(accessHash: string): Promise<void>

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Grant } from '../../core/session/grant.ts'
 import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import { type Browser, createBrowser, type Visit } from '../../../tests/support/server/browser.ts'
@@ -38,6 +38,7 @@ beforeEach(async () => {
   login = await createLoginFixture(provider())
   browser = login.browser()
 })
+afterEach(() => void vi.useRealTimers())
 
 async function signIn(by = browser): Promise<Visit> {
   return by.submit(await by.visit(page), 'password', password)
@@ -181,7 +182,7 @@ describe('the list', () => {
 
   it('names each client, where it returns to, when and from where it was used, and when it ends', async () => {
     await connect('one')
-    const use = { grantId: 'grant one', usedAt: start + 3600, address: '203.0.113.9' }
+    const use = { grantId: 'grant one', usedAt: start + 3600, address: '203.0.113.9', tool: 'list_notes' }
     await login.shared.store.recordGrantUses([use])
     login.runtime.advance(2 * 3600)
     const { html } = await signIn()
@@ -191,6 +192,7 @@ describe('the list', () => {
       '127.0.0.1',
       '1 hour ago',
       '203.0.113.9',
+      'list_notes',
       '15 January 2027',
       '14 February 2027',
     ]) {
@@ -229,6 +231,25 @@ describe('the list', () => {
     expect(html).toContain(present)
     expect(html).not.toContain(absent)
   })
+
+  it.each<[where: string, redirectUris: string[], isCalm: boolean]>([
+    ['on the web only', ['https://claude.ai/callback'], true],
+    ['on the web and on this computer', ['https://vscode.dev/callback', 'http://127.0.0.1/'], false],
+    ['with a scheme of its own', ['cursor://callback'], false],
+    ['nowhere, a device', [], false],
+  ])(
+    'warns of two addresses at once, calmly of a client that returns %s',
+    async (_where, redirectUris, isCalm) => {
+      const { store } = login.shared
+      await store.putClient(publicClient({ redirectUris }))
+      await connect('one')
+      const twoAddresses = { addresses: ['203.0.113.7', '198.51.100.9'], at: start } as const
+      await store.recordGrantUses([{ grantId: 'grant one', usedAt: start, address: undefined, twoAddresses }])
+      const { html } = await signIn()
+      expect(html).toContain('198.51.100.9')
+      expect(html.includes('<p class="alert">')).toBe(!isCalm)
+    },
+  )
 
   it('a client that is not there any more still has its connection', async () => {
     await connect('one', { clientId: 'mcpc_gone' })
@@ -392,6 +413,42 @@ describe('a form that is not from this page', () => {
     const { html } = await browser.visit(`${page}?notice=all_ended&message=all_ended`)
     expect(html).not.toContain('have ended')
   })
+})
+
+it('as a whole: a call from two addresses in turn is listed with its tool and both of them', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const drawbridge = await startDrawbridge()
+  const { tokens } = await drawbridge.connect()
+  const callFrom = (address: string): Promise<Response> =>
+    drawbridge.app.fetch(
+      new Request('http://localhost:8787/mcp', {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${tokens.access_token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name: 'list_notes', arguments: {} },
+        }),
+      }),
+      { address },
+    )
+  for (const address of ['203.0.113.7', '198.51.100.9', '203.0.113.7']) {
+    expect((await callFrom(address)).status).toBe(200)
+    drawbridge.runtime.advance(60)
+  }
+  // The background work writes uses every half minute.
+  await vi.advanceTimersByTimeAsync(60_000)
+  const browser = drawbridge.browser()
+  const { html } = await browser.submit(await browser.visit(page), 'password', account)
+  const text = html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ')
+  expect(text).toContain('1 minute ago from 203.0.113.7 with list_notes')
+  expect(text).toContain('Used from 203.0.113.7 and 198.51.100.9 at the same time, 1 minute ago.')
+  await drawbridge.close()
 })
 
 it('as a whole: a connected client is listed, ended, and its token is refused at once', async () => {

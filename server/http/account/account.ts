@@ -91,12 +91,14 @@ async function renderConnections({ session, binding }: Visit, login: AccountRequ
     form: sealAccountForm(session, binding, login.signIn),
     email: session.email,
     notice: session.notice && noticeTexts[session.notice],
-    connections: shown.map(({ grant, lastUse, replays }) => ({
+    connections: shown.map(({ grant, lastUse, twoAddresses, replays }) => ({
       id: grant.id,
       client: clients.nameOf(grant.clientId),
       returnsTo: clients.returnsToOf(grant.clientId),
       createdAt: grant.createdAt,
-      lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address },
+      lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address, tool: lastUse.tool },
+      twoAddresses,
+      runsOnWeb: clients.runsOnWeb(grant.clientId),
       replays,
       expiresAt: grant.expiresAt,
     })),

@@ -2,7 +2,7 @@ import type { AccountSession } from '../../core/sign-in/account-session.ts'
 import { type Client, type ClientStore, ClientUnavailableError } from '../../core/clients/client.ts'
 import type { AuthorizationCodeRecord, Grant, GrantRecord, GrantStore } from '../../core/session/grant.ts'
 import type { RequestContext } from '../endpoint.ts'
-import { connectedClient, returnHosts } from '../login/client-view.ts'
+import { connectedClient, returnHosts, returnsToWeb } from '../login/client-view.ts'
 import type { Login, LoginPorts } from '../login/login-subject.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
 
@@ -93,6 +93,8 @@ export interface ClientNames {
   nameOf(clientId: string): ConnectedClient
   /** Empty for a client of devices only, and for a removed one. */
   returnsToOf(clientId: string): readonly string[]
+  /** Whether it returns to websites only; false for a removed one. */
+  runsOnWeb(clientId: string): boolean
 }
 
 /**
@@ -113,6 +115,10 @@ export async function createClientNames(
     returnsToOf(id) {
       const client = clients.get(id)
       return client ? returnHosts(client) : []
+    },
+    runsOnWeb(id) {
+      const { redirectUris = [] } = clients.get(id) ?? {}
+      return redirectUris.length > 0 && redirectUris.every(returnsToWeb)
     },
   }
 }

@@ -36,7 +36,8 @@ function provesItself({ authMethod }: Pick<Client, 'authMethod'>): boolean {
   return authMethod !== 'none'
 }
 
-function returnsToWeb(uri: string): boolean {
+/** Whether a redirect URI leads to a website, neither to this computer nor to an app by its own scheme. */
+export function returnsToWeb(uri: string): boolean {
   return /^https:/i.test(uri) && !isLoopbackUri(uri)
 }
 

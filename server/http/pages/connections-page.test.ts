@@ -23,7 +23,10 @@ describe('every text of the view is escaped', () => {
     ['client host', one({ client: { name: 'x', host: attack } })],
     ['host of the description', one({ client: { name: 'x', describedBy: attack } })],
     ['return address', one({ returnsTo: [attack] })],
-    ['address', one({ lastUse: { at: 0, address: attack } })],
+    ['address', one({ lastUse: { at: 0, address: attack, tool: undefined } })],
+    ['tool', one({ lastUse: { at: 0, address: undefined, tool: attack } })],
+    ['first of two addresses', one({ twoAddresses: { addresses: [attack, 'x'], at: 0 }, runsOnWeb: false })],
+    ['other of two addresses', one({ twoAddresses: { addresses: ['x', attack], at: 0 }, runsOnWeb: true })],
     ['name of an ended one', { ended: [{ client: { name: attack }, endedAt: 0, end: 'key_used_twice' }] }],
   ]
   test.each(hostile)('%s', (_field, part) => {
@@ -64,6 +67,7 @@ describe('what there is to press', () => {
 })
 
 describe('what is said', () => {
+  const { now } = connectionsSample
   const safety = {
     client: { name: 'Cursor' },
     endedAt: connectionsSample.now,
@@ -73,7 +77,36 @@ describe('what is said', () => {
     ['three', {}, ['3 connections', 'claude.ai', 'A device, connected with a code'], ['No app is connected']],
     ['none', { connections: [] }, ['No app is connected'], ['<li ', 'end_all']],
     ['one never used', one({ lastUse: undefined }), ['Not yet'], ['minute ago']],
-    ['no address', one({ lastUse: { at: 0, address: undefined } }), ['on 1 January 1970'], [' from <span']],
+    [
+      'one used with a tool',
+      one({ lastUse: { at: now - 300, address: '203.0.113.7', tool: 'list_notes' } }),
+      [
+        '5 minutes ago</time> from <span class="address">203.0.113.7</span> with <span class="address">list_notes</span>',
+      ],
+      ['Used from'],
+    ],
+    [
+      'no address and no tool',
+      one({ lastUse: { at: 0, address: undefined, tool: undefined } }),
+      ['on 1 January 1970'],
+      [' from <span', ' with <span'],
+    ],
+    [
+      'one used from two addresses at once',
+      one({ twoAddresses: { addresses: ['203.0.113.7', '198.51.100.9'], at: now - 7200 }, runsOnWeb: false }),
+      [
+        '<p class="alert">',
+        'Used from <span class="address">203.0.113.7</span> and <span class="address">198.51.100.9</span> at the same time',
+        '2 hours ago</time>. If one of them is not you, end this connection.',
+      ],
+      ['run on the web'],
+    ],
+    [
+      'the same of an app that runs on the web is said more calmly',
+      one({ twoAddresses: { addresses: ['203.0.113.7', '198.51.100.9'], at: now - 7200 }, runsOnWeb: true }),
+      ['Used from', 'Apps that run on the web often have several addresses.', 'end this connection'],
+      ['class="alert"'],
+    ],
     ['more than are shown', { more: 7 }, ['10 connections', '7 older connections'], []],
     ['no email', { email: undefined }, [], ['signed in as']],
     [

@@ -19,7 +19,11 @@ export interface ConnectionView {
   /** Hosts that the browser may return to for this client; none for a device. */
   returnsTo: readonly string[]
   createdAt: number
-  lastUse: { at: number; address: string | undefined } | undefined
+  lastUse: { at: number; address: string | undefined; tool: string | undefined } | undefined
+  /** The two addresses that last used it at the same time, and when. */
+  twoAddresses: { addresses: readonly [string, string]; at: number } | undefined
+  /** Whether it returns to websites only: such an app has servers of its own, often with many addresses. */
+  runsOnWeb: boolean
   /** How often a used key was presented again, and the two addresses it came from, if they differ. */
   replays: { count: number; lastAt: number; addresses: readonly [string, string] | undefined } | undefined
   expiresAt: number
@@ -52,8 +56,8 @@ export interface ConnectionsView extends AppView {
 }
 
 /**
- * The page where a person reviews the clients that can use their account: each with its proven facts, its last use with the
- * address, and a button to end it. Connections that ended by themselves come first, because they may need attention.
+ * The page where a person reviews the clients that can use their account: each with its proven facts, its last use with address
+ * and tool, and a button to end it. Connections that ended by themselves come first, because they may need attention.
  */
 export function connectionsPage(view: ConnectionsView): string {
   const { connections, waiting } = view
@@ -155,6 +159,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
   const { lastUse, createdAt, expiresAt } = connection
   return html`<li class="connection">
     ${connectionHead(connection, `connection-${index}`, view)}
+    ${connection.twoAddresses && atOnceNotice(connection.twoAddresses, connection, view.now)}
     ${connection.replays && addressNotice(connection.replays)}
     <dl class="details">
       ${
@@ -170,16 +175,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
       </div>
       <div class="wide">
         <dt>Last used</dt>
-        <dd>
-          ${
-            lastUse === undefined
-              ? 'Not yet, or just now'
-              : html`<time datetime="${machineTime(lastUse.at)}">${agoText(lastUse.at, view.now)}</time>${
-                    lastUse.address !== undefined &&
-                    html` from <span class="address">${lastUse.address}</span>`
-                  }`
-          }
-        </dd>
+        <dd>${lastUse === undefined ? 'Not yet, or just now' : lastUseText(lastUse, view.now)}</dd>
       </div>
       ${connection.replays && replayDetail(connection.replays, view.now)}
       <div>
@@ -192,6 +188,36 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
       </div>
     </dl>
   </li>`
+}
+
+function lastUseText({ at, address, tool }: NonNullable<ConnectionView['lastUse']>, now: number): SafeHtml {
+  return html`<time datetime="${machineTime(at)}">${agoText(at, now)}</time>${
+      address !== undefined && html` from <span class="address">${address}</span>`
+    }${tool !== undefined && html` with <span class="address">${tool}</span>`}`
+}
+
+/** Calmer for an app that runs on the web, which may have done it by itself. */
+function atOnceNotice(
+  { addresses: [first, other], at }: NonNullable<ConnectionView['twoAddresses']>,
+  { runsOnWeb }: ConnectionView,
+  now: number,
+): SafeHtml {
+  const when = html`<time datetime="${machineTime(at)}">${agoText(at, now)}</time>`
+  const both = html`<span class="address">${first}</span> and <span class="address">${other}</span>`
+  return runsOnWeb
+    ? html`<p class="note-box">
+        <span
+          >Used from ${both} at the same time, ${when}. Apps that run on the web often have several addresses.
+          If this was not you, end this connection.</span
+        >
+      </p>`
+    : html`<p class="alert">
+        ${alertGlyph}
+        <span
+          ><strong>Used from ${both} at the same time</strong>, ${when}. If one of them is not you, end this
+          connection.</span
+        >
+      </p>`
 }
 
 function addressNotice({ addresses }: NonNullable<ConnectionView['replays']>): SafeHtml | undefined {

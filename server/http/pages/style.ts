@@ -139,7 +139,7 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .connection-head { display: flex; align-items: flex-start; justify-content: space-between; gap: 1rem; }
 .connection h3 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600; display: grid; gap: 0.125rem; min-height: 2.75rem; align-content: center; }
 .connection form { flex: none; }
-.connection .alert { margin-top: 0.75rem; font-size: 0.9375rem; }
+.connection .alert, .connection .note-box { margin-top: 0.75rem; font-size: 0.9375rem; }
 .own-name.quiet { font-weight: 400; }
 .details { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(8.5rem, 100%), 1fr)); gap: 0.75rem 1.25rem; margin-top: 0.75rem; }
 .details .wide { grid-column: 1 / -1; }

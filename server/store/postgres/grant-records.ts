@@ -1,6 +1,7 @@
 import type { GrantStore, GrantUse } from '../../core/session/grant.ts'
 import { grantColumns, grantOf, grantRecordColumns, grantRecordOf, ownerOf } from '../row.ts'
 import type { GrantRecordRow, GrantRow } from '../row.ts'
+import { mergeUses } from '../rules.ts'
 import { expirePostgresCodes } from './codes.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 import { encodeText } from './text.ts'
@@ -46,21 +47,27 @@ const selectGrant: Statement = {
   text: `SELECT ${grantRecordColumns} FROM grants g WHERE g.id = $1`,
 }
 
+const isLaterUse = 'coalesce(g.last_used_at, 0) <= u.used_at'
+const isLaterPair = 'coalesce(g.two_addresses_at, 0) <= u.two_at'
+
 // One parameter, however many uses there are.
 const recordUses: Statement = {
   name: 'record_grant_uses',
   text: `WITH used AS MATERIALIZED (
-      SELECT DISTINCT ON (u.id) u.id, u.used_at, u.address
-      FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (id text, used_at bigint, address text))
-        WITH ORDINALITY AS u (id, used_at, address, position)
-      ORDER BY u.id, u.used_at DESC, u.position DESC
+      SELECT * FROM jsonb_to_recordset($1::jsonb) AS u (id text, used_at bigint, address text, tool text,
+        two_at bigint, two_first text, two_other text)
     ), known AS MATERIALIZED (
       SELECT id FROM grants WHERE id = ANY (ARRAY(SELECT id FROM used)) ORDER BY id FOR NO KEY UPDATE
     )
-    UPDATE grants g SET last_used_at = u.used_at, last_address = u.address
+    UPDATE grants g SET last_used_at = greatest(g.last_used_at, u.used_at),
+      last_address = CASE WHEN ${isLaterUse} THEN u.address ELSE g.last_address END,
+      last_tool = CASE WHEN ${isLaterUse} THEN coalesce(u.tool, g.last_tool) ELSE g.last_tool END,
+      two_addresses_at = greatest(g.two_addresses_at, u.two_at),
+      two_addresses_first = CASE WHEN ${isLaterPair} THEN u.two_first ELSE g.two_addresses_first END,
+      two_addresses_other = CASE WHEN ${isLaterPair} THEN u.two_other ELSE g.two_addresses_other END
     FROM used u
     WHERE g.id = u.id COLLATE "C" AND g.id = ANY (ARRAY(SELECT id FROM known))
-      AND coalesce(g.last_used_at, 0) <= u.used_at`,
+      AND (${isLaterUse} OR ${isLaterPair})`,
 }
 
 /** Grants of the Postgres store as people look at them, end them and are told of their use. */
@@ -94,10 +101,14 @@ export function createPostgresGrantRecords(database: PostgresDatabase): GrantRec
 // Texts as they are stored, before JSON writes NUL in a way that a jsonb does not take.
 function usesAsJson(uses: readonly GrantUse[]): string {
   return JSON.stringify(
-    uses.map(({ grantId, usedAt, address }) => ({
+    mergeUses(uses).map(({ grantId, usedAt, address, tool, twoAddresses }) => ({
       id: encodeText(grantId),
       used_at: usedAt,
-      address: address === undefined ? null : encodeText(address),
+      address: address && encodeText(address),
+      tool: tool && encodeText(tool),
+      two_at: twoAddresses?.at,
+      two_first: twoAddresses && encodeText(twoAddresses.addresses[0]),
+      two_other: twoAddresses && encodeText(twoAddresses.addresses[1]),
     })),
   )
 }

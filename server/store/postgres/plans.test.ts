@@ -79,7 +79,10 @@ async function useEverything(store: Store, name: string): Promise<void> {
   await store.recordProviderRenewal(`issuer ${name}`, start)
   await store.findProviderRenewal(`issuer ${name}`)
   await store.saveProviderSession(nextSession(session))
-  await store.recordGrantUses([{ grantId: grant.id, usedAt: start, address: '192.0.2.1' }])
+  const twoAddresses = { addresses: ['192.0.2.1', '192.0.2.2'], at: start } as const
+  await store.recordGrantUses([
+    { grantId: grant.id, usedAt: start, address: '192.0.2.1', tool: 'whoami', twoAddresses },
+  ])
   await store.findGrant(grant.id)
   for (const number of [7, 100_007]) {
     const page = { after: 'g', limit: 3 }

@@ -223,3 +223,51 @@ describe('postgres schema, from version 1 to 2', () => {
     ])
   })
 })
+
+describe('postgres schema, from version 5 to 6', () => {
+  const recordOldUse = {
+    name: 'record_grant_use',
+    text: `UPDATE grants g SET last_used_at = $2, last_address = $3 WHERE id = $1`,
+  }
+
+  beforeEach(async () => {
+    await migratePostgres(await connect(), postgresMigrations.slice(0, 5))
+    await server.query(
+      url,
+      `INSERT INTO grants (id, user_id, user_sub, client_id, resource, scope, created_at, expires_at, last_used_at,
+         last_address, replay_count, replayed_at, replay_first_address, replay_address)
+       VALUES ('a', 'p#u', 'u', 'c', 'r', 'mcp', ${start}, ${start + 99}, ${start + 5}, '192.0.2.1', 2, ${start + 4},
+         '192.0.2.2', '192.0.2.3')`,
+    )
+  })
+
+  it('grants keep their last use and replays, and can be used with a tool and from two addresses', async () => {
+    const store = openStore()
+    const replays = { count: 2, lastAt: start + 4, addresses: ['192.0.2.2', '192.0.2.3'] }
+    expect(await store.findGrant('a')).toMatchObject({
+      lastUse: { usedAt: start + 5, address: '192.0.2.1', tool: undefined },
+      twoAddresses: undefined,
+      replays,
+    })
+    const lastUse = { usedAt: start + 6, address: '192.0.2.2', tool: 'list_notes' }
+    const twoAddresses = { addresses: ['192.0.2.1', '192.0.2.2'], at: start + 6 } as const
+    await store.recordGrantUses([{ grantId: 'a', ...lastUse, twoAddresses }])
+    expect(await store.findGrant('a')).toMatchObject({ lastUse, twoAddresses, replays })
+    expect(await version()).toEqual([{ version: postgresMigrations.length }])
+  })
+
+  it('what an instance of version 5 has prepared still works, and leaves the tool alone', async () => {
+    const old = await connect()
+    await old.query({ ...recordOldUse, values: ['a', start + 6, '192.0.2.1'] })
+    const store = openStore()
+    await store.recordGrantUses([
+      { grantId: 'a', usedAt: start + 7, address: '192.0.2.1', tool: 'list_notes' },
+    ])
+    await old.query({ ...recordOldUse, values: ['a', start + 8, '192.0.2.9'] })
+    expect((await store.findGrant('a'))?.lastUse).toEqual({
+      usedAt: start + 8,
+      address: '192.0.2.9',
+      tool: 'list_notes',
+    })
+  })
+})

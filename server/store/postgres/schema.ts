@@ -112,6 +112,8 @@ export const postgresMigrations: readonly string[] = [
    CREATE TABLE provider_renewal (
      issuer text COLLATE "C" PRIMARY KEY, renewed_at bigint NOT NULL
    ) WITH (fillfactor = 50);`,
+  `ALTER TABLE grants ADD COLUMN last_tool text, ADD COLUMN two_addresses_at bigint,
+     ADD COLUMN two_addresses_first text, ADD COLUMN two_addresses_other text;`,
 ]
 
 // An arbitrary lock number that no other program takes: the letters "drawbr".

@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Grant, GrantEndReason, GrantOwner, GrantStore } from '../../core/session/grant.ts'
 import { grantColumns, grantOf, grantRecordColumns, grantRecordOf, ownerOf } from '../row.ts'
 import type { GrantRecordRow, GrantRow } from '../row.ts'
+import { mergeUses } from '../rules.ts'
 import type { SqliteWork } from './work.ts'
 
 /** Grants in `database` as people look at them, end them and are told of their use. */
@@ -25,7 +26,12 @@ export function createSqliteGrantRecords(
   const page = { all: pageOf(''), user: pageOf('g.user_id = ? AND'), client: pageOf('g.client_id = ? AND') }
   const select = database.prepare(`SELECT ${grantRecordColumns} FROM grants g WHERE g.id = ?`)
   const use = database.prepare(
-    'UPDATE grants SET last_used_at = ?, last_address = ? WHERE id = ? AND coalesce(last_used_at, 0) <= ?',
+    `UPDATE grants SET last_used_at = ?, last_address = ?, last_tool = coalesce(?, last_tool)
+     WHERE id = ? AND coalesce(last_used_at, 0) <= ?`,
+  )
+  const useFromTwo = database.prepare(
+    `UPDATE grants SET two_addresses_at = ?, two_addresses_first = ?, two_addresses_other = ?
+     WHERE id = ? AND coalesce(two_addresses_at, 0) <= ?`,
   )
 
   return {
@@ -50,7 +56,12 @@ export function createSqliteGrantRecords(
       }),
     recordGrantUses: (uses) =>
       write(() => {
-        for (const { grantId, usedAt, address } of uses) use.run(usedAt, address ?? null, grantId, usedAt)
+        for (const { grantId, usedAt, address, tool, twoAddresses } of mergeUses(uses)) {
+          use.run(usedAt, address ?? null, tool ?? null, grantId, usedAt)
+          if (!twoAddresses) continue
+          const { addresses, at } = twoAddresses
+          useFromTwo.run(at, ...addresses, grantId, at)
+        }
       }),
   }
 }

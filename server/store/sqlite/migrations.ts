@@ -211,4 +211,9 @@ export const sqliteMigrations: readonly string[] = [
 
   `ALTER TABLE provider_session ADD COLUMN refused_since INTEGER;
    CREATE TABLE provider_renewal (issuer TEXT PRIMARY KEY, renewed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+
+  `ALTER TABLE grants ADD COLUMN last_tool TEXT;
+   ALTER TABLE grants ADD COLUMN two_addresses_at INTEGER;
+   ALTER TABLE grants ADD COLUMN two_addresses_first TEXT;
+   ALTER TABLE grants ADD COLUMN two_addresses_other TEXT;`,
 ]

@@ -284,3 +284,36 @@ describe('sqlite schema, from version 1 to 2', () => {
     expect(countRows(old.path)).toEqual(before)
   })
 })
+
+describe('sqlite schema, from version 6 to 7', () => {
+  it('grants keep their last use and replays, and can be used with a tool and from two addresses', async () => {
+    const path = newFile()
+    const database = new DatabaseSync(path)
+    database.exec(
+      `PRAGMA journal_mode = WAL; ${sqliteMigrations.slice(0, 6).join('')} PRAGMA user_version = 6`,
+    )
+    database.exec(
+      `INSERT INTO grants (id, user_id, user_sub, client_id, resource, scope, created_at, expires_at, last_used_at,
+         last_address, replay_count, replayed_at, replay_first_address, replay_address)
+       VALUES ('a', 'p#u', 'u', 'c', 'r', 'mcp', ${start}, ${start + 99}, ${start + 5}, '192.0.2.1', 2, ${start + 4},
+         '192.0.2.2', '192.0.2.3'), ('b', 'p#u', 'u', 'c', 'r', 'mcp', ${start}, ${start + 99}, NULL, NULL, NULL, NULL,
+         NULL, NULL)`,
+    )
+    database.close()
+    const store = openSqliteStore(path)
+    const replays = { count: 2, lastAt: start + 4, addresses: ['192.0.2.2', '192.0.2.3'] }
+    expect(await store.findGrant('a')).toMatchObject({
+      lastUse: { usedAt: start + 5, address: '192.0.2.1', tool: undefined },
+      twoAddresses: undefined,
+      replays,
+    })
+    expect(await store.findGrant('b')).toMatchObject({ lastUse: undefined, twoAddresses: undefined })
+    const lastUse = { usedAt: start + 6, address: '192.0.2.2', tool: 'list_notes' }
+    const twoAddresses = { addresses: ['192.0.2.1', '192.0.2.2'], at: start + 6 } as const
+    await store.recordGrantUses([{ grantId: 'a', ...lastUse, twoAddresses }])
+    expect(await store.findGrant('a')).toMatchObject({ lastUse, twoAddresses, replays })
+    await store.close()
+    expect(userVersion(path)).toBe(sqliteMigrations.length)
+    expect(checkIntegrity(path)).toBe('ok')
+  })
+})

@@ -1,6 +1,6 @@
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import { captchaPolicy } from '../../../server/http/pages/captcha.ts'
-import { connectionsPage } from '../../../server/http/pages/connections-page.ts'
+import { connectionsPage, type ConnectionView } from '../../../server/http/pages/connections-page.ts'
 import { deviceEntryPage } from '../../../server/http/pages/device-entry-page.ts'
 import { errorPage } from '../../../server/http/pages/error-page.ts'
 import { finishedPage, messagePage } from '../../../server/http/pages/finished-page.ts'
@@ -37,6 +37,11 @@ function withCaptcha(view: LoginView & { captcha: Captcha }): ServedPage {
     document: loginPage(view),
     contentSecurityPolicy: contentSecurityPolicy(captchaPolicy(view.captcha)),
   }
+}
+
+const sampleTwoAddresses: ConnectionView['twoAddresses'] = {
+  addresses: ['203.0.113.7', '198.51.100.9'],
+  at: connectionsSample.now - 7200,
 }
 
 /** Every page in every state that a person can meet, by name: what the browser tests and the pictures go through. */
@@ -201,6 +206,17 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
     ),
   ],
   [
+    'connections-at-once',
+    plain(
+      connectionsPage({
+        ...connectionsSample,
+        connections: connectionsSample.connections
+          .slice(0, 2)
+          .map((connection) => Object.assign({}, connection, { twoAddresses: sampleTwoAddresses })),
+      }),
+    ),
+  ],
+  [
     'connections-unbreakable',
     plain(
       connectionsPage({
@@ -208,10 +224,15 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
         appName: 'W'.repeat(60),
         email: `${'w'.repeat(64)}@${'m'.repeat(63)}.example`,
         notice: { text: 'W'.repeat(80), isFailure: true },
-        connections: connectionsSample.connections.map(({ id, createdAt, lastUse, expiresAt }) => ({
+        connections: connectionsSample.connections.map(({ id, createdAt, expiresAt, runsOnWeb }) => ({
           id,
           createdAt,
-          lastUse,
+          lastUse: { at: createdAt, address: 'w'.repeat(60), tool: 'm'.repeat(200) },
+          twoAddresses: {
+            addresses: ['w'.repeat(60), '2001:db8:85a3:8d3:1319:8a2e:370:7348'],
+            at: createdAt,
+          },
+          runsOnWeb,
           replays: {
             count: 12,
             lastAt: createdAt,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Grant, GrantRecord } from '../../../server/core/session/grant.ts'
+import type { Grant, GrantRecord, GrantUse } from '../../../server/core/session/grant.ts'
 import {
   addGrant,
   dueSignOuts,
@@ -71,7 +71,7 @@ function describeLists({ store }: StoreInstances): void {
         'provider_session_ended',
         start + 6,
       )
-      const unused = { lastUse: undefined, replays: undefined }
+      const unused = { lastUse: undefined, twoAddresses: undefined, replays: undefined }
       const expected: GrantRecord[] = [
         { grant: a.grant, ...unused, end: { at: start + 5, reason: 'revoked_by_user' } },
         { grant: b.grant, ...unused, end: { at: start + 6, reason: 'provider_session_ended' } },
@@ -92,9 +92,10 @@ function describeLists({ store }: StoreInstances): void {
       const user = { id: `p#${text}`, sub: text, email: text, name: text }
       const sample = await addGrant(store(), grantSample(`a ${text}`, { user, clientId: `c ${text}` }))
       await addGrant(store(), grantSample('other'))
-      await store().recordGrantUses([{ grantId: sample.grant.id, usedAt: start, address: text }])
-      const lastUse = { usedAt: start, address: text }
-      const record = { grant: sample.grant, lastUse, replays: undefined, end: undefined }
+      const lastUse = { usedAt: start, address: text, tool: text }
+      const twoAddresses = { addresses: [text, `2 ${text}`], at: start } as const
+      await store().recordGrantUses([{ grantId: sample.grant.id, ...lastUse, twoAddresses }])
+      const record = { grant: sample.grant, lastUse, twoAddresses, replays: undefined, end: undefined }
       const page = { after: '', limit: 9 }
       expect(await store().listGrants({ userId: user.id }, page)).toStrictEqual([record])
       expect(await store().listGrants({ clientId: `c ${text}` }, page)).toStrictEqual([record])
@@ -109,10 +110,14 @@ function describeLists({ store }: StoreInstances): void {
 type StoreLists = ReturnType<StoreInstances['store']>['listGrants']
 
 function describeUses({ store, race }: StoreInstances): void {
-  const use = (name: string, after: number, address?: string) => ({
+  const use = (name: string, after: number, address?: string, part: Partial<GrantUse> = {}): GrantUse => ({
     grantId: `grant ${name}`,
     usedAt: start + after,
     address,
+    ...part,
+  })
+  const pair = (first: string, after: number): Pick<GrantUse, 'twoAddresses'> => ({
+    twoAddresses: { addresses: [first, 'other'], at: start + after },
   })
   const lastUse = async (name: string): Promise<unknown> =>
     (await store().findGrant(`grant ${name}`))?.lastUse
@@ -127,11 +132,12 @@ function describeUses({ store, race }: StoreInstances): void {
       await store().recordGrantUses([use('a', 5, '192.0.2.1'), use('b', 6)])
       expect(await store().findGrant('grant a')).toStrictEqual({
         grant: grantSample('a').grant,
-        lastUse: { usedAt: start + 5, address: '192.0.2.1' },
+        lastUse: { usedAt: start + 5, address: '192.0.2.1', tool: undefined },
+        twoAddresses: undefined,
         replays: undefined,
         end: undefined,
       })
-      expect(await lastUse('b')).toStrictEqual({ usedAt: start + 6, address: undefined })
+      expect(await lastUse('b')).toStrictEqual({ usedAt: start + 6, address: undefined, tool: undefined })
       expect(await store().findAccessToken('access a 1', start)).toBeDefined()
     })
 
@@ -145,8 +151,33 @@ function describeUses({ store, race }: StoreInstances): void {
       ['and an address that is not known any more', [[use('a', 1, 'x')], [use('a', 2)]], undefined],
     ])('the later one stays: %s', async (_what, batches, address) => {
       for (const batch of batches) await store().recordGrantUses(batch)
-      expect(await lastUse('a')).toStrictEqual({ usedAt: start + 2, address })
+      expect(await lastUse('a')).toStrictEqual({ usedAt: start + 2, address, tool: undefined })
       expect(await lastUse('b')).toBeUndefined()
+    })
+
+    it.each<[what: string, batches: GrantUse[][], tool: string]>([
+      ['of the later use', [[use('a', 1, 'x', { tool: 's' })], [use('a', 2, 'x', { tool: 't' })]], 't'],
+      ['not of a late note', [[use('a', 2, 'x', { tool: 't' })], [use('a', 1, 'x', { tool: 's' })]], 't'],
+      ['before one without', [[use('a', 1, 'x', { tool: 't' })], [use('a', 2, 'x')]], 't'],
+      ['before one without, in one batch', [[use('a', 2, 'x'), use('a', 1, 'x', { tool: 't' })]], 't'],
+    ])('keep the last tool: that %s', async (_what, batches, tool) => {
+      for (const batch of batches) await store().recordGrantUses(batch)
+      expect(await lastUse('a')).toStrictEqual({ usedAt: start + 2, address: 'x', tool })
+    })
+
+    it.each<[what: string, batches: GrantUse[][]]>([
+      ['the later last', [[use('a', 1, 'x', pair('p', 1))], [use('a', 3, 'x', pair('q', 2))]]],
+      ['the later first', [[use('a', 2, 'x', pair('q', 2))], [use('a', 3, 'x', pair('p', 1))]]],
+      ['of the same second', [[use('a', 2, 'x', pair('p', 2))], [use('a', 3, 'x', pair('q', 2))]]],
+      ['in one batch', [[use('a', 3, 'x', pair('p', 1)), use('a', 2, 'x', pair('q', 2))]]],
+      ['and a use without', [[use('a', 2, 'x', pair('q', 2))], [use('a', 3, 'x')]]],
+      ['and a later use that is known', [[use('a', 3, 'x')], [use('a', 2, 'y', pair('q', 2))]]],
+    ])('keep the later two addresses: %s', async (_what, batches) => {
+      for (const batch of batches) await store().recordGrantUses(batch)
+      const record = await store().findGrant('grant a')
+      expect(record?.twoAddresses).toStrictEqual({ addresses: ['q', 'other'], at: start + 2 })
+      expect(record?.lastUse?.address).toBe('x')
+      expect((await store().findGrant('grant b'))?.twoAddresses).toBeUndefined()
     })
 
     it('of grants that are unknown or ended harm nobody', async () => {
@@ -170,11 +201,15 @@ function describeUses({ store, race }: StoreInstances): void {
 
     it('fifty batches at once, each in another order: the latest stays', async () => {
       await race((each, index) => {
-        const uses = [use('a', index, `${index}`), use('b', index, `${index}`)]
+        const part = { tool: `t${index}`, ...pair(`p${index}`, index) }
+        const uses = [use('a', index, `${index}`, part), use('b', index, `${index}`, part)]
         return each.recordGrantUses(index % 2 ? uses : uses.toReversed())
       })
       for (const name of ['a', 'b']) {
-        expect(await lastUse(name)).toEqual({ usedAt: start + 49, address: '49' })
+        expect(await store().findGrant(`grant ${name}`)).toMatchObject({
+          lastUse: { usedAt: start + 49, address: '49', tool: 't49' },
+          twoAddresses: { addresses: ['p49', 'other'], at: start + 49 },
+        })
       }
     })
   })

@@ -68,7 +68,10 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     await store().decideDevice('device allowed', 'approved', start)
     await store().pollDevice('device waits', 5, start)
     await store().pollDevice('device waits', 5, start)
-    await store().recordGrantUses([{ grantId: kept.grant.id, usedAt: start + 3, address: '192.0.2.1' }])
+    const twoAddresses = { addresses: ['192.0.2.1', '2001:db8::1'], at: start + 2 } as const
+    await store().recordGrantUses([
+      { grantId: kept.grant.id, usedAt: start + 3, address: '192.0.2.1', tool: 'list_notes', twoAddresses },
+    ])
     await store().addSocialSignIn(socialSignInSample('kept'), 5)
     await store().addSecondFactor(secondFactorSample('half'))
     await store().attemptSecondFactor({ id: 'half', bindingHash: 'binding', most: 1 }, start)
@@ -94,12 +97,14 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
       {
         grant: ended.grant,
         lastUse: undefined,
+        twoAddresses: undefined,
         replays: undefined,
         end: { at: start, reason: 'code_reuse' },
       },
       {
         grant: kept.grant,
-        lastUse: { usedAt: start + 3, address: '192.0.2.1' },
+        lastUse: { usedAt: start + 3, address: '192.0.2.1', tool: 'list_notes' },
+        twoAddresses,
         replays: undefined,
         end: undefined,
       },
