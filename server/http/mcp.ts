@@ -15,7 +15,7 @@ import {
   createCallerReader,
 } from '../core/tokens/caller.ts'
 import type { CallLimit } from '../core/access/call-limit.ts'
-import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/access/call-record.ts'
+import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/tokens/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
 import { json } from './response.ts'

@@ -1,4 +1,4 @@
-import { isSameSource } from '../core/access/address-block.ts'
+import { isSameSource } from '../core/address-block.ts'
 import type { DevicePoll, PendingDevice } from '../core/authorization/device-authorization-store.ts'
 import type { GrantReplays, GrantUse, RotationTerms } from '../core/session/grant.ts'
 

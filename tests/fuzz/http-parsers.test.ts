@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { expect, it } from 'vitest'
-import { addressBlocks } from '../../server/core/access/address-block.ts'
+import { addressBlocks } from '../../server/core/address-block.ts'
 import { createAddressChain } from '../../server/http/listener/client-address.ts'
 import { preflight } from '../../server/http/middleware/cors.ts'
 import { createHostGuard, isOwnFormPost, judgeOrigin } from '../../server/http/middleware/guards.ts'

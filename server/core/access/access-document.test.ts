@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readAccessDocument } from './access-document.ts'
 
 function faultsOf(document: unknown): readonly string[] {
-  const reading = readAccessDocument(document)
+  const reading = readAccessDocument(document, 'mcp')
   return reading.kind === 'faulty' ? reading.faults : []
 }
 
@@ -20,7 +20,7 @@ describe('readAccessDocument', () => {
         { allow: {} },
       ],
     }
-    expect(readAccessDocument(document)).toEqual({
+    expect(readAccessDocument(document, 'mcp')).toEqual({
       kind: 'rules',
       rules: [
         { effect: 'deny', conditions: { email: ['mallory@example.com'] } },

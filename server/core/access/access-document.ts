@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
-import { toolScope } from '../tokens/scope.ts'
 import {
   type AccessConditions,
   type AccessRule,
@@ -20,20 +19,23 @@ const maxTextLength = 500
 
 /**
  * Reads an access document: `{ "rules": [...] }`. Each fault says where it is and what to write; members that are not
- * known are faults, since a condition that is spelled wrong would hold for everybody.
+ * known are faults, since a condition that is spelled wrong would hold for everybody. Without `toolScope` nothing can be called, so
+ * every list of scopes must have it.
  */
-export function readAccessDocument(document: unknown): AccessReading {
+export function readAccessDocument(document: unknown, toolScope: string): AccessReading {
   const faults: string[] = []
-  const reader = new DocumentReader(faults)
+  const reader = new DocumentReader(faults, toolScope)
   const rules = reader.document(document)
   return faults.length > 0 ? { kind: 'faulty', faults } : { kind: 'rules', rules }
 }
 
 class DocumentReader {
   readonly #faults: string[]
+  readonly #toolScope: string
 
-  constructor(faults: string[]) {
+  constructor(faults: string[], toolScope: string) {
     this.#faults = faults
+    this.#toolScope = toolScope
   }
 
   document(value: unknown): AccessRule[] {
@@ -113,8 +115,8 @@ class DocumentReader {
 
   #scopes(at: string, value: unknown): string[] {
     const scopes = this.#texts(at, value)
-    if (scopes.length > 0 && !scopes.includes(toolScope)) {
-      this.#fault(`${at} must have ${toolScope}: without it nothing can be called.`)
+    if (scopes.length > 0 && !scopes.includes(this.#toolScope)) {
+      this.#fault(`${at} must have ${this.#toolScope}: without it nothing can be called.`)
     }
     return scopes
   }

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { addressBlocks } from './address-block.ts'
+import { addressBlocks } from '../address-block.ts'
 import { type AttemptRule, blockMax, type Budget, siteMax, strangersShare } from './limit-table.ts'
 import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
 import { hashSecret } from '../seal.ts'

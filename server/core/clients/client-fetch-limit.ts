@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { addressBlocks } from '../access/address-block.ts'
+import { addressBlocks } from '../address-block.ts'
 import type { AttemptSource } from '../access/attempt-limit.ts'
 import {
   blockMax,

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { isSameSource } from '../access/address-block.ts'
+import { isSameSource } from '../address-block.ts'
 import type { GrantStore, GrantUse, TwoAddresses } from './grant.ts'
 
 /** How often the use of one grant is written, and how many grants are written at once. */

@@ -7,7 +7,7 @@ import {
   everyoneLimits,
   giveBack,
 } from '../access/attempt-limit.ts'
-import { addressBlocks } from '../access/address-block.ts'
+import { addressBlocks } from '../address-block.ts'
 import {
   accountGuesses,
   accountGuessesAtSite,

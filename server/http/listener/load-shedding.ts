@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type AddressBlock, addressBlocks } from '../../core/access/address-block.ts'
+import { type AddressBlock, addressBlocks } from '../../core/address-block.ts'
 import { knownShare, refusals, tokenRefusals } from '../../core/access/limit-table.ts'
 import { createBoundedMap } from '../../core/bounded-map.ts'
 import { createRateLimit, type Rate, type RateLimit } from '../../core/access/rate-limit.ts'

@@ -1,5 +1,5 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { endLoggedOut, type ProviderLogoutPorts } from '../../core/session/provider-logout.ts'
+import { endLoggedOut, type ProviderLogoutPorts } from '../../core/sign-in/provider-logout.ts'
 import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { httpError } from '../http-error.ts'

@@ -1,5 +1,5 @@
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
-import { addressNetwork } from '../../core/access/address-block.ts'
+import { addressNetwork } from '../../core/address-block.ts'
 import type { AttemptStore } from '../../core/access/attempt-limit.ts'
 import { countRegistration } from '../../core/clients/client-registration-limit.ts'
 import {

@@ -1,5 +1,5 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { isSameSource } from '../../core/access/address-block.ts'
+import { isSameSource } from '../../core/address-block.ts'
 import { redeemAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import {
   type Client,

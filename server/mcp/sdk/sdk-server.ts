@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { guardCallbacks } from './callback-guard.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
-import { type Call, type CallEnd, callOf } from '../../core/access/call-record.ts'
+import { type Call, type CallEnd, callOf } from '../../core/tokens/call-record.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import { callerOf, type Incoming } from '../incoming.ts'
 import { outcomeOf, unknownTool } from '../tools/tool.ts'

@@ -1,4 +1,4 @@
-import type { Call } from '../../core/access/call-record.ts'
+import type { Call } from '../../core/tokens/call-record.ts'
 import type { ToolDefinition } from './tool.ts'
 
 /** The scopes that calls need in addition to that of all tools. */

@@ -7,10 +7,10 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createSealer, fixedKeyRing, type Sealer } from '../seal.ts'
 import type { Store } from '../store.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
-import { userIdOf } from './grant.ts'
+import { userIdOf } from '../session/grant.ts'
 import { endLoggedOut, type ProviderLogoutPorts } from './provider-logout.ts'
-import { sealProviderSession } from './session-seal.ts'
-import type { LogoutNotice } from './session-provider.ts'
+import { sealProviderSession } from '../session/session-seal.ts'
+import type { LogoutNotice } from '../session/session-provider.ts'
 
 const issuer = 'https://provider'
 

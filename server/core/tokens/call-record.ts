@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Caller } from '../tokens/caller.ts'
+import type { Caller } from './caller.ts'
 
 /** How a call ended. `failed`: neither the tool nor a rule said no, as when it threw or its arguments were no object. */
 export type CallOutcome =

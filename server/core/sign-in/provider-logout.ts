@@ -1,9 +1,15 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AttemptStore } from '../access/attempt-limit.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
-import { type GrantOwner, type GrantRecord, type GrantStore, type ReportGrantEnd, userIdOf } from './grant.ts'
-import { openSessionOf } from './session-seal.ts'
-import type { LogoutNotice, SessionProvider } from './session-provider.ts'
+import {
+  type GrantOwner,
+  type GrantRecord,
+  type GrantStore,
+  type ReportGrantEnd,
+  userIdOf,
+} from '../session/grant.ts'
+import { openSessionOf } from '../session/session-seal.ts'
+import type { LogoutNotice, SessionProvider } from '../session/session-provider.ts'
 
 const pageSize = 200
 /** How long a notice is remembered: longer than the provider's tokens are accepted. */
