@@ -85,3 +85,18 @@ it('deciding alone ends nothing', async () => {
   expect(await access.decide(grant, stored)).toMatchObject({ kind: 'denied' })
   expect(ended).toEqual([])
 })
+
+it('of a session that no key opens now nothing can be said, and the grant stays', async () => {
+  const unreadable = grantAccessSample({
+    control: accessSample([]),
+    keeper: {
+      open() {
+        throw new TypeError('unreadable')
+      },
+      claimsOf: () => undefined,
+    },
+    store: { endGrant: async () => void ended.push('ended') },
+  })
+  await expect(unreadable.enforce(grant, stored)).rejects.toMatchObject({ failure: 'transient' })
+  expect(ended).toEqual([])
+})

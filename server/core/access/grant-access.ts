@@ -2,7 +2,12 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Grant, GrantStore, ReportGrantEnd, StoredProviderSession } from '../session/grant.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import type { Profile, SessionProvider } from '../session/session-provider.ts'
+import {
+  type Profile,
+  ProviderError,
+  type ProviderSession,
+  type SessionProvider,
+} from '../session/session-provider.ts'
 import type { AccessControl } from './access-control.ts'
 import { type AccessDecision, fullAccess } from './access-rules.ts'
 
@@ -28,7 +33,7 @@ export class GrantAccess {
     this.#ports = ports
   }
 
-  /** Rejects with `ProviderError`, as {@link AccessControl.decide}. Throws when no key of the ring opens `session`. */
+  /** Rejects with `ProviderError`, as {@link AccessControl.decide}, and when no key of the ring opens `session`. */
   async decide({ user }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
     const { control } = this.#ports
     return control.hasRules ? control.decide(user.sub, this.#profileOf(session)) : fullAccess
@@ -51,9 +56,19 @@ export class GrantAccess {
     const probed = keeper.claimsOf(session)
     const known = this.#profiles.get(grantId)
     if (known?.version === version && known.probedAt === probed?.at) return known.profile
-    const profile = provider.profileOf({ kind: 'session', session: keeper.open(session) }, probed?.claims)
+    const opened = openOrUnavailable(() => keeper.open(session))
+    const profile = provider.profileOf({ kind: 'session', session: opened }, probed?.claims)
     this.#profiles.set(grantId, { version, probedAt: probed?.at, profile })
     return profile
+  }
+}
+
+/** A session that no key opens now may be opened later: nothing can be said about its person. */
+function openOrUnavailable(open: () => ProviderSession): ProviderSession {
+  try {
+    return open()
+  } catch (cause) {
+    throw new ProviderError('transient', 'The session of the grant cannot be opened.', { cause })
   }
 }
 

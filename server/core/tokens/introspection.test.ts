@@ -1,4 +1,7 @@
-import { grantAccessSample } from '../../../tests/support/server/core/access-sample.ts'
+import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { accessSample, grantAccessSample } from '../../../tests/support/server/core/access-sample.ts'
+import type { AccessRule } from '../access/access-rules.ts'
+import type { GrantAccess } from '../access/grant-access.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -126,5 +129,24 @@ describe('introspectToken', () => {
     ['a token of the provider', () => 'e30.e30.e30'],
   ])('RFC 7662 2.2: a token that is %s is inactive', async (_rule, token) => {
     expect(await ask(resourceServer, token())).toEqual({ active: false })
+  })
+})
+
+describe('with access rules', () => {
+  const rulesFor = (rules: readonly AccessRule[]): GrantAccess =>
+    grantAccessSample({
+      control: accessSample(rules),
+      keeper: { open: () => signInSample('ada').session, claimsOf: () => undefined },
+    })
+
+  it('the token of somebody who may not come in is inactive, and its grant goes on', async () => {
+    ports = { ...ports, access: rulesFor([]) }
+    expect(await ask(resourceServer, pair.accessToken)).toEqual({ active: false })
+    expect((await store.findGrant(sample.grant.id))?.end).toBeUndefined()
+  })
+
+  it('a token has no scope that the rules do not give', async () => {
+    ports = { ...ports, access: rulesFor([{ effect: 'allow', conditions: {}, scopes: ['other'] }]) }
+    expect(await ask(resourceServer, pair.accessToken)).toMatchObject({ active: true, scope: '' })
   })
 })

@@ -1,6 +1,7 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type IntrospectionPorts, introspectToken } from '../../core/tokens/introspection.ts'
 import { type RevocationPorts, revokeToken } from '../../core/tokens/revocation.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import { json } from '../response.ts'
@@ -34,8 +35,22 @@ export function createIntrospectEndpoint(
     if (client.authMethod === 'none') {
       throw new OAuthError('invalid_client', 'Only a client with a secret or a key may introspect tokens.')
     }
-    return json(await introspectToken(client, requiredParameter(form, 'token'), ports), 200, {
+    return json(await introspect(client, requiredParameter(form, 'token'), ports), 200, {
       pragma: 'no-cache',
     })
   })
+}
+
+/** As {@link introspectToken}. Throws `temporarily_unavailable` while it cannot be said whether the access rules let the person in. */
+async function introspect(...given: Parameters<typeof introspectToken>): ReturnType<typeof introspectToken> {
+  try {
+    return await introspectToken(...given)
+  } catch (cause) {
+    if (!(cause instanceof ProviderError)) throw cause
+    throw new OAuthError(
+      'temporarily_unavailable',
+      'The session provider does not answer. Try again later.',
+      { cause },
+    )
+  }
 }
