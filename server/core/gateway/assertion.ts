@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { SignJWT } from 'jose'
+import { createBoundedMap } from '../bounded-map.ts'
+import type { KeyRing } from '../seal.ts'
+import type { Caller } from '../tokens/caller.ts'
+import { type AssertionKey, assertionKeys, type PublicJwk } from './assertion-key.ts'
+
+/** How long an assertion is good, and after which part of that a new one is made. */
+const lifeSeconds = 60
+const reuseSeconds = 30
+const maxRemembered = 10_000
+
+/** The `typ` of an assertion in its own header, and of one that is sent as a bearer token (RFC 9068). */
+export type AssertionType = 'drawbridge-assertion+jwt' | 'at+jwt'
+
+/** What signing needs. */
+export interface AssertionPorts {
+  ring: Pick<KeyRing, 'keys'>
+  issuer: string
+  /** Who is to believe it: the upstream. */
+  audience: string
+  type: AssertionType
+  runtime: Pick<Runtime, 'now' | 'randomBytes'>
+}
+
+/**
+ * Tells the upstream who calls: a JWT of 60 seconds, signed with ES256, whose key is in the key set. One caller gets the same for up to
+ * 30 seconds, so `jti` names an assertion and not a call.
+ */
+export class AssertionSigner {
+  readonly #ports: AssertionPorts
+  readonly #made = createBoundedMap<{ jwt: string; at: number; kid: string }>(maxRemembered)
+  #keys: { of: string; keys: AssertionKey[] } | undefined
+
+  constructor(ports: AssertionPorts) {
+    this.#ports = ports
+  }
+
+  /** The key set that an upstream checks assertions with (RFC 7517 section 5). */
+  keySet(): { keys: PublicJwk[] } {
+    return { keys: this.#currentKeys().map(({ publicJwk }) => publicJwk) }
+  }
+
+  async assert(caller: Caller): Promise<string> {
+    const { runtime } = this.#ports
+    const [key] = this.#currentKeys()
+    if (!key) throw new TypeError('The key ring is empty.')
+    const name = nameOf(caller)
+    const now = runtime.now()
+    const made = this.#made.get(name)
+    if (made && made.kid === key.kid && now >= made.at && now - made.at < reuseSeconds) return made.jwt
+    const jwt = await this.#sign(caller, key, now)
+    this.#made.set(name, { jwt, at: now, kid: key.kid })
+    return jwt
+  }
+
+  #sign(
+    { user, clientId, scope, grantId, credential }: Caller,
+    { kid, privateKey }: AssertionKey,
+    now: number,
+  ): Promise<string> {
+    const { issuer, audience, type, runtime } = this.#ports
+    const claims = {
+      iss: issuer,
+      aud: audience,
+      sub: user.sub,
+      ...(user.email !== undefined && { email: user.email }),
+      ...(user.name !== undefined && { name: user.name }),
+      ...(clientId !== undefined && { client_id: clientId }),
+      scope,
+      ...(grantId !== undefined && { grant_id: grantId }),
+      credential,
+      iat: now,
+      exp: now + lifeSeconds,
+      jti: encodeBase64url(runtime.randomBytes(16)),
+    }
+    return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ: type, kid }).sign(privateKey)
+  }
+
+  #currentKeys(): AssertionKey[] {
+    const ring = this.#ports.ring.keys()
+    const of = ring.map(({ kid }) => kid).join(' ')
+    if (this.#keys?.of !== of) this.#keys = { of, keys: assertionKeys(ring) }
+    return this.#keys.keys
+  }
+}
+
+/** Callers of one name get the same assertion. */
+function nameOf({ user, clientId, scope, grantId, credential }: Caller): string {
+  return createHash('sha256')
+    .update(JSON.stringify([user, clientId, scope, grantId, credential]))
+    .digest('base64url')
+}
