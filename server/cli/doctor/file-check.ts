@@ -15,6 +15,7 @@ const findingNames: Readonly<Record<FileFault['field'], string>> = {
   clientDocumentFile: 'client-documents',
   access: 'access',
   audit: 'audit',
+  adminTokenFile: 'admin-token',
   tools: 'tools',
 }
 
@@ -43,7 +44,7 @@ export async function checkFiles(
   faulty: ReadonlySet<FileFault['field']>,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
-  const { access, clients, clientDocumentFile, tools } = config
+  const { access, adminTokenFile, clients, clientDocumentFile, tools } = config
   if (clients !== undefined && !faulty.has('clients')) {
     const count = readConfiguredClients(config, runtime.now()).size
     findings.push(ok('clients', `${clients} holds ${plural(count, 'client')}.`))
@@ -60,6 +61,9 @@ export async function checkFiles(
     findings.push(
       ok('access', `${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`),
     )
+  }
+  if (adminTokenFile !== undefined && !faulty.has('adminTokenFile')) {
+    findings.push(ok('admin-token', `${adminTokenFile} holds a token, and is its owner's alone.`))
   }
   const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
   if (reading?.kind === 'module') {

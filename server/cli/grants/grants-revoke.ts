@@ -42,7 +42,9 @@ export async function revokeGrants(input: CommandInput, options: GrantsRevokeOpt
         ? [{ clientId: client ?? '' }]
         : await findUsers(user, { store, providerIssuer, now })
     if (!options.yes) await refuseSeveral(owners, store, now)
-    return revokeGrantsOf(owners, store, now)
+    const ended: Grant[] = []
+    for await (const grant of revokeGrantsOf(owners, store, now)) ended.push(grant)
+    return ended
   })
   const revoked = grants.map(({ id }) => id)
   input.terminal.print(

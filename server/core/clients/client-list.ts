@@ -11,8 +11,8 @@ export interface ClientFacts {
   client_id: string
   kind: Client['kind']
   client_name: string | undefined
-  redirect_uris: readonly string[]
-  grant_types: readonly string[]
+  redirect_uris: string[]
+  grant_types: string[]
   token_endpoint_auth_method: string
   introspects: boolean
   created_at: number
@@ -59,8 +59,8 @@ function factsOf(client: Client): ClientFacts {
     client_id: client.id,
     kind: client.kind,
     client_name: client.name,
-    redirect_uris: client.redirectUris,
-    grant_types: client.grantTypes,
+    redirect_uris: [...client.redirectUris],
+    grant_types: [...client.grantTypes],
     token_endpoint_auth_method: client.authMethod,
     introspects: client.introspects,
     created_at: client.createdAt,

@@ -31,21 +31,22 @@ export async function revokeGrant(
   return [record.grant]
 }
 
-/** {@link revokeGrant} for everything of some users or clients. Answers what ended. */
-export async function revokeGrantsOf(
+/**
+ * {@link revokeGrant} for everything of some users or clients. Gives each grant after it has ended, so that those are known when the
+ * store fails on the way.
+ */
+export async function* revokeGrantsOf(
   owners: readonly GrantOwner[],
   store: RevocationStore,
   now: number,
-): Promise<Grant[]> {
-  const revoked: Grant[] = []
+): AsyncGenerator<Grant> {
   for (const of of owners) {
     for (;;) {
       const ended = await store.endGrants(of, reason, { now, limit: batchSize })
-      revoked.push(...ended)
+      yield* ended
       if (ended.length < batchSize) break
     }
   }
-  return revoked
 }
 
 /** How many grants {@link revokeGrantsOf} would end; `most` stands for that many or more. */

@@ -23,7 +23,7 @@ export interface RoundPorts {
   ring: KeyRing
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
   /** Told, for people, how it goes. */
-  note?: ((text: string) => void) | undefined
+  note: (text: string) => void
   isStopped?: (() => boolean) | undefined
 }
 
@@ -33,7 +33,7 @@ export interface RoundPorts {
  * a round in which nothing moved.
  */
 export async function resealInRounds(ports: RoundPorts): Promise<Rotation> {
-  const { store, ring, runtime, note = () => {}, isStopped = () => false } = ports
+  const { store, ring, runtime, note, isStopped = () => false } = ports
   const rotation: Rotation = { resealed: 0, unsettled: 0, unreadable: 0, left: 0, interrupted: false }
   if (!store) return rotation
   const sealer = createSealer(ring, runtime.randomBytes)
