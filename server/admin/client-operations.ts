@@ -36,7 +36,7 @@ export const clientOperations: readonly AdminOperation[] = [
     },
     refusals: {},
     handle: ({ all }, { store, configured, runtime }) =>
-      listKnownClients({ all, now: runtime.now() }, { store, configured }),
+      listKnownClients({ all }, { store, configured, runtime }),
   }),
   adminOperation({
     id: 'removeClient',

@@ -56,7 +56,7 @@ export const grantOperations: readonly AdminOperation[] = [
     },
     refusals: {},
     handle: ({ user, client, all, after, limit }, { store, providerIssuer, runtime }) =>
-      listGrants({ user, client, all }, { after, limit }, { store, providerIssuer, now: runtime.now() }),
+      listGrants({ user, client, all }, { after, limit }, { store, providerIssuer, runtime }),
   }),
   adminOperation({
     id: 'revokeGrant',
@@ -82,10 +82,9 @@ export const grantOperations: readonly AdminOperation[] = [
     result: { description: 'They have ended. Somebody who has none is no failure.', schema: revokedSchema },
     refusals: {},
     async handle({ user }, { store, providerIssuer, runtime, report }) {
-      const now = runtime.now()
-      const owners = await findUsers(user, { store, providerIssuer, now })
+      const owners = await findUsers(user, { store, providerIssuer, runtime })
       const ended: Grant[] = []
-      for await (const grant of revokeGrantsOf(owners, store, now)) {
+      for await (const grant of revokeGrantsOf(owners, store, runtime.now())) {
         reportRevoked(grant, report)
         ended.push(grant)
       }

@@ -102,7 +102,9 @@ function openListeners(
   const { sandbox } = app
   const opening = [() => listen(app.fetch, address, { gate: app.gate, report: reportTo(log) })]
   if (metrics && metricsListen) opening.push(() => listen(createMetricsEndpoint(metrics), metricsListen))
-  if (admin && adminListen) opening.push(() => listen(admin.fetch, adminListen))
+  // Ids of clients may be URLs.
+  const form = { encodedSlashes: true }
+  if (admin && adminListen) opening.push(() => listen(admin.fetch, adminListen, { form }))
   if (sandbox) {
     const { hostname, port } = new URL(appUrl)
     const host = hostname === 'localhost' ? address.host : hostname.replace(/^\[|\]$/g, '')

@@ -26,10 +26,10 @@ export function nearest(text: string, candidates: readonly string[]): string | u
  */
 export async function listClients(input: CommandInput, options: { all: boolean }): Promise<ExitCode> {
   const config = readConfig(input, ['store', 'clients'])
-  const now = input.runtime.now()
-  const configured = readConfiguredClients(config, now)
+  const { runtime } = input
+  const configured = readConfiguredClients(config, runtime.now())
   const { clients, unused } = await withStore(config, (store) =>
-    listKnownClients({ all: options.all, now }, { store, configured }),
+    listKnownClients(options, { store, configured, runtime }),
   )
   const { terminal } = input
   if (input.json) terminal.print(JSON.stringify({ ok: true, clients, unused }))

@@ -1,7 +1,6 @@
 import { listStoredClients } from '../../core/clients/client-list.ts'
 import { type ClientRemoval, removeKnownClient } from '../../core/clients/client-removal.ts'
 import { looksLikeDocumentUrl } from '../../core/clients/client-id-metadata-document.ts'
-import type { ClientStore } from '../../core/clients/client.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import { nearest } from './clients-list.ts'
@@ -23,7 +22,7 @@ export async function removeClient(input: CommandInput, clientId: string): Promi
       ? await removeKnownClient(clientId, { configured, store, runtime })
       : { kind: configured.has(clientId) ? 'configured' : 'unknown' }
     if (outcome.kind === 'configured') throw clientOfFile(clientId, config)
-    if (outcome.kind === 'unknown') throw await unknownClient(clientId, store, config)
+    if (outcome.kind === 'unknown') throw await unknownClient(clientId, store && { store, runtime }, config)
     return outcome
   })
   if (input.json) {
@@ -49,10 +48,10 @@ function clientOfFile(clientId: string, { clients }: Pick<ServerConfig, 'clients
 
 async function unknownClient(
   clientId: string,
-  store: Pick<ClientStore, 'listClients'> | undefined,
+  ports: Parameters<typeof listStoredClients>[0] | undefined,
   config: Pick<ServerConfig, 'store'>,
 ): Promise<CommandFailure> {
-  const ids = store ? (await listStoredClients(store, maxCompared)).map(({ id }) => id) : []
+  const ids = ports ? (await listStoredClients(ports, maxCompared)).map(({ id }) => id) : []
   const meant = nearest(clientId, ids)
   const question = meant === undefined ? '' : ` Did you mean ${meant}?`
   const place = config.store.kind === 'memory' ? 'in memory' : 'in the store'

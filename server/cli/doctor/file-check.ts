@@ -44,7 +44,7 @@ export async function checkFiles(
   faulty: ReadonlySet<FileFault['field']>,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
-  const { access, adminTokenFile, clients, clientDocumentFile, tools } = config
+  const { access, clients, clientDocumentFile, tools } = config
   if (clients !== undefined && !faulty.has('clients')) {
     const count = readConfiguredClients(config, runtime.now()).size
     findings.push(ok('clients', `${clients} holds ${plural(count, 'client')}.`))
@@ -62,14 +62,17 @@ export async function checkFiles(
       ok('access', `${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`),
     )
   }
-  if (adminTokenFile !== undefined && !faulty.has('adminTokenFile')) {
-    findings.push(ok('admin-token', `${adminTokenFile} holds a token, and is its owner's alone.`))
-  }
+  if (!faulty.has('adminTokenFile')) findings.push(...tokenFindings(config))
   const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
   if (reading?.kind === 'module') {
     findings.push(ok('tools', `${tools} offers ${plural(reading.toolCount, 'plain tool')}.`))
   }
   return findings
+}
+
+function tokenFindings({ adminTokenFile }: ServerConfig): Finding[] {
+  if (adminTokenFile === undefined) return []
+  return [ok('admin-token', `${adminTokenFile} holds a token, and is its owner's alone.`)]
 }
 
 function plural(count: number, noun: string): string {

@@ -22,10 +22,10 @@ export interface GrantsListOptions {
 export async function listGrants(input: CommandInput, choice: GrantsListOptions): Promise<ExitCode> {
   const config = readConfig(input, ['store'])
   const { providerIssuer } = config
-  const now = input.runtime.now()
+  const { runtime } = input
   const { grants, next } = await withStore(config, async (store) =>
     store
-      ? listFacts(choice, { after: '', limit: maxListed }, { store, providerIssuer, now })
+      ? listFacts(choice, { after: '', limit: maxListed }, { store, providerIssuer, runtime })
       : { grants: [], next: undefined },
   )
   // What waits is over within minutes, and so comes first.

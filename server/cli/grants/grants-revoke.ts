@@ -33,15 +33,16 @@ export async function revokeGrants(input: CommandInput, options: GrantsRevokeOpt
       { code: exitCode.usage },
     )
   }
-  const now = input.runtime.now()
+  const { runtime } = input
+  const now = runtime.now()
   const grants = await withStore(config, async (store) => {
     if (grantId !== undefined) return revokeOne(grantId, store, now)
     if (!store) return []
     const owners =
       user === undefined
         ? [{ clientId: client ?? '' }]
-        : await findUsers(user, { store, providerIssuer, now })
-    if (!options.yes) await refuseSeveral(owners, store, now)
+        : await findUsers(user, { store, providerIssuer, runtime })
+    if (!options.yes) await refuseSeveral(owners, { store, runtime })
     const ended: Grant[] = []
     for await (const grant of revokeGrantsOf(owners, store, now)) ended.push(grant)
     return ended
@@ -59,8 +60,11 @@ async function revokeOne(grantId: string, store: Store | undefined, now: number)
   throw new CommandFailure(`There is no grant ${JSON.stringify(grantId)}.`, 'drawbridge-server grants list')
 }
 
-async function refuseSeveral(owners: readonly GrantOwner[], store: Store, now: number): Promise<void> {
-  const count = await countRevocable(owners, store, { now, most: maxCounted })
+async function refuseSeveral(
+  owners: readonly GrantOwner[],
+  ports: Parameters<typeof countRevocable>[2],
+): Promise<void> {
+  const count = await countRevocable(owners, maxCounted, ports)
   if (count < 2) return
   throw new CommandFailure(
     `This ends ${count === maxCounted ? `${maxCounted} or more` : count} grants: those people have to sign in again.`,

@@ -1,3 +1,4 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isExpired, isInUse } from './client-life.ts'
 import type { Client, ClientStore } from './client.ts'
 
@@ -19,9 +20,15 @@ export interface ClientFacts {
   expires_at: number | undefined
 }
 
+/** What listing stored clients takes. */
+interface ClientListPorts {
+  store: Pick<ClientStore, 'listClients'>
+  runtime: Pick<Runtime, 'now' | 'sleep'>
+}
+
 /** At most `most` of the stored clients, by id, read page by page beside running servers. */
 export async function listStoredClients(
-  store: Pick<ClientStore, 'listClients'>,
+  { store, runtime }: ClientListPorts,
   most: number,
 ): Promise<Client[]> {
   const clients: Client[] = []
@@ -30,22 +37,29 @@ export async function listStoredClients(
     clients.push(...page)
     after = page.at(-1)?.id ?? after
     if (page.length < pageSize) break
+    // A store in this process reads at once: whoever else it serves gets a turn.
+    await runtime.sleep(0)
   }
   return clients.slice(0, most)
 }
 
 /**
- * The clients that are known, at most 10,000: the `configured` ones, then those of the store. Registrations that nobody has signed in
- * with are only counted (`unused`) unless `all` says otherwise: anybody can make them.
+ * The clients that are known, at most 10,000: the `configured` ones, then those of the store, if there is one. Registrations that nobody
+ * has signed in with are only counted (`unused`) unless `all` says otherwise: anybody can make them.
  */
 export async function listKnownClients(
-  { all, now }: { all: boolean; now: number },
+  { all }: { all: boolean },
   {
     store,
     configured,
-  }: { store: Pick<ClientStore, 'listClients'> | undefined; configured: ReadonlyMap<string, Client> },
+    runtime,
+  }: Pick<ClientListPorts, 'runtime'> & {
+    store: ClientListPorts['store'] | undefined
+    configured: ReadonlyMap<string, Client>
+  },
 ): Promise<{ clients: ClientFacts[]; unused: number }> {
-  const stored = store ? await listStoredClients(store, maxListed + 1) : []
+  const stored = store ? await listStoredClients({ store, runtime }, maxListed + 1) : []
+  const now = runtime.now()
   const alive = stored.filter((client) => !isExpired(client, now))
   const known = alive.filter((client) => all || isInUse(client))
   return {

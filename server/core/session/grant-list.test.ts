@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { Store } from '../store.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { type GrantChoice, listGrants } from './grant-list.ts'
 
 const now = start + 60
@@ -21,7 +22,7 @@ const everybody = { user: undefined, client: undefined, all: false }
 async function pagesOf(limit: number, choice: Partial<GrantChoice & { all: boolean }> = {}) {
   const pages: string[][] = []
   for (let after: string | undefined = ''; after !== undefined && pages.length < 50;) {
-    const ports = { store, providerIssuer: 'https://provider', now }
+    const ports = { store, providerIssuer: 'https://provider', runtime: createFakeRuntime(now) }
     const { grants, next } = await listGrants({ ...everybody, ...choice }, { after, limit }, ports)
     pages.push(grants.map(({ id }) => id.replace('grant ', '')))
     after = next
@@ -74,6 +75,15 @@ describe('a list of grants', () => {
     expect(await pagesOf(3)).toEqual([['000', '149', '298'], ['447']])
   })
 
+  it('leaves others a turn between two reads of a long list', async () => {
+    for (let index = 0; index < 450; index += 1) await addGrant(store, grantSample(`${index}`))
+    let turns = 0
+    const sleep = async (): Promise<void> => void (turns += 1)
+    const ports = { store, providerIssuer: 'https://provider', runtime: { now: () => now, sleep } }
+    await listGrants({ ...everybody, user: 'nobody@example.com' }, { after: '', limit: 9 }, ports)
+    expect(turns).toBe(2)
+  })
+
   it('lists what is fetched while it is read as the grant that it is now, once', async () => {
     const { code, session, tokens } = grantSample('a')
     await store.addAuthorizationCode({ ...code, expiresAt: now + 60 }, session)
@@ -85,7 +95,7 @@ describe('a list of grants', () => {
         return codes
       },
     }
-    const ports = { store: racing, providerIssuer: 'https://provider', now }
+    const ports = { store: racing, providerIssuer: 'https://provider', runtime: createFakeRuntime(now) }
     const { grants } = await listGrants(everybody, { after: '', limit: 9 }, ports)
     expect(grants).toMatchObject([{ id: 'grant a', state: 'live' }])
   })

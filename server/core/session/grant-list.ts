@@ -1,3 +1,4 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { lowerCaseAscii } from '../access/access-rules.ts'
 import type { ClientStore } from '../clients/client.ts'
 import { type AuthorizationCodeRecord, type GrantOwner, userIdOf } from './grant.ts'
@@ -18,8 +19,7 @@ export interface GrantChoice {
 export interface GrantListPorts {
   store: Pick<GrantStore, 'listGrants' | 'listUnredeemedCodes'> & Pick<ClientStore, 'findClient'>
   providerIssuer: string
-  /** Epoch seconds. */
-  now: number
+  runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
 /** One grant as an operator is told about it; times are epoch seconds. Nothing secret is in it. */
@@ -52,7 +52,7 @@ export function isLive({ grant, end }: GrantRecord, now: number): boolean {
  */
 export async function findUsers(
   user: string,
-  { store, providerIssuer, now }: GrantListPorts,
+  { store, providerIssuer, runtime }: GrantListPorts,
 ): Promise<GrantOwner[]> {
   // A sub may have an @ as well.
   const ids = new Set([userIdOf(user, providerIssuer)])
@@ -62,8 +62,9 @@ export async function findUsers(
       const { id, email } = grant.user
       if (email !== undefined && lowerCaseAscii(email) === address) ids.add(id)
     }
-    for (const code of await store.listUnredeemedCodes(undefined, { now, limit: maxWaiting })) add(code)
-    for await (const page of readPages(store, undefined, '')) for (const record of page) add(record)
+    const waiting = { now: runtime.now(), limit: maxWaiting }
+    for (const code of await store.listUnredeemedCodes(undefined, waiting)) add(code)
+    for await (const page of readPages({ store, runtime }, undefined)) page.forEach(add)
   }
   return [...ids].map((userId) => ({ userId }))
 }
@@ -78,7 +79,8 @@ export async function listGrants(
   { after, limit }: { after: string; limit: number },
   ports: GrantListPorts,
 ): Promise<{ grants: GrantFacts[]; next: string | undefined }> {
-  const { store, now } = ports
+  const { store, runtime } = ports
+  const now = runtime.now()
   const owners =
     user !== undefined
       ? await findUsers(user, ports)
@@ -93,7 +95,7 @@ export async function listGrants(
   }
   // Later, so that one which is fetched meanwhile is listed as the grant that it is now.
   for (const of of owners) {
-    const found = await collectGrants(store, of, { after, keep, most: limit + 1 })
+    const found = await collectGrants(ports, of, { after, keep, most: limit + 1 })
     for (const record of found) records.set(record.grant.id, record)
   }
   const sorted = [...records.values()].toSorted((one, other) => (one.grant.id < other.grant.id ? -1 : 1))
@@ -104,14 +106,20 @@ export async function listGrants(
   }
 }
 
+/** What reading grants page by page takes. */
+interface PagePorts {
+  store: Pick<GrantStore, 'listGrants'>
+  runtime: Pick<Runtime, 'sleep'>
+}
+
 /** At most `most` of the grants that `keep` wants, by id, those after `after`. Reads page by page, beside running servers. */
 export async function collectGrants(
-  store: Pick<GrantStore, 'listGrants'>,
+  ports: PagePorts,
   of: GrantOwner | undefined,
-  { after = '', keep, most }: { after?: string; keep: (record: GrantRecord) => boolean; most: number },
+  { after, keep, most }: { after?: string; keep: (record: GrantRecord) => boolean; most: number },
 ): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
-  for await (const page of readPages(store, of, after)) {
+  for await (const page of readPages(ports, of, after)) {
     records.push(...page.filter(keep))
     if (records.length >= most) break
   }
@@ -119,15 +127,17 @@ export async function collectGrants(
 }
 
 async function* readPages(
-  store: Pick<GrantStore, 'listGrants'>,
+  { store, runtime }: PagePorts,
   of: GrantOwner | undefined,
-  first: string,
+  first = '',
 ): AsyncGenerator<readonly GrantRecord[]> {
   for (let after = first; ;) {
     const page = await store.listGrants(of, { after, limit: pageSize })
     yield page
     after = page.at(-1)?.grant.id ?? after
     if (page.length < pageSize) return
+    // A store in this process reads at once: whoever else it serves gets a turn.
+    await runtime.sleep(0)
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { collectGrants, isLive } from './grant-list.ts'
 import type { Grant, GrantOwner, GrantStore } from './grant.ts'
 
@@ -52,12 +53,13 @@ export async function* revokeGrantsOf(
 /** How many grants {@link revokeGrantsOf} would end; `most` stands for that many or more. */
 export async function countRevocable(
   owners: readonly GrantOwner[],
-  store: RevocationStore,
-  { now, most }: { now: number; most: number },
+  most: number,
+  { store, runtime }: { store: RevocationStore; runtime: Pick<Runtime, 'now' | 'sleep'> },
 ): Promise<number> {
+  const now = runtime.now()
   let count = 0
   for (const of of owners) {
-    const live = await collectGrants(store, of, { keep: (record) => isLive(record, now), most })
+    const live = await collectGrants({ store, runtime }, of, { keep: (record) => isLive(record, now), most })
     const waiting = await store.listUnredeemedCodes(of, { now, limit: most })
     count += live.length + waiting.length
   }
