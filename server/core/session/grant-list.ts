@@ -5,8 +5,8 @@ import { type AuthorizationCodeRecord, type GrantOwner, userIdOf } from './grant
 import type { Grant, GrantRecord, GrantStore } from './grant.ts'
 
 const pageSize = 200
-/** Far more than people allow within two minutes. */
-const maxWaiting = 10_000
+/** How many codes that wait are looked at: far more than people allow within two minutes. */
+export const maxWaiting = 10_000
 
 /** Whose grants are meant. Both: those of that person with that client; neither: everybody's. */
 export interface GrantChoice {

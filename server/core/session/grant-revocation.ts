@@ -1,11 +1,9 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { collectGrants, isLive } from './grant-list.ts'
+import { collectGrants, isLive, maxWaiting } from './grant-list.ts'
 import type { Grant, GrantOwner, GrantStore } from './grant.ts'
 
 const reason = 'revoked_by_operator'
 const batchSize = 100
-/** Far more than people allow within two minutes. */
-const maxWaiting = 10_000
 
 type RevocationStore = Pick<
   GrantStore,
