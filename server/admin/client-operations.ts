@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listKnownClients } from '../core/clients/client-list.ts'
+import { listKnownClients } from '../core/operator/client-list.ts'
 import { removeKnownClient } from '../core/clients/client-removal.ts'
 import {
   type AdminOperation,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { findUsers, listGrants } from '../core/session/grant-list.ts'
-import { revokeGrant, revokeGrantsOf } from '../core/session/grant-revocation.ts'
+import { findUsers, listGrants } from '../core/operator/grant-list.ts'
+import { revokeGrant, revokeGrantsOf } from '../core/operator/grant-revocation.ts'
 import type { Grant } from '../core/session/grant.ts'
 import type { Report } from '../observability/log.ts'
 import {

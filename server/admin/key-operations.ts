@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { rotateKeyRing } from '../core/session/key-rotation.ts'
+import { rotateKeyRing } from '../core/operator/key-rotation.ts'
 import { changeKeyFile } from '../store/secret-key-file-change.ts'
 import {
   type AdminContext,

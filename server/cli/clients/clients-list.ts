@@ -1,5 +1,5 @@
 import { editDistance } from '@drawbridge/shared/nearest-name.ts'
-import { type ClientFacts, listKnownClients } from '../../core/clients/client-list.ts'
+import { type ClientFacts, listKnownClients } from '../../core/operator/client-list.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { withStore } from '../with-store.ts'

@@ -1,4 +1,4 @@
-import { listStoredClients } from '../../core/clients/client-list.ts'
+import { listStoredClients } from '../../core/operator/client-list.ts'
 import { type ClientRemoval, removeKnownClient } from '../../core/clients/client-removal.ts'
 import { looksLikeDocumentUrl } from '../../core/clients/client-id-metadata-document.ts'
 import type { ServerConfig } from '../../config/setting.ts'

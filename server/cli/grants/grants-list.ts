@@ -1,4 +1,4 @@
-import { type GrantFacts, listGrants as listFacts } from '../../core/session/grant-list.ts'
+import { type GrantFacts, listGrants as listFacts } from '../../core/operator/grant-list.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { withStore } from '../with-store.ts'
 import { textTable } from '@drawbridge/shared/terminal/table.ts'

@@ -1,5 +1,5 @@
-import { findUsers } from '../../core/session/grant-list.ts'
-import { countRevocable, revokeGrant, revokeGrantsOf } from '../../core/session/grant-revocation.ts'
+import { findUsers } from '../../core/operator/grant-list.ts'
+import { countRevocable, revokeGrant, revokeGrantsOf } from '../../core/operator/grant-revocation.ts'
 import type { Grant, GrantOwner } from '../../core/session/grant.ts'
 import type { Store } from '../../core/store.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'

@@ -1,4 +1,4 @@
-import { type KeyUse, maxCounted } from '../../core/session/key-use.ts'
+import { type KeyUse, maxCounted } from '../../core/operator/key-use.ts'
 import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import type { Terminal } from '../terminal.ts'
 

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { changeRing, keptKeySource, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
-import { pageSeconds } from '../../core/session/key-rotation.ts'
+import { pageSeconds } from '../../core/operator/key-rotation.ts'
 import { timeText } from './key-use.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { collectGrants, isLive, maxWaiting } from './grant-list.ts'
-import type { Grant, GrantOwner, GrantStore } from './grant.ts'
+import type { Grant, GrantOwner, GrantStore } from '../session/grant.ts'
 
 const reason = 'revoked_by_operator'
 const batchSize = 100

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type KeyUse, listKeyUse } from './key-use.ts'
 import { resealInRounds, type RoundPorts, type Rotation } from './reseal-rounds.ts'
-import type { SealedSessionStore } from './reseal.ts'
+import type { SealedSessionStore } from '../session/reseal.ts'
 
 /** How long a sign-in page that is open may be sealed with a key that no longer seals. */
 export const pageSeconds = 3600

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createSealer, type KeyRing, type SealingKey } from '../seal.ts'
-import { sealProviderSession } from './session-seal.ts'
+import { sealProviderSession } from '../session/session-seal.ts'
 import type { Store } from '../store.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'

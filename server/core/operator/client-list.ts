@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { isExpired, isInUse } from './client-life.ts'
-import type { Client, ClientStore } from './client.ts'
+import { isExpired, isInUse } from '../clients/client-life.ts'
+import type { Client, ClientStore } from '../clients/client.ts'
 
 const pageSize = 500
 

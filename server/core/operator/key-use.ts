@@ -1,5 +1,5 @@
 import type { KeyRing } from '../seal.ts'
-import type { SealedSessionStore } from './reseal.ts'
+import type { SealedSessionStore } from '../session/reseal.ts'
 
 const pageSize = 200
 /** Sessions of one key are counted up to this: counting further would read the whole store. */

@@ -1,8 +1,8 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { lowerCaseAscii } from '../access/access-rules.ts'
 import type { ClientStore } from '../clients/client.ts'
-import { type AuthorizationCodeRecord, type GrantOwner, userIdOf } from './grant.ts'
-import type { Grant, GrantRecord, GrantStore } from './grant.ts'
+import { type AuthorizationCodeRecord, type GrantOwner, userIdOf } from '../session/grant.ts'
+import type { Grant, GrantRecord, GrantStore } from '../session/grant.ts'
 
 const pageSize = 200
 /** How many codes that wait are looked at: far more than people allow within two minutes. */

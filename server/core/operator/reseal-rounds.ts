@@ -1,5 +1,5 @@
-import { resealOwnerPrefix } from './session-seal.ts'
-import { type ResealCounts, type ResealPorts, resealSessions } from './reseal.ts'
+import { resealOwnerPrefix } from '../session/session-seal.ts'
+import { type ResealCounts, type ResealPorts, resealSessions } from '../session/reseal.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type KeyRing, createSealer } from '../seal.ts'
