@@ -39,6 +39,7 @@ export interface App {
   /** Serves APP_URL when the embedded provider is configured. */
   sandbox: OpenSandbox | undefined
   store: Store
+  ring: KeyRing
   /** Rejects when the store, the tools or the sandbox cannot be used, so that the start fails. */
   prepare(): Promise<void>
   /** Makes `/readyz` fail from now on. Requests are still served. */
@@ -164,6 +165,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
     gate: createGate(config, { cookies, sealer, runtime, report }),
     sandbox,
     store,
+    ring,
     async prepare() {
       await sandbox?.ready
       await store.prepare()

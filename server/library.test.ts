@@ -74,6 +74,14 @@ describe('createDrawbridge', () => {
       { tools: './tools.mjs' },
       'tools: import the file and hand it over, createDrawbridge(config, { tools }).',
     ],
+    [
+      { adminListen: '127.0.0.1:9465' },
+      'adminListen: the admin API is served by the program drawbridge-server only; leave this out.',
+    ],
+    [
+      { adminTokenFile: '/nowhere' },
+      'adminTokenFile: the admin API is served by the program drawbridge-server only; leave this out.',
+    ],
   ])('refuses %j', (given, problem) => {
     expect(problemsOf({ ...memory, ...given })).toEqual([problem])
   })

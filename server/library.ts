@@ -86,13 +86,25 @@ function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
   const problems = [
     ...optionProblems,
     ...checked.problems,
-    ...(checked.config.tools === undefined
-      ? []
-      : ['tools: import the file and hand it over, createDrawbridge(config, { tools }).']),
-    ...faultTexts(fileFaults(checked, fileFields, systemRuntime.now()), checked.nameOf),
+    ...unservedProblems(checked.config),
+    ...faultTexts(fileFaults(checked, libraryFiles, systemRuntime.now()), checked.nameOf),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   return checked.config
+}
+
+const libraryFiles = fileFields.filter((field) => field !== 'adminTokenFile')
+
+/** Settings of the command line that a library cannot follow. */
+function unservedProblems({ tools, adminListen, adminTokenFile }: ServerConfig): string[] {
+  const noAdmin = 'the admin API is served by the program drawbridge-server only; leave this out.'
+  return [
+    ...(tools === undefined
+      ? []
+      : ['tools: import the file and hand it over, createDrawbridge(config, { tools }).']),
+    ...(adminListen === undefined ? [] : [`adminListen: ${noAdmin}`]),
+    ...(adminTokenFile === undefined ? [] : [`adminTokenFile: ${noAdmin}`]),
+  ]
 }
 
 /** Servers hand all kinds of things to a fetch function as its second argument. */

@@ -25,6 +25,8 @@ const refused: readonly (readonly [path: string, imported: string])[] = [
   ['server/core/x.ts', '../store/sqlite/sqlite.ts'],
   ['server/providers/x.ts', '../store/sqlite/sqlite.ts'],
   ['server/sandbox/x.ts', '../providers/jwks.ts'],
+  ['server/admin/x.ts', '../mcp/tool.ts'],
+  ['server/http/x.ts', '../admin/admin-api.ts'],
   ['server/sandbox/app/x.ts', '../../providers/supabase/gotrue.ts'],
   ['bridge/http/x.ts', '../oauth/login-port.ts'],
   ['bridge/credentials/x.ts', '../http/http-client.ts'],

@@ -107,10 +107,12 @@ export const commandTable: readonly CommandRow[] = [
     examples: [
       'grants list',
       'grants list --user 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b',
+      'grants list --user ada@example.com',
       'grants list --client mcpc_Zm9vYmFyYmF6cXV4 --all --json',
     ],
     switches: {
-      '--user <sub>': 'only of the person with that id at the session provider',
+      '--user <sub-or-email>':
+        'only of the person with that id at the session provider, or of everybody with that email address',
       '--client <id>': 'only of that client',
       '--all': 'also those that have ended',
     },
@@ -130,10 +132,12 @@ export const commandTable: readonly CommandRow[] = [
     examples: [
       'grants revoke 6xHcP2uT0mVd8QkZr1yWbA',
       'grants revoke --user 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b --yes',
+      'grants revoke --user ada@example.com --yes',
       'grants revoke --client mcpc_Zm9vYmFyYmF6cXV4 --yes',
     ],
     switches: {
-      '--user <sub>': 'all of the person with that id at the session provider',
+      '--user <sub-or-email>':
+        'all of the person with that id at the session provider, or of everybody with that email address',
       '--client <id>': 'all of that client',
       '--yes': 'also when it is more than one',
     },

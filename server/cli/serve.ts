@@ -2,17 +2,19 @@ import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type DestinationStream, pino } from 'pino'
-import { createApp } from '../app.ts'
+import { type App, createApp } from '../app.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { storeName } from '../config/store-address.ts'
 import { type CheckedSettings, ConfigError } from '../config/config.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
-import { listen } from '../http/listener/listener.ts'
+import { listen, type Listener } from '../http/listener/listener.ts'
 import { AuditFile } from '../observability/audit-file.ts'
+import { AuditRing } from '../observability/audit-ring.ts'
 import { createLog, type Log, reportTo } from '../observability/log.ts'
 import { createMetricsEndpoint } from '../observability/metrics-endpoint.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
+import type { AdminApi } from '../startup/open-admin.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
 import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
@@ -63,20 +65,14 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
   const stopping = stopSignal(() => destination.flushSync())
   const metrics = config.metricsListen && (await createMetrics())
   const tools = await readFiles(checked)
-  const { log, audit } = openLog(config, destination, metrics)
+  const { log, audit, events } = openLog(config, destination, metrics)
   const app = createApp(config, systemRuntime, log, tools)
-  const listeners = []
+  const listeners: Listener[] = []
+  let admin: AdminApi | undefined
   try {
     await app.prepare()
-    listeners.push(await listen(app.fetch, config.listen, { gate: app.gate, report: reportTo(log) }))
-    if (metrics && config.metricsListen) {
-      listeners.push(await listen(createMetricsEndpoint(metrics), config.metricsListen))
-    }
-    if (app.sandbox) {
-      const { hostname, port } = new URL(config.appUrl)
-      const host = hostname === 'localhost' ? config.listen.host : hostname.replace(/^\[|\]$/g, '')
-      listeners.push(await listen(app.sandbox.fetch, { host, port: Number(port || 80) }))
-    }
+    admin = events && (await openAdmin(app, config, { log, events }))
+    for (const opening of openListeners(app, config, { log, metrics, admin })) listeners.push(await opening())
   } catch (error) {
     await Promise.all(listeners.map((listener) => listener.close()))
     await app.close()
@@ -88,6 +84,7 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
   app.drain()
   // SIGINT comes from a person who waits, and nobody balances the load of the embedded provider.
   if (signal === 'SIGTERM' && !app.sandbox) await delay(leaveMs)
+  admin?.stop()
   const closing = listeners.map((listener) => listener.close())
   app.endStreams()
   await Promise.all(closing)
@@ -96,20 +93,60 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
   destination.flushSync()
 }
 
-/** The log, and the audit file behind it, which SIGHUP opens again. */
+/** What opens each listener, in order. */
+function openListeners(
+  app: App,
+  config: ServerConfig,
+  { log, metrics, admin }: { log: Log; metrics: Metrics | undefined; admin: AdminApi | undefined },
+): (() => Promise<Listener>)[] {
+  const { listen: address, metricsListen, adminListen, appUrl } = config
+  const { sandbox } = app
+  const opening = [() => listen(app.fetch, address, { gate: app.gate, report: reportTo(log) })]
+  if (metrics && metricsListen) opening.push(() => listen(createMetricsEndpoint(metrics), metricsListen))
+  // Ids of clients may be URLs.
+  const form = { encodedSlashes: true }
+  if (admin && adminListen) opening.push(() => listen(admin.fetch, adminListen, { form }))
+  if (sandbox) {
+    const { hostname, port } = new URL(appUrl)
+    const host = hostname === 'localhost' ? address.host : hostname.replace(/^\[|\]$/g, '')
+    opening.push(() => listen(sandbox.fetch, { host, port: Number(port || 80) }))
+  }
+  return opening
+}
+
+/** Loaded for servers that have it only. */
+async function openAdmin(
+  { store, ring }: App,
+  config: ServerConfig,
+  { log, events }: { log: Log; events: AuditRing },
+): Promise<AdminApi | undefined> {
+  const { adminTokenFile } = config
+  if (adminTokenFile === undefined) return undefined
+  const { openAdminApi } = await import('../startup/open-admin.ts')
+  return openAdminApi(config, adminTokenFile, { store, ring, runtime: systemRuntime, log, events })
+}
+
+/** The log, and what its audit events go to besides: the audit file, which SIGHUP opens again, and the admin API. */
 function openLog(
   config: ServerConfig,
   destination: DestinationStream,
   metrics: Metrics | undefined,
-): { log: Log; audit: AuditFile | undefined } {
+): { log: Log; audit: AuditFile | undefined; events: AuditRing | undefined } {
   const path = config.audit
   const audit =
     path === undefined
       ? undefined
       : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
-  const log = createLog(config.log, destination, { metrics, audit })
+  const events = config.adminListen && new AuditRing(systemRuntime.now())
+  const both = {
+    write(line: string): void {
+      audit?.write(line)
+      events?.write(line)
+    },
+  }
+  const log = createLog(config.log, destination, { metrics, audit: audit || events ? both : undefined })
   if (audit) process.on('SIGHUP', () => void audit.reopen())
-  return { log, audit }
+  return { log, audit, events }
 }
 
 /** The tools module, once nothing is wrong with it, with any setting and with any other file. */

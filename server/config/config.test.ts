@@ -63,6 +63,8 @@ describe('createConfig', () => {
       trustedProxies: [],
       allowedHosts: [],
       metricsListen: undefined,
+      adminListen: undefined,
+      adminTokenFile: undefined,
       appName: 'localhost:8788',
       embeddedTokenTtl: 3600,
       log: 'info',

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -92,4 +92,53 @@ it('several faults of one file have their next step once', () => {
   expect(first).toMatch(/^clients: .*entry 1: client_id must be [^/]*\.$/)
   expect(second).toMatch(/^clients: .*entry 2: .* docs\/clients\.md says what it holds\.$/)
   expect(more).toEqual([])
+})
+
+describe('the file of the admin token', () => {
+  const token = 'a'.repeat(20) + '~!0123456789'
+  const tokenFile = (text: string, mode = 0o600): Settings => {
+    const path = join(folder, 'token')
+    writeFileSync(path, text)
+    chmodSync(path, mode)
+    return { adminListen: '127.0.0.1:1', adminTokenFile: path }
+  }
+
+  it.each([token, `${token}\n`, `${token}\r\n`, token.repeat(20)])('may hold %j', (text) => {
+    expect(texts(tokenFile(text))).toEqual([])
+    expect(texts(tokenFile(text, 0o400))).toEqual([])
+  })
+
+  it.each([
+    '',
+    token.slice(1),
+    `${token}\n\n`,
+    `${token} `,
+    ` ${token}`,
+    `${token}\n${token}`,
+    `${token}\u00e9`,
+    `${token}\0`,
+  ])('that holds %j is a fault that does not repeat it', (text) => {
+    const [fault, ...more] = texts(tokenFile(text))
+    expect(fault).toMatch(/^adminTokenFile: .*token holds no token: expected one line.*openssl rand/)
+    expect(fault).not.toMatch(/aaaa|0123/)
+    expect(more).toEqual([])
+  })
+
+  it.each([0o640, 0o604, 0o660, 0o602, 0o620, 0o777])('with the mode %o is a fault', (mode) => {
+    expect(texts(tokenFile(token, mode))).toEqual([
+      expect.stringMatching(/^adminTokenFile: .*token can be used by others than its owner\. chmod 600 /),
+    ])
+  })
+
+  it('is needed for ADMIN_LISTEN, and may be there without', () => {
+    expect(texts({ adminListen: '127.0.0.1:1' })).toEqual([
+      expect.stringMatching(/^adminTokenFile: needed for ADMIN_LISTEN\. .*openssl rand/),
+    ])
+    const { adminTokenFile = '' } = tokenFile(token)
+    expect(texts({ adminTokenFile })).toEqual([])
+    expect(texts({ adminTokenFile: join(folder, 'none') })).toEqual([
+      expect.stringMatching(/^adminTokenFile: there is no file /),
+    ])
+    expect(texts({ adminTokenFile: folder })).toEqual([expect.stringMatching(/is a folder/)])
+  })
 })

@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { adminTokenFault } from './admin-token.ts'
 import { readAccessFile } from './access-file.ts'
 import { readClientFile, readDocumentFile } from './client-file.ts'
 import { parseSecretKeys } from './store-address.ts'
@@ -10,7 +11,14 @@ import { readSettingFile } from './setting-file-text.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
 /** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */
-export type FileField = 'store' | 'secretKeys' | 'clients' | 'clientDocumentFile' | 'access' | 'audit'
+export type FileField =
+  | 'store'
+  | 'secretKeys'
+  | 'clients'
+  | 'clientDocumentFile'
+  | 'access'
+  | 'audit'
+  | 'adminTokenFile'
 
 /** Every {@link FileField}. */
 export const fileFields: readonly FileField[] = [
@@ -20,6 +28,7 @@ export const fileFields: readonly FileField[] = [
   'clientDocumentFile',
   'access',
   'audit',
+  'adminTokenFile',
 ]
 
 /** What is wrong with a file that a setting names, and what to do. Neither sentence contains a secret. */
@@ -46,6 +55,7 @@ export function fileFaults(
     clientDocumentFile: () => entryFaults('clientDocumentFile', readDocumentFile(config).faults),
     access: () => accessFaults(config.access),
     audit: () => auditFaults(config.audit),
+    adminTokenFile: () => tokenFaults(config),
   }
   return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
 }
@@ -114,6 +124,18 @@ function auditFaults(path: string | undefined): FileFault[] {
   }
   if (statSync(path).isDirectory()) return fault(`${path} is a folder, not a file.`)
   return mayWrite(path) ? [] : fault(`this user may not write ${path}.`)
+}
+
+function tokenFaults({
+  adminListen,
+  adminTokenFile: path,
+}: Pick<ServerConfig, 'adminListen' | 'adminTokenFile'>): FileFault[] {
+  if (path === undefined) {
+    const nextStep = 'Make a file with: umask 077; openssl rand -base64 32 > admin-token'
+    return adminListen ? [{ field: 'adminTokenFile', problem: 'needed for ADMIN_LISTEN.', nextStep }] : []
+  }
+  const fault = adminTokenFault(path)
+  return fault ? [{ field: 'adminTokenFile', ...fault }] : []
 }
 
 function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {

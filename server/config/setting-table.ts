@@ -160,6 +160,16 @@ const table: SettingTable<ServerConfig> = {
     default: 'off',
     doc: 'Address and port for Prometheus metrics at /metrics. It has no authentication: keep it on an internal network.',
   },
+  adminListen: {
+    parse: orOff(parseListenAddress),
+    default: 'off',
+    doc: 'Address and port for the admin API: grants, clients, keys and events; see docs/admin.md. It needs ADMIN_TOKEN_FILE. Keep it on an internal network.',
+  },
+  adminTokenFile: {
+    parse: parseText,
+    defaultText: 'none',
+    doc: 'File with the bearer token of the admin API: at least 32 printable characters, readable by its owner only. It is followed while the server runs.',
+  },
   appName: {
     parse: parseText,
     defaultText: 'host of APP_URL',

@@ -76,6 +76,10 @@ export interface ServerConfig extends ProviderConfig {
   /** Further host names that requests may be for, with their port. */
   allowedHosts: readonly string[]
   metricsListen: ListenAddress | undefined
+  /** Where the admin API is served; undefined: nowhere. */
+  adminListen: ListenAddress | undefined
+  /** Path of the file with the bearer token of the admin API. */
+  adminTokenFile: string | undefined
   /** What pages call the web app. */
   appName: string
   embeddedTokenTtl: number

@@ -81,21 +81,33 @@ const pathPattern = /^[\w\-.~!$&'()*+,;=:@%/]*$/
 const absolutePattern = /^https?:\/\/[\w\-.:[\]]+(\/.*)?$/i
 /** A dot segment, or an encoded slash, backslash or NUL: another program may read the path differently. */
 const ambiguousPattern = /\/(?:\.|%2e){1,2}(?:\/|$)|%(?:2f|5c|00)/i
+/** The same where an encoded slash may be part of a name: still nothing that a program which decodes it may read as a dot segment. */
+const ambiguousNamePattern = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|$)|%(?:5c|00)/i
 // Fragments are never sent, and other characters do not belong in a query (RFC 3986 section 3.4). Some clients do not encode
 // brackets and bars, which is harmless.
 const queryPattern = /^[!$-~]*$/
+
+/** What a listener takes that others refuse. */
+export interface FormRules {
+  /** Encoded slashes in a path, for names that have slashes. */
+  encodedSlashes?: boolean
+}
 
 /**
  * What is wrong with a request beyond what Node refuses; undefined when nothing is. A server that reads a request differently
  * from the proxy in front of it would serve what the proxy never let through (RFC 9112 section 11.2).
  */
-export function formFaultOf(head: RequestHead): RequestFault | undefined {
+export function formFaultOf(
+  head: RequestHead,
+  { encodedSlashes = false }: FormRules = {},
+): RequestFault | undefined {
   // RFC 9110 section 9.1: TRACE and other methods that only Node knows are not implemented here.
   if (!methods.has(head.method ?? '')) return requestFaults.method_unknown
-  return targetFaultOf(head.url ?? '') ?? headerFaultOf(head)
+  const ambiguous = encodedSlashes ? ambiguousNamePattern : ambiguousPattern
+  return targetFaultOf(head.url ?? '', ambiguous) ?? headerFaultOf(head)
 }
 
-function targetFaultOf(target: string): RequestFault | undefined {
+function targetFaultOf(target: string, ambiguous: RegExp): RequestFault | undefined {
   if (target.length > maxTargetLength) return requestFaults.target_too_long
   // RFC 9112 section 3.2.2: a server accepts the absolute form too. Whether the host is ours is checked later.
   const local = target.startsWith('/') ? target : absolutePattern.exec(target)?.[1]
@@ -103,7 +115,7 @@ function targetFaultOf(target: string): RequestFault | undefined {
   const sound =
     local !== undefined &&
     pathPattern.test(path) &&
-    !ambiguousPattern.test(path) &&
+    !ambiguous.test(path) &&
     queryPattern.test(queries.join('?'))
   return sound ? undefined : requestFaults.target_invalid
 }

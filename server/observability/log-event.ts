@@ -186,6 +186,29 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   tools_not_started: event('error', 'The start function of the tools module failed.', { fields: ['err'] }),
   tools_not_stopped: event('error', 'The stop function of the tools module failed.', { fields: ['err'] }),
 
+  // The admin API
+  admin_refused: audit('A request to the admin API had no token, or a wrong one.', {
+    fields: ['reason', 'method'],
+    detail: 'reason',
+    level: 'warn',
+  }),
+  admin_grant_revoked: audit('The admin API ended a grant.', { fields: grant }),
+  admin_client_removed: audit('The admin API removed a client, which ended its grants.', {
+    fields: ['client_id', 'removed', 'grants_ended'],
+  }),
+  admin_keys_rotated: audit(
+    'The admin API put a new key in front of the key file and sealed sessions anew; `resealed`, `unsettled`, `unreadable` and `left` are numbers of sessions.',
+    {
+      fields: ['sealing_key', 'added', 'resealed', 'unsettled', 'unreadable', 'left', 'interrupted'],
+    },
+  ),
+  admin_token_changed: audit('The file of the admin token changed, and its token is in use.'),
+  admin_token_unusable: event(
+    'error',
+    'The file of the admin token changed to something that cannot be used; the previous token stays in use.',
+    { fields: ['path', 'reason'] },
+  ),
+
   // The session provider
   provider_failed: event('error', 'The session provider could not be used for a login page.', {
     fields: ['failure', 'message'],

@@ -1,9 +1,9 @@
-import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
+import { listStoredClients } from '../../core/operator/client-list.ts'
+import { type ClientRemoval, removeKnownClient } from '../../core/clients/client-removal.ts'
 import { looksLikeDocumentUrl } from '../../core/clients/client-id-metadata-document.ts'
-import type { ClientStore } from '../../core/clients/client.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
-import { listStoredClients, nearest } from './clients-list.ts'
+import { nearest } from './clients-list.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { withStore } from '../with-store.ts'
 
@@ -16,18 +16,13 @@ const maxCompared = 5000
 export async function removeClient(input: CommandInput, clientId: string): Promise<ExitCode> {
   const config = readConfig(input, ['store', 'clients'])
   const { runtime, terminal } = input
-  if (readConfiguredClients(config, runtime.now()).has(clientId)) {
-    throw new CommandFailure(
-      `${clientId} is a client of the file ${config.clients}.`,
-      'Take it out of there and start the servers again; then drawbridge-server grants revoke --client ends what it has.',
-      { code: exitCode.usage },
-    )
-  }
+  const configured = readConfiguredClients(config, runtime.now())
   const { removed, grantsEnded } = await withStore(config, async (store) => {
-    if (!store) throw await unknownClient(clientId, store, config)
-    const outcome = await removeClientWithGrants(clientId, { store, runtime })
-    // Grants may outlive their client, and end all the same.
-    if (!outcome.removed && outcome.grantsEnded === 0) throw await unknownClient(clientId, store, config)
+    const outcome: ClientRemoval = store
+      ? await removeKnownClient(clientId, { configured, store, runtime })
+      : { kind: configured.has(clientId) ? 'configured' : 'unknown' }
+    if (outcome.kind === 'configured') throw clientOfFile(clientId, config)
+    if (outcome.kind === 'unknown') throw await unknownClient(clientId, store && { store, runtime }, config)
     return outcome
   })
   if (input.json) {
@@ -43,12 +38,20 @@ export async function removeClient(input: CommandInput, clientId: string): Promi
   return exitCode.ok
 }
 
+function clientOfFile(clientId: string, { clients }: Pick<ServerConfig, 'clients'>): CommandFailure {
+  return new CommandFailure(
+    `${clientId} is a client of the file ${clients}.`,
+    'Take it out of there and start the servers again; then drawbridge-server grants revoke --client ends what it has.',
+    { code: exitCode.usage },
+  )
+}
+
 async function unknownClient(
   clientId: string,
-  store: Pick<ClientStore, 'listClients'> | undefined,
+  ports: Parameters<typeof listStoredClients>[0] | undefined,
   config: Pick<ServerConfig, 'store'>,
 ): Promise<CommandFailure> {
-  const ids = store ? (await listStoredClients(store, maxCompared)).map(({ id }) => id) : []
+  const ids = ports ? (await listStoredClients(ports, maxCompared)).map(({ id }) => id) : []
   const meant = nearest(clientId, ids)
   const question = meant === undefined ? '' : ` Did you mean ${meant}?`
   const place = config.store.kind === 'memory' ? 'in memory' : 'in the store'

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -61,4 +61,15 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
   ['tools', 'missing.mjs', undefined, /^fail tools: there is no file /],
 ])('%s, %s', async (setting, name, text, found) => {
   expect(await findings(setting, name, text)).toEqual([expect.stringMatching(found)])
+})
+
+it('judges the file of the admin token, without showing it', async () => {
+  const secret = 'the-secret-token-of-the-admin-api'
+  expect(await findings('adminTokenFile', 'token', secret)).toEqual([
+    'fail adminTokenFile: /token can be used by others than its owner.',
+  ])
+  chmodSync(join(folder, 'token'), 0o600)
+  expect(await findings('adminTokenFile', 'token', secret)).toEqual([
+    "ok /token holds a token, and is its owner's alone.",
+  ])
 })

@@ -15,6 +15,7 @@ const findingNames: Readonly<Record<FileFault['field'], string>> = {
   clientDocumentFile: 'client-documents',
   access: 'access',
   audit: 'audit',
+  adminTokenFile: 'admin-token',
   tools: 'tools',
 }
 
@@ -61,11 +62,17 @@ export async function checkFiles(
       ok('access', `${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`),
     )
   }
+  if (!faulty.has('adminTokenFile')) findings.push(...tokenFindings(config))
   const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
   if (reading?.kind === 'module') {
     findings.push(ok('tools', `${tools} offers ${plural(reading.toolCount, 'plain tool')}.`))
   }
   return findings
+}
+
+function tokenFindings({ adminTokenFile }: ServerConfig): Finding[] {
+  if (adminTokenFile === undefined) return []
+  return [ok('admin-token', `${adminTokenFile} holds a token, and is its owner's alone.`)]
 }
 
 function plural(count: number, noun: string): string {

@@ -153,6 +153,34 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     expect(await listed()).toHaveLength(1)
   })
 
+  it('finds people by an email address: every grant of everybody who has a grant with it', async () => {
+    const withAddress = (sub: string, email: string | undefined) => ({
+      user: { ...person(sub).user, email },
+    })
+    await addGrant(store, grantSample('a', withAddress('ada', 'Ada@Example.com')))
+    await addGrant(store, grantSample('b', withAddress('ada', undefined)))
+    await addGrant(store, grantSample('c', withAddress('other', 'ada@example.com')))
+    await addGrant(store, grantSample('d', withAddress('bob', 'bob@example.com')))
+    // The Kelvin sign is no K.
+    await addGrant(store, grantSample('e', withAddress('kim', '\u212Aim@example.com')))
+    // The sub of a person may be an address as well.
+    await addGrant(store, grantSample('f', withAddress('ada@example.com', undefined)))
+    const waiting = grantSample('w', withAddress('new', 'ADA@example.com'))
+    await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
+    const meant = ['grant a', 'grant b', 'grant c', 'grant f', 'grant w']
+    expect(ids(await listed({ user: 'ada@example.com' }))).toEqual(meant)
+    expect(ids(await listed({ user: 'aDA@example.COM' }))).toEqual(meant.filter((id) => id !== 'grant f'))
+    expect(ids(await listed({ user: 'ada@example.com', client: 'client c' }))).toEqual(['grant c'])
+    expect(await listed({ user: 'kim@example.com' })).toEqual([])
+    expect(await listed({ user: '@' })).toEqual([])
+    await expect(revoked({ user: 'ada@example.com' })).rejects.toMatchObject({
+      message: expect.stringContaining('5 grants'),
+    })
+    const facts = await revoked({ user: 'ada@example.com', yes: true })
+    expect((facts['grants'] as string[]).toSorted()).toEqual(meant)
+    expect(ids(await listed())).toEqual(['grant d', 'grant e'])
+  })
+
   it('revokes the only one of a person without --yes', async () => {
     await addGrant(store, grantSample('a', person('ada')))
     expect(await revoked({ user: 'ada' })).toMatchObject({ revoked: 1 })

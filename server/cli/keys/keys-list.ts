@@ -1,24 +1,15 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { createKeyEntry } from '../../core/operator/key-rotation.ts'
+import { listKeyUse } from '../../core/operator/key-use.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { keptKeySource, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
-import { keyTable, listKeyUse } from './key-use.ts'
+import { keyTable } from './key-use.ts'
 
 /** Prints one new entry of a key ring, which is a secret: this is the only command that shows one. */
 export async function generateKey({ json, runtime, terminal }: CommandInput): Promise<ExitCode> {
   const { kid, entry } = createKeyEntry(runtime)
   terminal.print(json ? JSON.stringify({ kid, entry }) : entry)
   return exitCode.ok
-}
-
-/** A fresh key with a name of its own, which begins with the date: `kid:base64`. */
-export function createKeyEntry(runtime: Pick<Runtime, 'now' | 'randomBytes'>): {
-  kid: string
-  entry: string
-} {
-  const date = new Date(runtime.now() * 1000).toISOString().slice(0, 10).replaceAll('-', '')
-  const kid = `k${date}-${Buffer.from(runtime.randomBytes(3)).toString('hex')}`
-  return { kid, entry: `${kid}:${Buffer.from(runtime.randomBytes(32)).toString('base64')}` }
 }
 
 /** Prints the keys, and what depends on each. Fails when the store needs one that is not there. */

@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { changeRing, keptKeySource, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
-import { pageSeconds, timeText } from './key-use.ts'
+import { pageSeconds } from '../../core/operator/key-rotation.ts'
+import { timeText } from './key-use.ts'
 
 /**
  * Takes keys out of the key file. Refuses the one that seals, one that something stored still needs, and, unless `now`

@@ -1,9 +1,10 @@
+import { rotateKeyRing } from '../../core/operator/key-rotation.ts'
+import type { KeyUse } from '../../core/operator/key-use.ts'
+import { type Rotation, countOf } from '../../core/operator/reseal-rounds.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { changeRing, keptKeySource, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
-import { type KeyUse, keyTable, listKeyUse, pageSeconds, timeText } from './key-use.ts'
-import { createKeyEntry } from './keys-list.ts'
-import { type Rotation, countOf, resealInRounds } from './reseal-rounds.ts'
+import { keyTable, timeText } from './key-use.ts'
 
 /**
  * Puts a new key in front of the key file, unless `resealOnly`, and seals all provider sessions anew with the first key,
@@ -17,35 +18,31 @@ export async function rotateKeys(
   const config = readConfig(input, ['store', 'secretKeys'])
   const source = keptKeySource(config)
   const ring = openRing(source, runtime.now)
-  let added: string | undefined
-  if (source.kind === 'file' && !options.resealOnly) {
-    added = addKey(source.path, runtime)
-    ring.refresh()
-    terminal.note(`Added ${added} to ${source.path}.`)
+  const addEntry = (path: string) => (entry: string, kid: string) => {
+    changeRing(path, (entries) => [entry, ...entries])
+    terminal.note(`Added ${kid} to ${path}.`)
     if (config.store.kind === 'postgres') terminal.note(sameFile)
   }
-  const { rotation, keys } = await withStore(config, async (store) => ({
-    rotation: await resealInRounds({ store, ring, runtime, terminal, isStopped: options.isStopped }),
-    keys: await listKeyUse(ring, store),
-  }))
-  const isDone = rotation.left === 0 && rotation.unreadable === 0 && !rotation.interrupted
-  const removableAt = runtime.now() + pageSeconds
+  const facts = await withStore(config, (store) =>
+    rotateKeyRing({
+      store,
+      ring,
+      runtime,
+      note: terminal.note,
+      isStopped: options.isStopped,
+      addEntry: source.kind === 'file' && !options.resealOnly ? addEntry(source.path) : undefined,
+    }),
+  )
+  const { ok, keys, removable_at: removableAt } = facts
   if (json) {
-    const facts = { ok: isDone, sealing_key: ring.keys()[0]?.kid, added, ...rotation, keys }
-    terminal.print(JSON.stringify({ ...facts, removable_at: removableAt }))
+    terminal.print(JSON.stringify(facts))
   } else {
     terminal.print(keyTable(keys, terminal))
-    for (const line of explain(rotation, keys, { isFile: source.kind === 'file', removableAt })) {
+    for (const line of explain(facts, keys, { isFile: source.kind === 'file', removableAt })) {
       terminal.note(line)
     }
   }
-  return isDone ? exitCode.ok : exitCode.failed
-}
-
-function addKey(path: string, runtime: CommandInput['runtime']): string {
-  const { kid, entry } = createKeyEntry(runtime)
-  changeRing(path, (entries) => [entry, ...entries])
-  return kid
+  return ok ? exitCode.ok : exitCode.failed
 }
 
 function explain(

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseSecretKeys } from '../../config/store-address.ts'
 import { createSealer, type KeyRing, sealingKeyOf, type Sealer } from '../../core/seal.ts'
+import { createKeyEntry } from '../../core/operator/key-rotation.ts'
 import { openProviderSession, sealProviderSession } from '../../core/session/session-seal.ts'
 import type { Store } from '../../core/store.ts'
 import { openKeyFile } from '../../store/secret-key-file.ts'
@@ -18,7 +19,7 @@ import {
   start,
 } from '../../../tests/support/server/core/grant-sample.ts'
 import { CommandFailure, exitCode } from '../command.ts'
-import { createKeyEntry, generateKey, listKeys } from './keys-list.ts'
+import { generateKey, listKeys } from './keys-list.ts'
 import { removeKeys } from './keys-remove.ts'
 import { rotateKeys } from './keys-rotate.ts'
 

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { ClientStore } from './client.ts'
+import type { Client, ClientStore } from './client.ts'
 import type { Grant, GrantEndReason, GrantStore } from '../session/grant.ts'
 
 const batch = 100
@@ -8,6 +8,27 @@ const batch = 100
 export interface ClientRemovalPorts {
   store: Pick<ClientStore, 'removeClient'> & Pick<GrantStore, 'endGrants'>
   runtime: Pick<Runtime, 'now'>
+}
+
+/** What an operator's wish to remove a client came to. */
+export type ClientRemoval =
+  | { kind: 'removed'; removed: boolean; grantsEnded: number }
+  /** Its entry in the operator's file decides. */
+  | { kind: 'configured' }
+  | { kind: 'unknown' }
+
+/**
+ * {@link removeClientWithGrants} unless the client is `configured` or unknown. One that was removed before and still has grants is
+ * known: they end, and `removed` is false.
+ */
+export async function removeKnownClient(
+  id: string,
+  { configured, ...ports }: ClientRemovalPorts & { configured: ReadonlyMap<string, Client> },
+): Promise<ClientRemoval> {
+  if (configured.has(id)) return { kind: 'configured' }
+  const outcome = await removeClientWithGrants(id, ports)
+  if (!outcome.removed && outcome.grantsEnded === 0) return { kind: 'unknown' }
+  return { kind: 'removed', ...outcome }
 }
 
 /**

@@ -41,6 +41,33 @@ function exchange(port: number, text: string): Promise<string> {
 
 const close = 'Connection: close\r\n\r\n'
 
+describe('a listener that takes encoded slashes', () => {
+  const form = { encodedSlashes: true }
+
+  it('takes them in a name, as they are', async () => {
+    const port = await open({ form })
+    const path = '/clients/https%3A%2F%2Fa.example%2fb..c/.d'
+    expect(await exchange(port, `DELETE ${path} HTTP/1.1\r\nHost: a\r\n${close}`)).toMatch(/^HTTP\/1.1 200 /)
+    expect(served).toEqual([`DELETE http://a${path}`])
+  })
+
+  it.each([
+    '/x/../y',
+    '/x/%2e%2e/y',
+    '/x/..%2fy',
+    '/x/%2e.%2Fy',
+    '/x%2f..',
+    '/x%2F.%2Fy',
+    '/%2e',
+    '/x%5c..',
+    '/x%00',
+  ])('still refuses %s', async (path) => {
+    const port = await open({ form })
+    expect(await exchange(port, `GET ${path} HTTP/1.1\r\nHost: a\r\n${close}`)).toMatch(/^HTTP\/1.1 400 /)
+    expect(served).toEqual([])
+  })
+})
+
 describe('a request whose form is unsound is refused and never seen', () => {
   it.each<[name: string, status: number, text: string]>([
     // RFC 9110 section 9.1

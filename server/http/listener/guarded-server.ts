@@ -5,6 +5,7 @@ import { getHeapStatistics } from 'node:v8'
 import { type RawAnswer, rawRefusal, sendAnswer, sendToSocket } from './raw-response.ts'
 import {
   formFaultOf,
+  type FormRules,
   maxHeaderBytes,
   maxHeaders,
   type RequestFault,
@@ -52,12 +53,14 @@ type NodeHandler = (request: IncomingMessage, response: ServerResponse) => unkno
  */
 export function createGuardedServer(
   given: Partial<ListenerLimits>,
-  gate: RequestGate | undefined,
+  { gate, form }: { gate: RequestGate | undefined; form: FormRules | undefined },
   serve: NodeHandler,
 ): Server {
   const limits = { maxConnections: connectionLimit(), ...defaultLimits, ...given }
+  const refusalFor = (request: IncomingMessage): RawAnswer | undefined =>
+    gate?.refuse(request) ?? formRefusalOf(request, gate, form)
   const handle: NodeHandler = (request, response) => {
-    const refusal = gate?.refuse(request) ?? formRefusalOf(request, gate)
+    const refusal = refusalFor(request)
     // A connection with only refusals is kept: accepting a new one would cost more than answering on it.
     if (refusal) sendAnswer(response, refusal, { close: isUnsound(request, refusal) })
     else void serve(request, response)
@@ -79,7 +82,7 @@ export function createGuardedServer(
   server.maxHeadersCount = maxHeaders + 1
   // Without a listener for `upgrade` Node serves the request as it is, in HTTP/1.1 (RFC 9110 section 7.8).
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    const refusal = gate?.refuse(request) ?? formRefusalOf(request, gate)
+    const refusal = refusalFor(request)
     if (!refusal) response.writeContinue()
     // The body may come although it was not requested (RFC 9110 section 10.1.1).
     if (refusal) sendAnswer(response, refusal, { close: true })
@@ -93,8 +96,12 @@ export function createGuardedServer(
   return server
 }
 
-function formRefusalOf(request: IncomingMessage, gate: RequestGate | undefined): RawAnswer | undefined {
-  const fault = formFaultOf(request)
+function formRefusalOf(
+  request: IncomingMessage,
+  gate: RequestGate | undefined,
+  form: FormRules | undefined,
+): RawAnswer | undefined {
+  const fault = formFaultOf(request, form)
   if (!fault) return undefined
   gate?.answered(request, fault.status)
   return refusalOf(fault)

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
 import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate } from './guarded-server.ts'
 import type { FetchHandler } from '../endpoint.ts'
-import { requestFaults } from '../request-fault.ts'
+import { type FormRules, requestFaults } from '../request-fault.ts'
 
 const drainMs = 10_000
 const idleSweepMs = 100
@@ -15,6 +15,7 @@ export interface ListenerOptions {
   gate?: RequestGate
   report?: (event: string, fields?: Record<string, unknown>) => void
   limits?: Partial<ListenerLimits>
+  form?: FormRules
 }
 
 /** An open port. */
@@ -50,7 +51,7 @@ export async function listen(
     overrideGlobalObjects: true,
     errorHandler: answerAdapterError,
   })
-  const server = createGuardedServer(options.limits ?? {}, gate, adapted)
+  const server = createGuardedServer(options.limits ?? {}, { gate, form: options.form }, adapted)
   reportDrops(server, options.report ?? (() => {}))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createSealer, type KeyRing, type SealingKey } from '../../core/seal.ts'
-import { sealProviderSession } from '../../core/session/session-seal.ts'
-import type { Store } from '../../core/store.ts'
+import { createSealer, type KeyRing, type SealingKey } from '../seal.ts'
+import { sealProviderSession } from '../session/session-seal.ts'
+import type { Store } from '../store.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
@@ -36,8 +36,8 @@ async function connect(name: string, key: SealingKey): Promise<void> {
 }
 
 function reseal(overrides: Partial<RoundPorts> = {}): Promise<Rotation> {
-  const terminal = { note: (text: string) => void notes.push(text) }
-  return resealInRounds({ store, ring: ringOf(newKey, oldKey), runtime, terminal, ...overrides })
+  const note = (text: string): void => void notes.push(text)
+  return resealInRounds({ store, ring: ringOf(newKey, oldKey), runtime, note, ...overrides })
 }
 
 describe('rounds of re-sealing', () => {

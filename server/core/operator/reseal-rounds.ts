@@ -1,10 +1,9 @@
-import { resealOwnerPrefix } from '../../core/session/session-seal.ts'
-import { type ResealCounts, type ResealPorts, resealSessions } from '../../core/session/reseal.ts'
+import { resealOwnerPrefix } from '../session/session-seal.ts'
+import { type ResealCounts, type ResealPorts, resealSessions } from '../session/reseal.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type KeyRing, createSealer } from '../../core/seal.ts'
-import { StoreUnavailableError } from '../../core/store-unavailable.ts'
-import type { Terminal } from '../terminal.ts'
+import { type KeyRing, createSealer } from '../seal.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** Servers notice another key within a second of use; what one sealed until then is found by a later round. */
 const noticeSeconds = 2
@@ -23,7 +22,8 @@ export interface RoundPorts {
   store: ResealPorts['store'] | undefined
   ring: KeyRing
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
-  terminal: Pick<Terminal, 'note'>
+  /** Told, for people, how it goes. */
+  note: (text: string) => void
   isStopped?: (() => boolean) | undefined
 }
 
@@ -33,12 +33,12 @@ export interface RoundPorts {
  * a round in which nothing moved.
  */
 export async function resealInRounds(ports: RoundPorts): Promise<Rotation> {
-  const { store, ring, runtime, terminal, isStopped = () => false } = ports
+  const { store, ring, runtime, note, isStopped = () => false } = ports
   const rotation: Rotation = { resealed: 0, unsettled: 0, unreadable: 0, left: 0, interrupted: false }
   if (!store) return rotation
   const sealer = createSealer(ring, runtime.randomBytes)
   const owner = `${resealOwnerPrefix}${encodeBase64url(runtime.randomBytes(9))}`
-  terminal.note('Sealing all sessions with the first key. This may be interrupted: nothing is lost.')
+  note('Sealing all sessions with the first key. This may be interrupted: nothing is lost.')
   const begunAt = runtime.now()
   let movedAt = begunAt
   for (;;) {
@@ -46,13 +46,13 @@ export async function resealInRounds(ports: RoundPorts): Promise<Rotation> {
     ring.refresh()
     const kid = ring.keys()[0]?.kid ?? ''
     const round = { store, sealer, kid, runtime, owner, isStopped }
-    const { resealed, skipped, unsettled, unreadable } = await tryRound(round, terminal)
+    const { resealed, skipped, unsettled, unreadable } = await tryRound(round, note)
     Object.assign(rotation, { unsettled, unreadable, left: skipped, interrupted: isStopped() })
     rotation.resealed += resealed
     const now = runtime.now()
     if (resealed > 0) {
       movedAt = now
-      terminal.note(`${countOf(rotation.resealed)} sealed anew with ${kid} so far.`)
+      note(`${countOf(rotation.resealed)} sealed anew with ${kid} so far.`)
     }
     const isSettled = resealed === 0 && skipped === 0 && now - begunAt >= noticeSeconds
     if (isSettled || rotation.interrupted || now - movedAt >= patienceSeconds) return rotation
@@ -60,7 +60,7 @@ export async function resealInRounds(ports: RoundPorts): Promise<Rotation> {
   }
 }
 
-async function tryRound(ports: ResealPorts, { note }: Pick<Terminal, 'note'>): Promise<ResealCounts> {
+async function tryRound(ports: ResealPorts, note: (text: string) => void): Promise<ResealCounts> {
   try {
     return await resealSessions(ports)
   } catch (error) {

@@ -1,0 +1,451 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { readFileSync, rmSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Store } from '../core/store.ts'
+import { fixedKeyRing } from '../core/seal.ts'
+import { openMemoryStore } from '../store/sqlite/sqlite.ts'
+import {
+  type AdminFixture,
+  adminIssuer,
+  createAdminFixture,
+} from '../../tests/support/server/admin-fixture.ts'
+import { addGrant, grantSample, start } from '../../tests/support/server/core/grant-sample.ts'
+import { sampleKey, storeIsDown } from '../../tests/support/server/core/keeper-fixture.ts'
+import { publicClient } from '../../tests/support/server/core/sign-in-sample.ts'
+import { createAdminOperations } from './admin-api.ts'
+import type { AdminPorts } from './admin-operation.ts'
+
+interface Document {
+  openapi: string
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        parameters: { name: string; in: string; required: boolean; schema: object }[]
+        responses: Record<string, { content: Record<string, { schema: object }> }>
+      }
+    >
+  >
+}
+
+let admin: AdminFixture
+beforeEach(() => {
+  admin = createAdminFixture()
+})
+afterEach(() => admin.close())
+
+/** Another fixture than the usual one. */
+async function createAdmin(ports: Partial<AdminPorts>): Promise<AdminFixture> {
+  await admin.close()
+  admin = createAdminFixture(ports)
+  return admin
+}
+
+async function factsOf(method: string, path: string, status = 200): Promise<Record<string, unknown>> {
+  const response = await admin.ask(method, path)
+  const facts = (await response.json()) as Record<string, unknown>
+  expect({ status: response.status, facts }).toEqual({ status, facts })
+  expect(response.headers.get('content-type')).toBe('application/json')
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  return facts
+}
+
+const person = (sub: string) => ({
+  user: { id: `${adminIssuer}#${sub}`, sub, email: `${sub}@example.com`, name: undefined },
+})
+
+const idsIn = (facts: Record<string, unknown>): unknown[] =>
+  (facts['grants'] as { id: string }[]).map(({ id }) => id)
+
+describe('GET /grants', () => {
+  beforeEach(async () => {
+    await addGrant(admin.store, grantSample('a', { ...person('ada'), clientId: 'one' }))
+    await addGrant(admin.store, grantSample('b', { ...person('ada'), clientId: 'two' }))
+    await addGrant(admin.store, grantSample('c', { ...person('bob'), clientId: 'two' }))
+    await addGrant(admin.store, grantSample('d', { ...person('bob'), clientId: 'two' }))
+    await admin.store.endGrant('grant d', 'code_reuse', start)
+  })
+
+  it('has the facts of grants list --json', async () => {
+    await admin.store.addClient(publicClient({ id: 'one', name: 'The client' }))
+    await admin.store.recordGrantUses([{ grantId: 'grant a', usedAt: start + 30, address: '192.0.2.9' }])
+    const { grants, ...rest } = await factsOf('GET', '/grants?client=one')
+    expect([grants, rest]).toEqual([
+      [
+        {
+          id: 'grant a',
+          sub: 'ada',
+          email: 'ada@example.com',
+          client_id: 'one',
+          client_name: 'The client',
+          scope: 'mcp offline_access',
+          created_at: start,
+          last_used_at: start + 30,
+          last_address: '192.0.2.9',
+          expires_at: start + 30 * 86_400,
+          state: 'live',
+        },
+      ],
+      {},
+    ])
+  })
+
+  it.each([
+    ['', ['grant a', 'grant b', 'grant c']],
+    ['?all=true', ['grant a', 'grant b', 'grant c', 'grant d']],
+    ['?all=false', ['grant a', 'grant b', 'grant c']],
+    ['?user=ada', ['grant a', 'grant b']],
+    ['?user=BOB%40example.com&all=true', ['grant c', 'grant d']],
+    ['?client=two', ['grant b', 'grant c']],
+    ['?user=ada&client=two', ['grant b']],
+    ['?user=nobody', []],
+    ['?after=grant%20b', ['grant c']],
+  ])('%s', async (query, ids) => {
+    expect(idsIn(await factsOf('GET', `/grants${query}`))).toEqual(ids)
+  })
+
+  it('gives a page, and where the next begins', async () => {
+    const first = await factsOf('GET', '/grants?limit=2')
+    expect([idsIn(first), first['next']]).toEqual([['grant a', 'grant b'], 'grant b'])
+    const second = await factsOf('GET', `/grants?limit=2&after=${encodeURIComponent(String(first['next']))}`)
+    expect([idsIn(second), second['next']]).toEqual([['grant c'], undefined])
+  })
+
+  it('gives a hundred unless it is asked for others, and a thousand at most', async () => {
+    for (let index = 0; index < 110; index += 1) await addGrant(admin.store, grantSample(`x${index}`))
+    expect(idsIn(await factsOf('GET', '/grants'))).toHaveLength(100)
+    expect(idsIn(await factsOf('GET', '/grants?limit=1000'))).toHaveLength(113)
+  })
+})
+
+describe('grants are ended', () => {
+  it('one by its id, which is recorded', async () => {
+    const { tokens } = await addGrant(admin.store, grantSample('a', person('ada')))
+    expect(await factsOf('DELETE', '/grants/grant%20a')).toEqual({ revoked: 1, grants: ['grant a'] })
+    expect(await admin.store.findAccessToken(tokens.accessHash, start + 60)).toBeUndefined()
+    expect((await admin.store.findGrant('grant a'))?.end?.reason).toBe('revoked_by_operator')
+    expect(await factsOf('DELETE', '/grants/grant%20a')).toEqual({ revoked: 0, grants: [] })
+    expect(admin.logged('admin_grant_revoked')).toMatchObject([
+      { audit: true, address: '192.0.2.5', grant_id: 'grant a', client_id: 'client a', sub: 'ada' },
+    ])
+  })
+
+  it('but none that is not there', async () => {
+    expect(await factsOf('DELETE', '/grants/none', 404)).toEqual({
+      error: 'not_found',
+      error_description: 'There is no grant "none".',
+    })
+  })
+
+  it.each([
+    ['ada', ['grant a', 'grant b', 'grant w']],
+    ['Ada%40example.com', ['grant a', 'grant b', 'grant w']],
+    ['nobody', []],
+    ['%40', []],
+  ])('all of %s: %j', async (user, ids) => {
+    await addGrant(admin.store, grantSample('a', person('ada')))
+    await addGrant(admin.store, grantSample('b', person('ada')))
+    await addGrant(admin.store, grantSample('c', person('bob')))
+    const { code, session } = grantSample('w', person('ada'))
+    await admin.store.addAuthorizationCode({ ...code, expiresAt: start + 120 }, session)
+    const { revoked, grants } = await factsOf('DELETE', `/users/${user}/grants`)
+    expect([revoked, (grants as string[]).toSorted()]).toEqual([ids.length, ids])
+    expect(admin.logged('admin_grant_revoked')).toHaveLength(ids.length)
+    expect(idsIn(await factsOf('GET', '/grants'))).toContain('grant c')
+  })
+
+  it('those that ended before the store failed are recorded', async () => {
+    const inner = openMemoryStore()
+    for (let index = 0; index < 150; index += 1) {
+      await addGrant(inner, grantSample(`${index}`, person('ada')))
+    }
+    let calls = 0
+    const endGrants: Store['endGrants'] = (...given) =>
+      ++calls === 2 ? storeIsDown() : inner.endGrants(...given)
+    await createAdmin({ store: { ...inner, endGrants } })
+    await factsOf('DELETE', '/users/ada/grants', 503)
+    expect(admin.logged('admin_grant_revoked')).toHaveLength(100)
+    expect(await factsOf('DELETE', '/users/ada/grants')).toMatchObject({ revoked: 50 })
+  })
+})
+
+describe('clients', () => {
+  it('are listed as by clients list --json', async () => {
+    await admin.store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))
+    await admin.store.addClient(publicClient({ id: 'a', expiresAt: undefined }))
+    const ids = ({ clients }: Record<string, unknown>): unknown[] =>
+      (clients as { client_id: string }[]).map(({ client_id: id }) => id)
+    const few = await factsOf('GET', '/clients')
+    expect([ids(few), few['unused']]).toEqual([['file-client', 'a'], 1])
+    expect(ids(await factsOf('GET', '/clients?all=true'))).toEqual(['file-client', 'a', 'b'])
+  })
+
+  it.each(['plain', 'https://client.example/meta.json?a=b', '100% /..//', 'ümlaut'])(
+    'are removed with their grants: %s',
+    async (id) => {
+      await admin.store.addClient(publicClient({ id }))
+      await addGrant(admin.store, grantSample('a', { clientId: id }))
+      const path = `/clients/${encodeURIComponent(id)}`
+      expect(await factsOf('DELETE', path)).toEqual({ client_id: id, removed: true, grants_ended: 1 })
+      expect(await admin.store.findClient(id)).toBeUndefined()
+      expect((await admin.store.findGrant('grant a'))?.end?.reason).toBe('client_removed')
+      expect(admin.logged('admin_client_removed')).toMatchObject([
+        { audit: true, client_id: id, removed: true, grants_ended: 1 },
+      ])
+      await factsOf('DELETE', path, 404)
+    },
+  )
+
+  it('of the file are not removed, nor are their grants ended', async () => {
+    await addGrant(admin.store, grantSample('a', { clientId: 'file-client' }))
+    const facts = await factsOf('DELETE', '/clients/file-client', 409)
+    expect(facts['error_description']).toMatch(/^file-client is a client of the file that CLIENTS names\./)
+    expect((await admin.store.findGrant('grant a'))?.end).toBeUndefined()
+  })
+})
+
+describe('POST /keys/rotate', () => {
+  const kidsInFile = (): (string | undefined)[] =>
+    readFileSync(admin.keyFile, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(':')[0])
+
+  it('puts a new key in front of the file, as keys rotate, and is recorded', async () => {
+    const facts = await factsOf('POST', '/keys/rotate')
+    const added = String(facts['added'])
+    expect(facts).toEqual({
+      ok: true,
+      sealing_key: added,
+      added,
+      resealed: 0,
+      unsettled: 0,
+      unreadable: 0,
+      left: 0,
+      interrupted: false,
+      keys: [
+        { kid: added, role: 'seals', sessions: 0, in_use: false },
+        { kid: 'old', role: 'opens', sessions: 0, in_use: false },
+      ],
+      removable_at: admin.runtime.now() + 3600,
+    })
+    expect(kidsInFile()).toEqual([added, 'old'])
+    const [line] = admin.logged('admin_keys_rotated')
+    expect(line).toMatchObject({ audit: true, sealing_key: added, added, left: 0 })
+    const [entry = ''] = readFileSync(admin.keyFile, 'utf8').split('\n')
+    expect(JSON.stringify([facts, line])).not.toContain(entry.slice(added.length + 1))
+  })
+
+  it('is done once at a time', async () => {
+    const both = await Promise.all([admin.ask('POST', '/keys/rotate'), admin.ask('POST', '/keys/rotate')])
+    expect(both.map(({ status }) => status)).toEqual([200, 409])
+    expect(kidsInFile()).toHaveLength(2)
+    expect((await admin.ask('POST', '/keys/rotate')).status).toBe(200)
+    expect(kidsInFile()).toHaveLength(3)
+  })
+
+  it('needs a key file that can be changed', async () => {
+    rmSync(admin.keyFile)
+    expect((await factsOf('POST', '/keys/rotate', 409))['error_description']).toMatch(
+      /^The key file .* cannot be changed: ENOENT/,
+    )
+    await createAdmin({ keyFile: undefined, ring: fixedKeyRing([sampleKey('one', 1)]) })
+    expect(await factsOf('POST', '/keys/rotate', 409)).toEqual({
+      error: 'conflict',
+      error_description:
+        'The keys are in no file, so none can be added. Keep them in one: DRAWBRIDGE_SECRET_KEYS=file:PATH.',
+    })
+  })
+
+  it('ends when the server stops', async () => {
+    await createAdmin({ isStopped: () => true })
+    expect(await factsOf('POST', '/keys/rotate')).toMatchObject({ ok: false, interrupted: true })
+  })
+})
+
+describe('GET /events', () => {
+  it('has the audit events in order, and where to go on', async () => {
+    await admin.ask('GET', '/clients', 'Bearer wrong')
+    await addGrant(admin.store, grantSample('a', person('ada')))
+    await admin.ask('DELETE', '/grants/grant%20a')
+    const first = await factsOf('GET', '/events?limit=1')
+    expect(first['events']).toMatchObject([{ event: 'admin_refused', audit: true, address: '192.0.2.5' }])
+    const { events, next } = await factsOf('GET', `/events?since=${String(first['next'])}`)
+    expect(events).toMatchObject([{ event: 'admin_grant_revoked', sequence: Number(first['next']) + 1 }])
+    expect(await factsOf('GET', `/events?since=${String(next)}`)).toEqual({ events: [], next })
+  })
+})
+
+describe('a request', () => {
+  it.each([
+    ['/', 404],
+    ['/grant', 404],
+    ['/grants/', 404],
+    ['/grants/a/b', 404],
+    ['/users//grants', 404],
+    ['/Grants', 404],
+    ['/mcp', 404],
+  ])('GET %s is %i', async (path, status) => {
+    expect((await factsOf('GET', path, status))['error']).toBe('not_found')
+  })
+
+  it.each([
+    ['POST', '/grants', 'GET, HEAD'],
+    ['OPTIONS', '/grants', 'GET, HEAD'],
+    ['GET', '/grants/one', 'DELETE'],
+    ['HEAD', '/grants/one', 'DELETE'],
+    ['PUT', '/users/ada/grants', 'DELETE'],
+    ['PATCH', '/clients/one', 'DELETE'],
+    ['GET', '/keys/rotate', 'POST'],
+    ['DELETE', '/events', 'GET, HEAD'],
+    ['POST', '/openapi.json', 'GET, HEAD'],
+  ])('%s %s is 405: %s', async (method, path, allow) => {
+    const response = await admin.ask(method, path)
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
+  })
+
+  it.each([
+    ['GET', '/grants?limit=0', 'limit: expected a whole number from 1 to 1000.'],
+    ['GET', '/grants?limit=1001', 'limit: expected a whole number from 1 to 1000.'],
+    ['GET', '/grants?limit=1e2', 'limit: expected a whole number from 1 to 1000.'],
+    ['GET', '/grants?limit=', 'limit: expected a whole number from 1 to 1000.'],
+    ['GET', '/grants?limit=-1', 'limit: expected a whole number from 1 to 1000.'],
+    ['GET', '/grants?all=yes', 'all: expected true or false.'],
+    ['GET', '/grants?all=', 'all: expected true or false.'],
+    ['GET', '/grants?user=', 'user: expected a value.'],
+    ['GET', '/grants?user=a&user=b', 'user: expected only once.'],
+    ['GET', '/grants?usr=a', 'usr: there is no such parameter. Did you mean user?'],
+    ['GET', '/grants?__proto__=a', '__proto__: there is no such parameter.'],
+    [
+      'GET',
+      '/grants?limit=x&all=x',
+      'all: expected true or false. limit: expected a whole number from 1 to 1000.',
+    ],
+    ['GET', '/events?since=-1', 'since: expected a whole number from 0 to 9007199254740991.'],
+    ['GET', '/events?since=9999999999999999', 'since: expected a whole number from 0 to 9007199254740991.'],
+    ['GET', '/clients?limit=1', 'limit: there is no such parameter.'],
+    ['DELETE', '/grants/one?id=two', 'id: expected only once.'],
+    ['DELETE', '/users/ada/grants?client=one', 'client: there is no such parameter.'],
+    ['POST', '/keys/rotate?force=true', 'force: there is no such parameter.'],
+  ])('%s %s is 400', async (method, path, text) => {
+    expect(await factsOf(method, path, 400)).toEqual({ error: 'invalid_request', error_description: text })
+  })
+
+  it('HEAD is answered like GET, without a body', async () => {
+    const response = await admin.ask('HEAD', '/grants')
+    expect([response.status, await response.text()]).toEqual([200, ''])
+  })
+
+  it('has an id, by which the log has its failure', async () => {
+    const mistake = (): Promise<never> => Promise.reject(new TypeError('a mistake'))
+    await createAdmin({ store: { ...openMemoryStore(), listGrants: mistake } })
+    const response = await admin.ask('GET', '/grants')
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('a mistake')
+    expect(admin.logged('request_failed')).toMatchObject([
+      { request_id: response.headers.get('x-request-id'), err: { message: 'a mistake' } },
+    ])
+  })
+
+  it('while the store is down is 503', async () => {
+    await createAdmin({ store: { ...openMemoryStore(), listGrants: storeIsDown } })
+    const response = await admin.ask('GET', '/grants')
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+  })
+})
+
+describe('GET /openapi.json', () => {
+  const operations = createAdminOperations()
+  const documentOf = async (): Promise<Document> =>
+    (await factsOf('GET', '/openapi.json')) as unknown as Document
+
+  it('is a valid OpenAPI 3.1 document', async () => {
+    const validator = new Validator()
+    const document = await documentOf()
+    const { valid, errors } = await validator.validate({ ...document })
+    expect([valid, errors]).toEqual([true, undefined])
+    expect(validator.version).toBe('3.1')
+  })
+
+  it('has every operation, and no other', async () => {
+    const { paths } = await documentOf()
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    expect(described).toEqual(operations.map(({ method, path }) => `${method} ${path}`))
+  })
+
+  it('says what parameters are like', async () => {
+    const { paths } = await documentOf()
+    expect(paths['/grants']?.['get']?.parameters).toContainEqual({
+      name: 'limit',
+      in: 'query',
+      required: false,
+      description: 'how many at most',
+      schema: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
+    })
+    expect(paths['/grants/{id}']?.['delete']?.parameters).toEqual([
+      {
+        name: 'id',
+        in: 'path',
+        required: true,
+        description: 'the id of the grant',
+        schema: { type: 'string', minLength: 1 },
+      },
+    ])
+  })
+
+  const cases: readonly [id: string, status: number, path: string, prepare?: () => Promise<unknown>][] = [
+    ['listGrants', 200, '/grants', () => addGrant(admin.store, grantSample('a'))],
+    ['listGrants', 400, '/grants?limit=none'],
+    ['revokeGrant', 200, '/grants/grant%20a', () => addGrant(admin.store, grantSample('a'))],
+    ['revokeGrant', 404, '/grants/none'],
+    [
+      'revokeGrantsOfUser',
+      200,
+      '/users/a%40example.com/grants',
+      () => addGrant(admin.store, grantSample('a')),
+    ],
+    ['listClients', 200, '/clients?all=true', () => admin.store.addClient(publicClient({ id: 'one' }))],
+    ['removeClient', 200, '/clients/one', () => admin.store.addClient(publicClient({ id: 'one' }))],
+    ['removeClient', 404, '/clients/none'],
+    ['removeClient', 409, '/clients/file-client'],
+    ['rotateKeys', 200, '/keys/rotate'],
+    ['rotateKeys', 400, '/keys/rotate?a=b'],
+    ['rotateKeys', 409, '/keys/rotate', () => createAdmin({ keyFile: undefined })],
+    ['listEvents', 200, '/events', () => admin.ask('GET', '/', '')],
+    ['listEvents', 400, '/events?since=x'],
+    ['getOpenApi', 200, '/openapi.json'],
+  ]
+
+  it.each(cases)('%s answers %i as it says', async (id, status, path, prepare) => {
+    await prepare?.()
+    const operation = operations.find((row) => row.id === id)
+    if (!operation) throw new Error(`There is no operation ${id}.`)
+    const facts = await factsOf(operation.method, path, status)
+    const { paths } = await documentOf()
+    const described = paths[operation.path]?.[operation.method.toLowerCase()]
+    expect(Object.keys(described?.responses ?? {})).toContain(String(status))
+    // What the schema does not have is lost when it reads.
+    if (status === 200) expect(operation.result.schema.parse(facts)).toEqual(facts)
+    else expect(Object.keys(facts)).toEqual(['error', 'error_description'])
+  })
+
+  it('each of them is tried above, with every answer of its own', () => {
+    const tried = new Set(cases.map(([id, status]) => `${id} ${status}`))
+    const own = operations.flatMap(({ id, refusals }) =>
+      ['200', ...Object.keys(refusals)].map((status) => `${id} ${status}`),
+    )
+    expect(own.filter((answer) => !tried.has(answer))).toEqual([])
+  })
+
+  it.each(operations.map(({ method, path }) => [method, path]))(
+    '%s %s says what it refuses: a token, a parameter, a store that is down',
+    async (method, path) => {
+      const { paths } = await documentOf()
+      const statuses = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {})
+      expect(statuses).toEqual(expect.arrayContaining(['200', '400', '401', '500', '503']))
+    },
+  )
+})

@@ -1,0 +1,120 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { traceIdOf } from '@drawbridge/shared/trace-context.ts'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { version } from '../config/version.ts'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
+import type { FetchHandler, Peer } from '../http/endpoint.ts'
+import { httpError } from '../http/http-error.ts'
+import type { ClientAddress } from '../http/listener/client-address.ts'
+import { json } from '../http/response.ts'
+import { type Log, type Report, reportTo } from '../observability/log.ts'
+import { type AdminOperation, type AdminPorts, AdminRefusal } from './admin-operation.ts'
+import type { AdminToken } from './admin-token.ts'
+import { clientOperations } from './client-operations.ts'
+import { grantOperations } from './grant-operations.ts'
+import { createRotateOperation } from './key-operations.ts'
+import { openApiDocument, pathParameters } from './open-api.ts'
+import { recordOperations } from './record-operations.ts'
+
+/** What the admin API needs. */
+export interface AdminApiPorts extends AdminPorts {
+  token: AdminToken
+  log: Log
+  addressOf: ClientAddress
+}
+
+/** Every operation there is. The table is one server's: its rotations do not run beside each other. */
+export function createAdminOperations(): readonly AdminOperation[] {
+  return [...grantOperations, ...clientOperations, createRotateOperation(), ...recordOperations]
+}
+
+interface AdminEnv {
+  Bindings: { peer: Peer | undefined }
+  Variables: { report: Report }
+}
+
+/**
+ * Serves the operations of the table to whoever has the token, and a refusal to everybody else, whatever they ask for. It is
+ * for a listener of its own. Bodies of requests are not read.
+ */
+export function createAdminApi({ token, log, addressOf, ...ports }: AdminApiPorts): FetchHandler {
+  const operations = createAdminOperations()
+  const document = openApiDocument(operations, version)
+  // As it was sent: what is encoded in an id is decoded once, as a part of the path.
+  const app = new Hono<AdminEnv>({ getPath: (request) => new URL(request.url).pathname })
+  app.use(async (c, next) => {
+    const id = encodeBase64url(ports.runtime.randomBytes(12))
+    const address = addressOf(c.req.raw, c.env.peer)
+    const traceId = traceIdOf(c.req.header('traceparent') ?? null)
+    c.set('report', reportTo(log, { request_id: id, trace_id: traceId, address }))
+    await next()
+    c.res.headers.set('x-request-id', id)
+  })
+  app.use(requireToken(token))
+  for (const operation of operations) {
+    app.on(operation.method, routeOf(operation.path), async (c) => {
+      const report = c.get('report')
+      return json(await operation.run(givenIn(c, operation), { ...ports, report, document }))
+    })
+  }
+  for (const path of new Set(operations.map((operation) => operation.path))) {
+    app.all(routeOf(path), () => httpError('method_not_allowed', { allow: allowedOn(path, operations) }))
+  }
+  app.notFound(() =>
+    refuse(404, 'not_found', 'There is no such path. GET /openapi.json describes those that there are.'),
+  )
+  app.onError((error, c) => answerError(error, c.get('report')))
+  return async (request, peer) => app.fetch(request, { peer })
+}
+
+function requireToken(token: AdminToken): MiddlewareHandler<AdminEnv> {
+  return async (c, next) => {
+    const reason = token.refuse(c.req.header('authorization'))
+    if (reason === undefined) return next()
+    const report = c.get('report')
+    report('admin_refused', { reason, method: c.req.method })
+    const description = 'Send the token of ADMIN_TOKEN_FILE, as Authorization: Bearer TOKEN.'
+    return refuse(401, 'unauthorized', description, { 'www-authenticate': 'Bearer' })
+  }
+}
+
+function routeOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/** As in RFC 9110 section 10.2.1: what answers GET answers HEAD too. */
+function allowedOn(path: string, operations: readonly AdminOperation[]): string {
+  return operations
+    .filter((operation) => operation.path === path)
+    .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .join(', ')
+}
+
+/** The parameters of path and query as texts. Throws {@link AdminRefusal} for one that is there twice. */
+function givenIn(c: Context<AdminEnv>, { path }: AdminOperation): Record<string, string> {
+  const given = new Map(pathParameters(path).map((name) => [name, c.req.param(name) ?? '']))
+  for (const [name, value] of new URL(c.req.url).searchParams) {
+    if (given.has(name)) throw new AdminRefusal(400, 'invalid_request', `${name}: expected only once.`)
+    given.set(name, value)
+  }
+  return Object.fromEntries(given)
+}
+
+function answerError(error: unknown, report: Report): Response {
+  if (error instanceof AdminRefusal) return refuse(error.status, error.code, error.message)
+  if (error instanceof StoreUnavailableError) {
+    report('store_unavailable', { error })
+    return httpError('temporarily_unavailable', { 'retry-after': '5' })
+  }
+  report('request_failed', { error })
+  return httpError('server_error')
+}
+
+function refuse(
+  status: number,
+  code: string,
+  description: string,
+  headers: Record<string, string> = {},
+): Response {
+  return json({ error: code, error_description: description }, status, headers)
+}

@@ -1,0 +1,130 @@
+import { suggestion } from '@drawbridge/shared/nearest-name.ts'
+import { z } from 'zod'
+import type { Client } from '../core/clients/client.ts'
+import type { KeyRing } from '../core/seal.ts'
+import type { Store } from '../core/store.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { AuditRing } from '../observability/audit-ring.ts'
+import type { Report } from '../observability/log.ts'
+
+/** What the operations of the admin API work on. */
+export interface AdminPorts {
+  store: Store
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
+  ring: KeyRing
+  /** Where the key ring is kept; undefined: in no file. */
+  keyFile: string | undefined
+  /** Clients of the operator's file. */
+  configured: ReadonlyMap<string, Client>
+  providerIssuer: string
+  events: AuditRing
+  /** True when work that takes long is to end. */
+  isStopped: () => boolean
+}
+
+/** What an operation gets besides its parameters. */
+export interface AdminContext extends AdminPorts {
+  report: Report
+  /** The OpenAPI document of all operations. */
+  document: { openapi: string; [member: string]: unknown }
+}
+
+/** Why an operation was not done, as the caller is told. */
+export class AdminRefusal extends Error {
+  readonly status: 400 | 404 | 409
+  readonly code: string
+
+  constructor(status: AdminRefusal['status'], code: string, message: string) {
+    super(message)
+    this.name = 'AdminRefusal'
+    this.status = status
+    this.code = code
+  }
+}
+
+/** One row of the table of operations: requests are routed by it, and the OpenAPI document is made from it. */
+export interface AdminOperation {
+  /** Its name in generated clients. */
+  id: string
+  method: 'GET' | 'POST' | 'DELETE'
+  /** With `{name}` for each parameter of the path. */
+  path: string
+  summary: string
+  /** Parameters of path and query, as they are once read. */
+  input: z.ZodObject
+  result: { description: string; schema: z.ZodType }
+  /** Refusals of its own, by status, besides those of faulty parameters and those that every operation has. */
+  refusals: Readonly<Partial<Record<404 | 409, string>>>
+  /** Reads the parameters as they are in the URL and answers what the response holds. Throws {@link AdminRefusal}. */
+  run(given: Readonly<Record<string, string>>, admin: AdminContext): Promise<unknown>
+}
+
+interface OperationRow<Input extends z.ZodObject, Result extends z.ZodType> extends Omit<
+  AdminOperation,
+  'run'
+> {
+  input: Input
+  result: { description: string; schema: Result }
+  handle(input: z.output<Input>, admin: AdminContext): Promise<z.output<Result>>
+}
+
+/** A row whose handler takes what `input` reads and answers what `result` describes. */
+export function adminOperation<Input extends z.ZodObject, Result extends z.ZodType>({
+  handle,
+  ...row
+}: OperationRow<Input, Result>): AdminOperation {
+  return {
+    ...row,
+    async run(given, admin) {
+      const read = row.input.safeParse(given)
+      if (read.success) return handle(read.data, admin)
+      const names = Object.keys(row.input.shape)
+      const faults = read.error.issues.flatMap((issue) => faultsOf(issue, names))
+      throw new AdminRefusal(400, 'invalid_request', [...new Set(faults)].join(' '))
+    },
+  }
+}
+
+function faultsOf(issue: z.core.$ZodIssue, names: readonly string[]): string[] {
+  if (issue.code !== 'unrecognized_keys') return [`${issue.path.join('.')}: ${issue.message}.`]
+  return issue.keys.map((name) => `${name}: there is no such parameter.${suggestion(name, names)}`)
+}
+
+/** A parameter that is any text but none at all. */
+export function textParameter(doc: string): z.ZodString {
+  return z.string().min(1, { error: 'expected a value' }).describe(doc)
+}
+
+/** A parameter that is `true` or `false`, and false when it is left out. */
+export function switchParameter(doc: string): z.ZodType<boolean> {
+  return z
+    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'expected true or false' })
+    .default(false)
+    .describe(doc)
+}
+
+/** A parameter that is a whole number. */
+export function numberParameter(
+  { min, max, usual }: { min: number; max: number; usual: number },
+  doc: string,
+): z.ZodType<number> {
+  const error = `expected a whole number from ${min} to ${max}`
+  return z
+    .string()
+    .regex(/^\d{1,16}$/, { error })
+    .transform(Number)
+    .pipe(z.number().int({ error }).min(min, { error }).max(max, { error }))
+    .default(usual)
+    .describe(doc)
+}
+
+/** How much of a list an answer has. */
+export const limitParameter: z.ZodType<number> = numberParameter(
+  { min: 1, max: 1000, usual: 100 },
+  'how many at most',
+)
+
+/** A moment in an answer. */
+export function seconds(doc: string): z.ZodInt {
+  return z.int().describe(`${doc}, in seconds since 1970`)
+}

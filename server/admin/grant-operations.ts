@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { findUsers, listGrants } from '../core/operator/grant-list.ts'
+import { revokeGrant, revokeGrantsOf } from '../core/operator/grant-revocation.ts'
+import type { Grant } from '../core/session/grant.ts'
+import type { Report } from '../observability/log.ts'
+import {
+  type AdminOperation,
+  adminOperation,
+  AdminRefusal,
+  limitParameter,
+  seconds,
+  switchParameter,
+  textParameter,
+} from './admin-operation.ts'
+
+const userDoc = "the person's id at the session provider, or an email address"
+
+const grantSchema = z.object({
+  id: z.string(),
+  sub: z.string().describe("the person's id at the session provider"),
+  email: z.string().optional().describe('as it was when the person signed in'),
+  client_id: z.string(),
+  client_name: z.string().optional().describe('what the client calls itself'),
+  scope: z.string(),
+  created_at: seconds('when the person allowed it'),
+  last_used_at: seconds('the last use, which may be ten minutes old').optional(),
+  last_address: z.string().optional().describe('where it was used from the last time'),
+  expires_at: seconds('when it ends; of a waiting one, when it can no longer be fetched'),
+  state: z.enum(['live', 'waiting', 'expired', 'ended']),
+  ended_at: seconds('when it ended early').optional(),
+  end_reason: z.string().optional(),
+})
+
+const revokedSchema = z.object({
+  revoked: z.int().describe('how many grants ended; 0 when they had ended before'),
+  grants: z.array(z.string()).describe('their ids'),
+})
+
+/** Grants: what people allowed clients, to list and to end. */
+export const grantOperations: readonly AdminOperation[] = [
+  adminOperation({
+    id: 'listGrants',
+    method: 'GET',
+    path: '/grants',
+    summary: 'Lists what people allowed clients, by id.',
+    input: z.strictObject({
+      user: textParameter(`only those of a person: ${userDoc}`).optional(),
+      client: textParameter('only those of the client with this id').optional(),
+      all: switchParameter('also those that have ended and are not forgotten yet'),
+      after: z.string().default('').describe('the `next` of the page before'),
+      limit: limitParameter,
+    }),
+    result: {
+      description: 'One page of grants. `next` is missing on the last one.',
+      schema: z.object({ grants: z.array(grantSchema), next: z.string().optional() }),
+    },
+    refusals: {},
+    handle: ({ user, client, all, after, limit }, { store, providerIssuer, runtime }) =>
+      listGrants({ user, client, all }, { after, limit }, { store, providerIssuer, runtime }),
+  }),
+  adminOperation({
+    id: 'revokeGrant',
+    method: 'DELETE',
+    path: '/grants/{id}',
+    summary: 'Ends one grant. Its tokens are refused from the next request on.',
+    input: z.strictObject({ id: textParameter('the id of the grant') }),
+    result: { description: 'It has ended, now or before.', schema: revokedSchema },
+    refusals: { 404: 'There is no such grant.' },
+    async handle({ id }, { store, runtime, report }) {
+      const ended = await revokeGrant(id, store, runtime.now())
+      if (!ended) throw new AdminRefusal(404, 'not_found', `There is no grant ${JSON.stringify(id)}.`)
+      for (const grant of ended) reportRevoked(grant, report)
+      return revokedFacts(ended)
+    },
+  }),
+  adminOperation({
+    id: 'revokeGrantsOfUser',
+    method: 'DELETE',
+    path: '/users/{user}/grants',
+    summary: 'Ends all grants of a person. Their tokens are refused from the next request on.',
+    input: z.strictObject({ user: textParameter(userDoc) }),
+    result: { description: 'They have ended. Somebody who has none is no failure.', schema: revokedSchema },
+    refusals: {},
+    async handle({ user }, { store, providerIssuer, runtime, report }) {
+      const owners = await findUsers(user, { store, providerIssuer, runtime })
+      const ended: Grant[] = []
+      for await (const grant of revokeGrantsOf(owners, store, runtime.now())) {
+        reportRevoked(grant, report)
+        ended.push(grant)
+      }
+      return revokedFacts(ended)
+    },
+  }),
+]
+
+function reportRevoked({ id, clientId, user }: Grant, report: Report): void {
+  report('admin_grant_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
+}
+
+function revokedFacts(ended: readonly Grant[]): { revoked: number; grants: string[] } {
+  return { revoked: ended.length, grants: ended.map(({ id }) => id) }
+}

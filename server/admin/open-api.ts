@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import type { AdminOperation } from './admin-operation.ts'
+
+/** The OpenAPI 3.1 document of `operations`, as plain JSON. */
+export function openApiDocument(
+  operations: readonly AdminOperation[],
+  version: string,
+): { openapi: string; [member: string]: unknown } {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of operations) {
+    const path = (paths[operation.path] ??= {})
+    path[operation.method.toLowerCase()] = {
+      operationId: operation.id,
+      summary: operation.summary,
+      parameters: parametersOf(operation),
+      responses: responsesOf(operation),
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Drawbridge admin API',
+      version,
+      description: 'Grants, clients, keys and audit events of a Drawbridge server.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'The token in the file of ADMIN_TOKEN_FILE.' },
+      },
+      schemas: {
+        Error: {
+          type: 'object',
+          properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+          required: ['error', 'error_description'],
+        },
+      },
+    },
+  }
+}
+
+/** Names of the parameters that are part of a path. */
+export function pathParameters(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
+
+function parametersOf({ path, input }: AdminOperation): object[] {
+  const inPath = pathParameters(path)
+  return Object.entries(jsonSchema(input, 'output').properties ?? {}).map(([name, property]) => {
+    const { description, ...schema } = property as Record<string, unknown>
+    const isInPath = inPath.includes(name)
+    return { name, in: isInPath ? 'path' : 'query', required: isInPath, description, schema }
+  })
+}
+
+function responsesOf({ input, result, refusals }: AdminOperation): Record<string, object> {
+  const own = Object.entries(refusals).map(([status, description]) => [status, refusal(description)])
+  return {
+    200: { description: result.description, content: jsonContent(jsonSchema(result.schema, 'input')) },
+    400: refusal(
+      Object.keys(input.shape).length === 0
+        ? 'There are parameters, and it takes none.'
+        : 'A parameter is faulty or unknown; the description names it, and what is expected.',
+    ),
+    401: {
+      ...refusal('The token is missing or wrong.'),
+      headers: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } } },
+    },
+    ...(Object.fromEntries(own) as Record<string, object>),
+    500: refusal('Something went wrong; the log has the cause.'),
+    503: refusal('The store cannot be reached. Try again later.'),
+  }
+}
+
+function refusal(description: string): { description: string; content: object } {
+  return { description, content: jsonContent({ $ref: '#/components/schemas/Error' }) }
+}
+
+function jsonContent(schema: object): object {
+  return { 'application/json': { schema } }
+}
+
+/** Parameters are described as what they are once read, answers as what may be in them, now or later. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): z.core.JSONSchema.BaseSchema {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, {
+    io,
+    override({ jsonSchema: found }) {
+      // The range of every integer of JavaScript says nothing.
+      if (found.maximum === Number.MAX_SAFE_INTEGER) delete found.maximum
+      if (found.minimum === Number.MIN_SAFE_INTEGER) delete found.minimum
+    },
+  })
+  return described
+}

@@ -1,0 +1,83 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { isExpired, isInUse } from '../clients/client-life.ts'
+import type { Client, ClientStore } from '../clients/client.ts'
+
+const pageSize = 500
+
+/** Whoever looks at more than this looks at nothing. */
+const maxListed = 10_000
+
+/** One client as an operator is told about it; times are epoch seconds. Nothing secret is in it. */
+export interface ClientFacts {
+  client_id: string
+  kind: Client['kind']
+  client_name: string | undefined
+  redirect_uris: string[]
+  grant_types: string[]
+  token_endpoint_auth_method: string
+  introspects: boolean
+  created_at: number
+  expires_at: number | undefined
+}
+
+/** What listing stored clients takes. */
+interface ClientListPorts {
+  store: Pick<ClientStore, 'listClients'>
+  runtime: Pick<Runtime, 'now' | 'sleep'>
+}
+
+/** At most `most` of the stored clients, by id, read page by page beside running servers. */
+export async function listStoredClients(
+  { store, runtime }: ClientListPorts,
+  most: number,
+): Promise<Client[]> {
+  const clients: Client[] = []
+  for (let after = ''; clients.length < most;) {
+    const page = await store.listClients({ after, limit: pageSize })
+    clients.push(...page)
+    after = page.at(-1)?.id ?? after
+    if (page.length < pageSize) break
+    // A store in this process reads at once: whoever else it serves gets a turn.
+    await runtime.sleep(0)
+  }
+  return clients.slice(0, most)
+}
+
+/**
+ * The clients that are known, at most 10,000: the `configured` ones, then those of the store, if there is one. Registrations that nobody
+ * has signed in with are only counted (`unused`) unless `all` says otherwise: anybody can make them.
+ */
+export async function listKnownClients(
+  { all }: { all: boolean },
+  {
+    store,
+    configured,
+    runtime,
+  }: Pick<ClientListPorts, 'runtime'> & {
+    store: ClientListPorts['store'] | undefined
+    configured: ReadonlyMap<string, Client>
+  },
+): Promise<{ clients: ClientFacts[]; unused: number }> {
+  const stored = store ? await listStoredClients({ store, runtime }, maxListed + 1) : []
+  const now = runtime.now()
+  const alive = stored.filter((client) => !isExpired(client, now))
+  const known = alive.filter((client) => all || isInUse(client))
+  return {
+    clients: [...configured.values(), ...known].slice(0, maxListed).map(factsOf),
+    unused: alive.filter((client) => !isInUse(client)).length,
+  }
+}
+
+function factsOf(client: Client): ClientFacts {
+  return {
+    client_id: client.id,
+    kind: client.kind,
+    client_name: client.name,
+    redirect_uris: [...client.redirectUris],
+    grant_types: [...client.grantTypes],
+    token_endpoint_auth_method: client.authMethod,
+    introspects: client.introspects,
+    created_at: client.createdAt,
+    expires_at: client.expiresAt,
+  }
+}

@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import type { Store } from '../store.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { type GrantChoice, listGrants } from './grant-list.ts'
+
+const now = start + 60
+
+let store: Store
+beforeEach(() => {
+  store = openMemoryStore()
+})
+
+const person = (sub: string) => ({
+  user: { id: `https://provider#${sub}`, sub, email: `${sub}@example.com`, name: undefined },
+})
+
+const everybody = { user: undefined, client: undefined, all: false }
+
+/** All pages of so many grants, by id. */
+async function pagesOf(limit: number, choice: Partial<GrantChoice & { all: boolean }> = {}) {
+  const pages: string[][] = []
+  for (let after: string | undefined = ''; after !== undefined && pages.length < 50;) {
+    const ports = { store, providerIssuer: 'https://provider', runtime: createFakeRuntime(now) }
+    const { grants, next } = await listGrants({ ...everybody, ...choice }, { after, limit }, ports)
+    pages.push(grants.map(({ id }) => id.replace('grant ', '')))
+    after = next
+  }
+  return pages
+}
+
+async function addWaiting(name: string, grant: object = {}): Promise<void> {
+  const { code, session } = grantSample(name, grant)
+  await store.addAuthorizationCode({ ...code, expiresAt: now + 60 }, session)
+}
+
+describe('a list of grants', () => {
+  it('is read page by page, in the order of ids, each grant once', async () => {
+    for (const name of ['c', 'a', 'e', 'B', 'd']) await addGrant(store, grantSample(name))
+    expect(await pagesOf(2)).toEqual([['B', 'a'], ['c', 'd'], ['e']])
+    expect(await pagesOf(5)).toEqual([['B', 'a', 'c', 'd', 'e']])
+  })
+
+  it('has what waits among the grants, and what has ended only with all', async () => {
+    await addGrant(store, grantSample('a'))
+    await addWaiting('b')
+    await addGrant(store, grantSample('c'))
+    await addGrant(store, grantSample('d'))
+    await store.endGrant('grant c', 'code_reuse', start)
+    expect(await pagesOf(1)).toEqual([['a'], ['b'], ['d']])
+    expect(await pagesOf(1, { all: true })).toEqual([['a'], ['b'], ['c'], ['d']])
+  })
+
+  it('pages over several people with one address', async () => {
+    const shared = { email: 'team@example.com' }
+    for (const [index, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+      const { user } = person(index % 2 ? 'bob' : 'ann')
+      await addGrant(store, grantSample(name, { user: { ...user, ...shared } }))
+    }
+    await addGrant(store, grantSample('f', person('eve')))
+    await addWaiting('bb', person('ann'))
+    expect(await pagesOf(2, { user: 'team@example.com' })).toEqual([
+      ['a', 'b'],
+      ['bb', 'c'],
+      ['d', 'e'],
+    ])
+  })
+
+  it('reads far over what it leaves out', async () => {
+    for (let index = 0; index < 450; index += 1) {
+      const id = `grant ${String(index).padStart(3, '0')}`
+      await addGrant(store, grantSample(`${index}`, { id, ...(index % 149 !== 0 && { expiresAt: now }) }))
+    }
+    expect(await pagesOf(3)).toEqual([['000', '149', '298'], ['447']])
+  })
+
+  it('leaves others a turn between two reads of a long list', async () => {
+    for (let index = 0; index < 450; index += 1) await addGrant(store, grantSample(`${index}`))
+    let turns = 0
+    const sleep = async (): Promise<void> => void (turns += 1)
+    const ports = { store, providerIssuer: 'https://provider', runtime: { now: () => now, sleep } }
+    await listGrants({ ...everybody, user: 'nobody@example.com' }, { after: '', limit: 9 }, ports)
+    expect(turns).toBe(2)
+  })
+
+  it('lists what is fetched while it is read as the grant that it is now, once', async () => {
+    const { code, session, tokens } = grantSample('a')
+    await store.addAuthorizationCode({ ...code, expiresAt: now + 60 }, session)
+    const racing: Store = {
+      ...store,
+      async listUnredeemedCodes(of, page) {
+        const codes = await store.listUnredeemedCodes(of, page)
+        await store.redeemAuthorizationCode(code.codeHash, tokens, now)
+        return codes
+      },
+    }
+    const ports = { store: racing, providerIssuer: 'https://provider', runtime: createFakeRuntime(now) }
+    const { grants } = await listGrants(everybody, { after: '', limit: 9 }, ports)
+    expect(grants).toMatchObject([{ id: 'grant a', state: 'live' }])
+  })
+})

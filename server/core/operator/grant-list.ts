@@ -1,0 +1,193 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { lowerCaseAscii } from '../access/access-rules.ts'
+import type { ClientStore } from '../clients/client.ts'
+import { type AuthorizationCodeRecord, type GrantOwner, userIdOf } from '../session/grant.ts'
+import type { Grant, GrantRecord, GrantStore } from '../session/grant.ts'
+
+const pageSize = 200
+/** How many codes that wait are looked at: far more than people allow within two minutes. */
+export const maxWaiting = 10_000
+
+/** Whose grants are meant. Both: those of that person with that client; neither: everybody's. */
+export interface GrantChoice {
+  /** The `sub` of a person at the session provider, or an email address. */
+  user: string | undefined
+  client: string | undefined
+}
+
+/** What finding grants takes. */
+export interface GrantListPorts {
+  store: Pick<GrantStore, 'listGrants' | 'listUnredeemedCodes'> & Pick<ClientStore, 'findClient'>
+  providerIssuer: string
+  runtime: Pick<Runtime, 'now' | 'sleep'>
+}
+
+/** One grant as an operator is told about it; times are epoch seconds. Nothing secret is in it. */
+export interface GrantFacts {
+  id: string
+  sub: string
+  email: string | undefined
+  client_id: string
+  client_name: string | undefined
+  scope: string
+  created_at: number
+  last_used_at: number | undefined
+  last_address: string | undefined
+  last_tool: string | undefined
+  two_addresses: GrantRecord['twoAddresses']
+  /** Of a `waiting` one: when it can no longer be fetched. */
+  expires_at: number
+  state: 'live' | 'waiting' | 'expired' | 'ended'
+  ended_at: number | undefined
+  end_reason: string | undefined
+}
+
+/** Whether it can still be used at `now`. */
+export function isLive({ grant, end }: GrantRecord, now: number): boolean {
+  return end === undefined && grant.expiresAt > now
+}
+
+/**
+ * The owners that `user` means: the person with that `sub`, and if it has an `@`, everybody of whom a stored grant has that email
+ * address, compared in ASCII lower case. Finding an address reads every grant, because the store has no index on it. Whether
+ * the person exists is not checked.
+ */
+export async function findUsers(
+  user: string,
+  { store, providerIssuer, runtime }: GrantListPorts,
+): Promise<GrantOwner[]> {
+  // A sub may have an @ as well.
+  const ids = new Set([userIdOf(user, providerIssuer)])
+  if (user.includes('@')) {
+    const address = lowerCaseAscii(user)
+    const add = ({ grant }: { grant: Grant }): void => {
+      const { id, email } = grant.user
+      if (email !== undefined && lowerCaseAscii(email) === address) ids.add(id)
+    }
+    const waiting = { now: runtime.now(), limit: maxWaiting }
+    for (const code of await store.listUnredeemedCodes(undefined, waiting)) add(code)
+    for await (const page of readPages({ store, runtime }, undefined)) page.forEach(add)
+  }
+  return [...ids].map((userId) => ({ userId }))
+}
+
+/**
+ * Grants by id, those after `after`, at most `limit`: the live ones and what would become one as soon as its tokens are fetched
+ * (`waiting`), with `all` also those that have ended and are not collected yet. `next` is the id to go on after; undefined when
+ * there are no more.
+ */
+export async function listGrants(
+  { user, client, all }: GrantChoice & { all: boolean },
+  { after, limit }: { after: string; limit: number },
+  ports: GrantListPorts,
+): Promise<{ grants: GrantFacts[]; next: string | undefined }> {
+  const { store, runtime } = ports
+  const now = runtime.now()
+  const owners =
+    user !== undefined
+      ? await findUsers(user, ports)
+      : [client === undefined ? undefined : { clientId: client }]
+  const isMeant = ({ grant }: { grant: Grant }): boolean =>
+    grant.id > after && (client === undefined || grant.clientId === client)
+  const keep = (record: GrantRecord): boolean => isMeant(record) && (all || isLive(record, now))
+  const records = new Map<string, ListedRecord>()
+  for (const of of owners) {
+    const codes = await store.listUnredeemedCodes(of, { now, limit: maxWaiting })
+    for (const code of codes.filter(isMeant)) records.set(code.grant.id, waitingRecord(code))
+  }
+  // Later, so that one which is fetched meanwhile is listed as the grant that it is now.
+  for (const of of owners) {
+    const found = await collectGrants(ports, of, { after, keep, most: limit + 1 })
+    for (const record of found) records.set(record.grant.id, record)
+  }
+  const sorted = [...records.values()].toSorted((one, other) => (one.grant.id < other.grant.id ? -1 : 1))
+  const listed = sorted.slice(0, limit)
+  return {
+    grants: await describe(listed, now, store),
+    next: sorted.length > limit ? listed.at(-1)?.grant.id : undefined,
+  }
+}
+
+/** What reading grants page by page takes. */
+interface PagePorts {
+  store: Pick<GrantStore, 'listGrants'>
+  runtime: Pick<Runtime, 'sleep'>
+}
+
+/** At most `most` of the grants that `keep` wants, by id, those after `after`. Reads page by page, beside running servers. */
+export async function collectGrants(
+  ports: PagePorts,
+  of: GrantOwner | undefined,
+  { after, keep, most }: { after?: string; keep: (record: GrantRecord) => boolean; most: number },
+): Promise<GrantRecord[]> {
+  const records: GrantRecord[] = []
+  for await (const page of readPages(ports, of, after)) {
+    records.push(...page.filter(keep))
+    if (records.length >= most) break
+  }
+  return records.slice(0, most)
+}
+
+async function* readPages(
+  { store, runtime }: PagePorts,
+  of: GrantOwner | undefined,
+  first = '',
+): AsyncGenerator<readonly GrantRecord[]> {
+  for (let after = first; ;) {
+    const page = await store.listGrants(of, { after, limit: pageSize })
+    yield page
+    after = page.at(-1)?.grant.id ?? after
+    if (page.length < pageSize) return
+    // A store in this process reads at once: whoever else it serves gets a turn.
+    await runtime.sleep(0)
+  }
+}
+
+/** A {@link GrantRecord}, or what is not a grant before its tokens are fetched. */
+type ListedRecord = GrantRecord & { isWaiting?: true }
+
+function waitingRecord({ grant, expiresAt }: AuthorizationCodeRecord): ListedRecord {
+  return {
+    grant: { ...grant, expiresAt },
+    lastUse: undefined,
+    twoAddresses: undefined,
+    replays: undefined,
+    end: undefined,
+    isWaiting: true,
+  }
+}
+
+async function describe(
+  records: readonly ListedRecord[],
+  now: number,
+  clients: Pick<ClientStore, 'findClient'>,
+): Promise<GrantFacts[]> {
+  const names = new Map<string, string | undefined>()
+  for (const { grant } of records) {
+    if (names.has(grant.clientId)) continue
+    names.set(grant.clientId, (await clients.findClient(grant.clientId))?.name)
+  }
+  return records.map((record) => ({
+    id: record.grant.id,
+    sub: record.grant.user.sub,
+    email: record.grant.user.email,
+    client_id: record.grant.clientId,
+    client_name: names.get(record.grant.clientId),
+    scope: record.grant.scope,
+    created_at: record.grant.createdAt,
+    last_used_at: record.lastUse?.usedAt,
+    last_address: record.lastUse?.address,
+    last_tool: record.lastUse?.tool,
+    two_addresses: record.twoAddresses,
+    expires_at: record.grant.expiresAt,
+    state: stateOf(record, now),
+    ended_at: record.end?.at,
+    end_reason: record.end?.reason,
+  }))
+}
+
+function stateOf(record: ListedRecord, now: number): GrantFacts['state'] {
+  if (record.isWaiting) return 'waiting'
+  if (isLive(record, now)) return 'live'
+  return record.end ? 'ended' : 'expired'
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { AuditRing } from './audit-ring.ts'
+import { createLog, reportTo } from './log.ts'
+
+const startedAt = 1_800_000_000
+const first = startedAt * 1_000_000
+
+function ringOf(count: number, capacity = 5): AuditRing {
+  const ring = new AuditRing(startedAt, capacity)
+  for (let index = 0; index < count; index += 1) ring.write(`{"event":"e${index}"}\n`)
+  return ring
+}
+
+const namesOf = (ring: AuditRing, sequence: number, limit = 100): string[] =>
+  ring.since(sequence, limit).events.map(({ event }) => event)
+
+describe('the ring of audit events', () => {
+  it('is empty at first, and next is good for what comes', () => {
+    const ring = ringOf(0)
+    const { events, next } = ring.since(0, 10)
+    expect([events, next]).toEqual([[], first - 1])
+    ring.write('{"event":"a"}\n')
+    expect(ring.since(next, 10)).toEqual({ events: [{ sequence: first, event: 'a' }], next: first })
+    expect(ring.since(first, 10)).toEqual({ events: [], next: first })
+  })
+
+  it('is read page by page, each event once', () => {
+    const ring = ringOf(5)
+    const seen: string[] = []
+    for (let next = 0; ;) {
+      const page = ring.since(next, 2)
+      if (page.events.length === 0) break
+      seen.push(...page.events.map(({ event }) => event))
+      next = page.next
+    }
+    expect(seen).toEqual(['e0', 'e1', 'e2', 'e3', 'e4'])
+  })
+
+  it('keeps the last ones; a gap in the sequence shows what is lost', () => {
+    const ring = ringOf(12)
+    expect(namesOf(ring, 0)).toEqual(['e7', 'e8', 'e9', 'e10', 'e11'])
+    expect(namesOf(ring, first + 2, 2)).toEqual(['e7', 'e8'])
+    expect(namesOf(ring, first + 9)).toEqual(['e10', 'e11'])
+    expect(ring.since(first + 2, 1).events[0]?.sequence).toBe(first + 7)
+  })
+
+  it('of a later process begins above that of an earlier one', () => {
+    const { next } = ringOf(5).since(0, 100)
+    expect(new AuditRing(startedAt + 1).since(next, 1).next).toBeGreaterThan(next)
+  })
+
+  it('takes a sequence that it has not reached as 0', () => {
+    expect(namesOf(ringOf(2), first + 2)).toEqual(['e0', 'e1'])
+    expect(namesOf(ringOf(2), Number.MAX_SAFE_INTEGER)).toEqual(['e0', 'e1'])
+  })
+
+  it('gets audit events only, whatever the level, redacted as the log is', () => {
+    const ring = new AuditRing(startedAt)
+    const report = reportTo(createLog('silent', { write: () => {} }, { audit: ring }), {
+      address: '192.0.2.1',
+    })
+    report('signed_in', { client_id: 'c', sub: 'ada' })
+    report('stopping', { signal: 'SIGTERM' })
+    report('token_refused', { description: 'mcpr_abcdefghijkl is over' })
+    expect(ring.since(0, 10).events).toMatchObject([
+      { sequence: first, event: 'signed_in', audit: true, address: '192.0.2.1', sub: 'ada' },
+      { sequence: first + 1, event: 'token_refused', description: '[redacted] is over' },
+    ])
+  })
+})

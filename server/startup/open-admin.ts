@@ -1,0 +1,43 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { createAdminApi } from '../admin/admin-api.ts'
+import { AdminToken } from '../admin/admin-token.ts'
+import { readConfiguredClients } from '../config/client-file.ts'
+import type { ServerConfig } from '../config/setting.ts'
+import { keySourceOf } from '../config/store-address.ts'
+import type { KeyRing } from '../core/seal.ts'
+import type { Store } from '../core/store.ts'
+import type { FetchHandler } from '../http/endpoint.ts'
+import { createClientAddress } from '../http/listener/client-address.ts'
+import type { AuditRing } from '../observability/audit-ring.ts'
+import { type Log, reportTo } from '../observability/log.ts'
+
+/** The admin API without its socket. */
+export interface AdminApi {
+  fetch: FetchHandler
+  /** Ends work that takes long, before the listener is closed. */
+  stop(): void
+}
+
+/**
+ * The admin API on the store and the key ring of a running server. `tokenFile` and the file of CLIENTS are read here; throws when
+ * one of them cannot be used.
+ */
+export function openAdminApi(
+  config: ServerConfig,
+  tokenFile: string,
+  parts: { store: Store; ring: KeyRing; runtime: Runtime; log: Log; events: AuditRing },
+): AdminApi {
+  const { runtime, log } = parts
+  const keys = keySourceOf(config)
+  let isStopped = false
+  const fetch = createAdminApi({
+    ...parts,
+    token: new AdminToken(tokenFile, runtime, reportTo(log)),
+    addressOf: createClientAddress(config.trustedProxies),
+    keyFile: keys.kind === 'file' ? keys.path : undefined,
+    configured: readConfiguredClients(config, runtime.now()),
+    providerIssuer: config.providerIssuer,
+    isStopped: () => isStopped,
+  })
+  return { fetch, stop: () => void (isStopped = true) }
+}

@@ -1,0 +1,265 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../support/server/free-port.ts'
+import { createPerson, type Person } from './person.ts'
+import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
+import { runServer, type ServerProcess, startServer, until } from './server-process.ts'
+
+type Facts = Record<string, unknown>
+
+let folder: string
+let tokenFile: string
+let token = randomBytes(32).toString('base64')
+let adminUrl: string
+let server: ServerProcess
+let person: Person
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-admin-'))
+  tokenFile = join(folder, 'token')
+  writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 })
+  const address = `127.0.0.1:${await freePort()}`
+  adminUrl = `http://${address}`
+  server = await startServer({
+    ADMIN_LISTEN: address,
+    ADMIN_TOKEN_FILE: tokenFile,
+    AUDIT: 'audit.jsonl',
+    SIGN_IN_LIMIT: '1000',
+    CALL_LIMIT: 'off',
+    // What the API says of events does not depend on the level of the log.
+    LOG: 'error',
+  })
+  person = await createPerson(server)
+})
+afterAll(async () => {
+  try {
+    await server?.close()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+function ask(method: string, path: string, given = token): Promise<Response> {
+  return server.fetch(adminUrl + path, { method, headers: { authorization: `Bearer ${given}` } })
+}
+
+async function factsOf(method: string, path: string): Promise<Facts> {
+  const response = await ask(method, path)
+  const facts = (await response.json()) as Facts
+  expect([response.status, facts]).toEqual([200, facts])
+  return facts
+}
+
+async function callStatus(accessToken: string): Promise<number> {
+  const headers = { authorization: `Bearer ${accessToken}` }
+  return (await postMcp(server, { method: 'tools/list' }, headers)).status
+}
+
+/** The grants that are live, oldest answers first. */
+async function grantsOf(query: string): Promise<Facts[]> {
+  return (await factsOf('GET', `/grants?${query}`))['grants'] as Facts[]
+}
+
+/** Every event of the process, page by page. */
+async function allEvents(): Promise<Facts[]> {
+  const events: Facts[] = []
+  for (let since = 0; ;) {
+    const page = await factsOf('GET', `/events?since=${since}&limit=7`)
+    const found = page['events'] as Facts[]
+    if (found.length === 0) return events
+    events.push(...found)
+    since = page['next'] as number
+  }
+}
+
+describe('the admin API', () => {
+  it('is refused without its token, and is not at BASE_URL even with it', async () => {
+    const plain = await server.fetch(`${adminUrl}/grants`)
+    expect([plain.status, plain.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+    expect((await ask('GET', '/grants', `${token}x`)).status).toBe(401)
+    expect((await ask('DELETE', '/nothing', 'x'.repeat(44))).status).toBe(401)
+    for (const path of ['/grants', '/clients', '/events', '/openapi.json']) {
+      const headers = { authorization: `Bearer ${token}` }
+      expect((await server.fetch(server.baseUrl + path, { headers })).status).toBe(404)
+    }
+    expect((await ask('GET', '/mcp')).status).toBe(404)
+  })
+
+  it('lists a grant and ends it: the very next call is refused', async () => {
+    const client = await registerPlainClient(server)
+    const tokens = await client.connect(person)
+    for (let n = 0; n < 3; n += 1) await callTool(server, tokens.access_token, 'whoami')
+    const [grant] = await grantsOf(`client=${client.id}`)
+    expect(grant).toMatchObject({ email: person.email, client_name: 'Plain client', state: 'live' })
+    const id = String(grant?.['id'])
+    expect(await factsOf('DELETE', `/grants/${id}`)).toEqual({ revoked: 1, grants: [id] })
+    expect(await callStatus(tokens.access_token)).toBe(401)
+    expect((await client.refresh(tokens.refresh_token)).status).toBe(400)
+    await until(async () => {
+      const [ended] = await grantsOf(`client=${client.id}&all=true`)
+      return ended?.['state'] === 'ended' && ended['end_reason'] === 'revoked_by_operator'
+    }, 'the end of the grant')
+  })
+
+  it('ends everything of a person by the email address, and nothing of others', async () => {
+    const other = await createPerson(server)
+    const kept = await (await registerPlainClient(server)).connect(other)
+    const first = await (await registerPlainClient(server)).connect(person)
+    const second = await (await registerPlainClient(server)).connect(person)
+    const address = encodeURIComponent(person.email.toUpperCase())
+    expect(await grantsOf(`user=${address}`)).toHaveLength(2)
+    expect(await factsOf('DELETE', `/users/${address}/grants`)).toMatchObject({ revoked: 2 })
+    expect(await callStatus(first.access_token)).toBe(401)
+    expect(await callStatus(second.access_token)).toBe(401)
+    expect(await callStatus(kept.access_token)).toBe(200)
+  })
+
+  it('removes a client with what it has', async () => {
+    const client = await registerPlainClient(server)
+    const tokens = await client.connect(person)
+    const ids = ((await factsOf('GET', '/clients'))['clients'] as Facts[]).map((row) => row['client_id'])
+    expect(ids).toContain(client.id)
+    expect(await factsOf('DELETE', `/clients/${client.id}`)).toEqual({
+      client_id: client.id,
+      removed: true,
+      grants_ended: 1,
+    })
+    expect(await callStatus(tokens.access_token)).toBe(401)
+    expect((await ask('DELETE', `/clients/${client.id}`)).status).toBe(404)
+  })
+
+  it('rotates the keys while calls go on', async () => {
+    const tokens = await (await registerPlainClient(server)).connect(person)
+    const state = { calls: 0, isStopped: false }
+    const calling = (async () => {
+      while (!state.isStopped) {
+        await callTool(server, tokens.access_token, 'list_notes')
+        state.calls += 1
+      }
+    })()
+    // A failure is told below; until then it must not end the process.
+    calling.catch(() => undefined)
+    const facts = await factsOf('POST', '/keys/rotate')
+    state.isStopped = true
+    await calling
+    expect(state.calls).toBeGreaterThan(3)
+    expect(facts).toMatchObject({ ok: true, left: 0, unreadable: 0 })
+    expect(facts['resealed']).toBeGreaterThanOrEqual(1)
+    const ring = readFileSync(join(server.directory, '.drawbridge', 'secret-keys'), 'utf8')
+      .trim()
+      .split('\n')
+    expect(ring.map((line) => line.split(':')[0])).toEqual([facts['added'], 'generated'])
+    for (const line of ring) {
+      const key = line.split(':')[1] ?? ''
+      server.secrets.note('a key', key)
+      expect(JSON.stringify(facts)).not.toContain(key)
+    }
+    await callTool(server, tokens.access_token, 'list_notes')
+  })
+
+  it('has the events, in order, without a secret, as the audit file has them', async () => {
+    const events = await allEvents()
+    const names = new Set(events.map(({ event }) => event))
+    for (const name of [
+      'admin_refused',
+      'client_registered',
+      'signed_in',
+      'token_issued',
+      'tool_called',
+      'admin_grant_revoked',
+      'admin_client_removed',
+      'key_ring_changed',
+      'admin_keys_rotated',
+    ]) {
+      expect(names).toContain(name)
+    }
+    const sequences = events.map(({ sequence }) => sequence as number)
+    expect(sequences).toEqual(sequences.map((_, index) => (sequences[0] ?? 0) + index))
+    const text = JSON.stringify(events)
+    expect(server.secrets.names().size).toBeGreaterThan(5)
+    expect(server.secrets.findIn(text)).toEqual([])
+    expect(text).not.toContain(token)
+    const file = join(server.directory, 'audit.jsonl')
+    const lines = (): string[] => readFileSync(file, 'utf8').trimEnd().split('\n')
+    await until(() => lines().length >= events.length, 'the last line of the audit file')
+    const recorded = lines().slice(0, events.length)
+    expect(events).toMatchObject(recorded.map((line) => JSON.parse(line) as Facts))
+  })
+
+  it('takes another token as soon as its file is replaced', async () => {
+    const [before, next] = [token, randomBytes(32).toString('base64')]
+    writeFileSync(`${tokenFile}.new`, next, { mode: 0o600 })
+    renameSync(`${tokenFile}.new`, tokenFile)
+    await until(async () => (await ask('GET', '/clients', next)).status === 200, 'the new token')
+    expect((await ask('GET', '/clients', before)).status).toBe(401)
+    token = next
+    expect((await allEvents()).map(({ event }) => event)).toContain('admin_token_changed')
+  })
+
+  it('does what docs/admin.md asks of it', async () => {
+    const document = readFileSync(new URL('../../docs/admin.md', import.meta.url), 'utf8')
+    const lines = [...document.matchAll(/^curl -K admin\.curl .*$/gm)].map(([line]) => line)
+    writeFileSync(join(folder, 'admin-token'), token)
+    const [prepare = ''] = /^\(umask.*$/m.exec(document) ?? []
+    const run = promisify(execFile)
+    const where = { cwd: folder, env: { PATH: process.env['PATH'] ?? '', ADMIN: adminUrl } }
+    await run('sh', ['-c', prepare], where)
+    const asked: string[] = []
+    for (const line of lines) {
+      const { stdout } = await run('sh', ['-c', line.replace('curl', 'curl -s')], where)
+      const { error, error_description: text } = JSON.parse(stdout) as Facts
+      if (error !== undefined) expect(text).toMatch(/^There is no (?:grant|client) /)
+      const [, method = 'GET', path = ''] = /(?:-X (\w+) )?"\$ADMIN([^"?]*)/.exec(line) ?? []
+      asked.push(`${method} ${path}`)
+    }
+    const { paths } = (await factsOf('GET', '/openapi.json')) as { paths: Record<string, object> }
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    for (const operation of operations) {
+      expect(document).toContain(`\`${operation}\``)
+      const form = new RegExp(`^${operation.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+      expect(
+        asked.filter((each) => form.test(each)),
+        operation,
+      ).not.toEqual([])
+    }
+  })
+
+  it('describes itself', async () => {
+    expect(await factsOf('GET', '/openapi.json')).toMatchObject({ openapi: '3.1.0' })
+    expect((await server.fetch(`${adminUrl}/openapi.json`)).status).toBe(401)
+  })
+})
+
+describe('a server with ADMIN_LISTEN', () => {
+  it.each([
+    [
+      'no ADMIN_TOKEN_FILE',
+      undefined,
+      0o600,
+      /^ {2}- DRAWBRIDGE_ADMIN_TOKEN_FILE: needed for ADMIN_LISTEN\./m,
+    ],
+    ['a token that is too short', 'short-and-secret', 0o600, /holds no token: expected one line/],
+    [
+      'a file that others can read',
+      'x'.repeat(40),
+      0o640,
+      /can be used by others than its owner\. chmod 600/,
+    ],
+  ])('and %s does not start, with 2', async (_what, text, mode, fault) => {
+    const path = join(folder, `faulty-${mode}-${text?.length ?? 0}`)
+    if (text !== undefined) writeFileSync(path, text, { mode })
+    const { code, stderr } = await runServer({
+      settings: { ADMIN_LISTEN: '127.0.0.1:1', ...(text !== undefined && { ADMIN_TOKEN_FILE: path }) },
+    })
+    expect(code).toBe(2)
+    expect(stderr).toMatch(fault)
+    expect(stderr).not.toContain('short-and-secret')
+  })
+})
