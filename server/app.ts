@@ -91,7 +91,8 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
   const outward = observeFetch(runtime, targets, log.metrics)
   const inward = sandbox ? withSandbox(runtime, sandbox, config.appUrl) : outward
   const opened = { store, provider: openProvider(config, inward), sealer, runtime }
-  const sessions = config.providerSessions === 'one' ? shareSessions(opened) : opened
+  const sessions =
+    config.providerSessions === 'one' ? shareSessions(opened) : { ...opened, endingProvider: opened.provider }
   const { provider } = sessions
   // Identifies this process among the instances that share a store.
   const instance = encodeBase64url(runtime.randomBytes(9))
@@ -112,7 +113,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
   })
   const signOuts = createSignOutWorker({
     store,
-    provider,
+    provider: sessions.endingProvider,
     providerIssuer: provider.issuer,
     sealer,
     runtime,

@@ -387,8 +387,9 @@ describe('SIGKILL', () => {
         await bridge.over
       }
       for (const [name, text] of stage.files()) {
-        expect(name).toMatch(/^\.drawbridge\/servers\/[\w-]+\.json$/)
-        expect(() => void JSON.parse(text)).not.toThrow()
+        // One that was being written is swept later, when it is certain that nobody writes it.
+        expect(name).toMatch(/^\.drawbridge\/servers\/[\w-]+\.json(\.[0-9a-f]{12})?$/)
+        if (name.endsWith('.json')) expect(() => void JSON.parse(text)).not.toThrow()
       }
       const last = stage.bridge(remote.url)
       expect(await last.initialize()).toHaveProperty('result.serverInfo.name', 'remote')

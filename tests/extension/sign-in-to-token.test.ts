@@ -89,6 +89,10 @@ describeBrowsers('from a sign-in to a token in %s', (kind) => {
     await popup.bringToFront()
     // From the first control on: before it, and behind the last, the keys are the browser's.
     await popup.evaluate(() => document.querySelector('button')?.focus())
+    await popup.keyboard.press('Tab')
+    await popup.keyboard.down('Shift')
+    await popup.keyboard.press('Tab')
+    await popup.keyboard.up('Shift')
     const reached = new Set([await popup.evaluate(focused)])
     for (let count = 0; count < 30; count++) {
       await popup.keyboard.press('Tab')

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -32,13 +32,25 @@ describe('the memory of a server', () => {
     expect(readdirSync(join(folder, 'servers'))).toEqual(['a.json'])
   })
 
+  it('leaves nothing of a process that was killed while it wrote', () => {
+    const memory = { era: 'legacy' as const, transport: 'http' as const, at: 5 }
+    open().write(memory)
+    for (const name of ['a.json.0123456789ab', 'a.json.ba9876543210', 'b.json']) {
+      writeFileSync(join(folder, 'servers', name), '{')
+      if (!name.endsWith('0')) utimesSync(join(folder, 'servers', name), 1, 1)
+    }
+    open().write(memory)
+    // The other one may be somebody's who writes right now.
+    expect(readdirSync(join(folder, 'servers'))).toEqual(['a.json', 'a.json.ba9876543210', 'b.json'])
+  })
+
   it.each([
     '',
     '{',
     '[]',
     '{"version":2,"era":"legacy","transport":"http","at":1}',
     '{"version":1,"era":"old","transport":"http","at":1}',
-    '{"version":1,"era":"legacy","transport":"handler pigeon","at":1}',
+    '{"version":1,"era":"legacy","transport":"carrier pigeon","at":1}',
     // As versions before wrote it of a server that had named earlier revisions only.
     '{"version":1,"era":"modern","transport":"http","at":1,"discoverResult":{"supportedVersions":["2025-11-25"]}}',
     '{"version":1,"era":"modern","transport":"http","at":1,"tools":[]}',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { type JsonObject, isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { BridgeConfig } from '../../config/config.ts'
@@ -18,6 +18,7 @@ interface MemoryFile {
 
 const version = 1
 const maxBytes = 8_000_000
+const abandonedMs = 600_000
 
 /** The memory of the server that this configuration connects to. */
 export function memoryOf(config: BridgeConfig, note: (text: string) => void): MemoryFile {
@@ -40,6 +41,7 @@ export function createMemoryFile(path: string, note: (text: string) => void): Me
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
         replaceFile(path, text)
+        sweep(path)
       } catch (error) {
         note(`the memory of the server is not written: ${String((error as NodeJS.ErrnoException).code)}`)
       }
@@ -55,6 +57,16 @@ function replaceFile(path: string, text: string): void {
   } catch (error) {
     rmSync(draft, { force: true })
     throw error
+  }
+}
+
+/** Removes what killed processes left half written. */
+function sweep(path: string): void {
+  for (const name of readdirSync(dirname(path))) {
+    if (!name.startsWith(`${basename(path)}.`)) continue
+    const draft = join(dirname(path), name)
+    const { mtimeMs = Infinity } = statSync(draft, { throwIfNoEntry: false }) ?? {}
+    if (mtimeMs < Date.now() - abandonedMs) rmSync(draft, { force: true })
   }
 }
 

@@ -11,6 +11,7 @@ import type { KeptSession } from './served-session.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 import { shareSessions } from './shared-session.ts'
+import { createSignOutWorker } from './sign-out-worker.ts'
 import type { Store } from '../store.ts'
 
 const issuer = 'https://provider'
@@ -146,6 +147,29 @@ describe('connections of one person that share a session', () => {
     expect(await keep(instance(), 'a')).toBe('live')
     await store.endGrant('a', 'revoked_by_user', runtime.now())
     await provider.signOut({ ...session, refreshToken: good })
+    expect(signedOut).toEqual([good])
+  })
+
+  it('do not lose it to the sign-out of one that ended when the access token was over', async () => {
+    const worker = createSignOutWorker({
+      store,
+      provider: shared().endingProvider,
+      providerIssuer: issuer,
+      sealer,
+      runtime,
+      report: (event) => events.push(event),
+    })
+    const events: string[] = []
+    for (const id of ['a', 'b']) await connect(id)
+    runtime.advance(hour)
+    await store.endGrant('b', 'revoked_by_user', runtime.now())
+    await worker.run()
+    expect(events).toEqual(['provider_sign_out_skipped'])
+    expect(await keep(instance(), 'a')).toBe('live')
+    runtime.advance(hour)
+    await store.endGrant('a', 'revoked_by_user', runtime.now())
+    await worker.run()
+    expect(events).toEqual(['provider_sign_out_skipped', 'provider_signed_out'])
     expect(signedOut).toEqual([good])
   })
 

@@ -2,7 +2,7 @@ import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type GrantStore, type StoredProviderSession, userIdOf } from './grant.ts'
 import type { Sealer } from '../seal.ts'
-import { ProviderError, type SessionProvider } from './session-provider.ts'
+import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { type IssuedSession, openProviderSession, sealProviderSession } from './session-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
@@ -20,9 +20,19 @@ export interface SharedSessionPorts {
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
+/** Shared sessions, as those see them who sign people in and out, keep sessions alive, and end them. */
+export interface SharedSessions {
+  /** For all but the sign-out worker. */
+  provider: SessionProvider
+  /** For the session keeper alone. */
+  store: GrantStore
+  /** For the sign-out worker: it refreshes no session that live grants use, as they would lose it. */
+  endingProvider: Pick<SessionProvider, 'signOut' | 'refresh'>
+}
+
 /**
  * Makes all connections of a person share one session, for a provider that keeps one refresh token for each person and
- * client. The provider that comes back is for signing in and out, the store for the session keeper alone.
+ * client.
  *
  * Every grant keeps a copy of its own. A sign-in replaces the session of every live grant of the person, a refresh by
  * one grant that of the others. Only one grant of a person at a time refreshes: by a lease on its own session and one on
@@ -32,9 +42,13 @@ export interface SharedSessionPorts {
  * What it cannot save: a grant whose code is redeemed after another one refreshed has an older copy until its next
  * refresh, and loses it when the others end before that.
  */
-export function shareSessions(ports: SharedSessionPorts): Pick<SharedSessionPorts, 'store' | 'provider'> {
+export function shareSessions(ports: SharedSessionPorts): SharedSessions {
   const copies = createCopies(ports)
-  return { store: shareStore(copies, ports), provider: shareProvider(copies, ports) }
+  return {
+    store: shareStore(copies, ports),
+    provider: shareProvider(copies, ports),
+    endingProvider: createEndingProvider(copies, ports),
+  }
 }
 
 /** The copies of a person's session, one with every live grant. */
@@ -167,7 +181,8 @@ function shareStore(copies: Copies, { store, sealer, runtime }: SharedSessionPor
   return shared
 }
 
-function shareProvider(copies: Copies, { provider, runtime }: SharedSessionPorts): SessionProvider {
+function shareProvider(copies: Copies, ports: SharedSessionPorts): SessionProvider {
+  const { provider, runtime } = ports
   const { issuer } = provider
   return {
     ...provider,
@@ -180,13 +195,28 @@ function shareProvider(copies: Copies, { provider, runtime }: SharedSessionPorts
       }
       return step
     },
+    signOut: createEndingProvider(copies, ports).signOut,
+  }
+}
+
+function createEndingProvider(
+  copies: Copies,
+  { provider }: SharedSessionPorts,
+): SharedSessions['endingProvider'] {
+  async function refuseIfInUse({ idToken }: ProviderSession): Promise<void> {
+    const sub = readJwt(idToken ?? '')?.claims['sub']
+    const inUse = typeof sub === 'string' ? await copies.liveGrantsOf(userIdOf(sub, provider.issuer)) : []
+    if (inUse.length > 0) {
+      throw new ProviderError('disabled', 'Other connections of the person use this session.')
+    }
+  }
+  return {
+    async refresh(session) {
+      await refuseIfInUse(session)
+      return provider.refresh(session)
+    },
     async signOut(session) {
-      const sub = readJwt(session.idToken ?? '')?.claims['sub']
-      const users = typeof sub === 'string' ? [userIdOf(sub, issuer)] : []
-      const inUse = await Promise.all(users.map(copies.liveGrantsOf))
-      if (inUse.flat().length > 0) {
-        throw new ProviderError('disabled', 'Other connections of the person use this session.')
-      }
+      await refuseIfInUse(session)
       await provider.signOut(session)
     },
   }

@@ -8,11 +8,14 @@ const insertSocial: Statement = {
   text: `INSERT INTO social_sign_in (id, binding, sealing_key, sealed, expires_at) VALUES ($1, $2, $3, $4, $5)`,
 }
 
-// A statement of its own, so that it sees concurrent inserts: the last one to trim sees all.
+// A statement of its own, so that it sees concurrent inserts: the last one to trim sees all. What stays is counted without
+// locks, which would also be taken on rows that are skipped: those locked by another trim must count as well.
 const trimSocial: Statement = {
   name: 'trim_social_sign_ins',
   text: `DELETE FROM social_sign_in WHERE id = ANY (ARRAY(
-      SELECT id FROM social_sign_in WHERE binding = $1 ORDER BY number DESC OFFSET $2 FOR UPDATE SKIP LOCKED))`,
+      SELECT id FROM social_sign_in
+      WHERE id = ANY (ARRAY(SELECT id FROM social_sign_in WHERE binding = $1 ORDER BY number DESC OFFSET $2))
+      FOR UPDATE SKIP LOCKED))`,
 }
 
 const selectSocial: Statement = {
