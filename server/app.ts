@@ -22,12 +22,11 @@ import { createSteadyCheck } from './http/health.ts'
 import { createLoadShedding } from './http/listener/load-shedding.ts'
 import { type Log, type LogBindings, nameTokenRefusals, type Report, reportTo } from './observability/log.ts'
 import { observeFetch, observeStore } from './observability/metrics-observer.ts'
-import type { ToolModule } from './mcp/tools/tool-module.ts'
 import { openAccessPolicy } from './startup/open-access.ts'
 import { openClients } from './startup/open-clients.ts'
 import { type LoadSandbox, openProvider, type OpenSandbox, openSandbox } from './startup/open-provider.ts'
 import { openKeyRing, openStore } from './startup/open-store.ts'
-import { defaultToolModule, openTools } from './startup/open-tools.ts'
+import { defaultToolModule, type Served, serveModule } from './startup/open-tools.ts'
 import { startUpkeep } from './startup/upkeep.ts'
 
 /** A running Drawbridge without its sockets. */
@@ -50,19 +49,19 @@ export interface App {
 }
 
 /**
- * The composition root: opens the store, picks the provider, and hands each endpoint the functions it needs. `module` is
- * what /mcp offers instead of the tools for trying out; `ToolModuleError` is thrown when it cannot be used.
+ * The composition root: opens the store, picks the provider, and hands each endpoint the functions it needs. `served` is
+ * what /mcp offers instead of the tools for trying out; `ToolModuleError` is thrown when that is a module that cannot be used.
  */
 export function createApp(
   config: ServerConfig,
   runtime: Runtime,
   log: Log,
-  module: ToolModule = defaultToolModule(config),
+  served: Served = serveModule(defaultToolModule(config)),
   loadSandbox?: LoadSandbox,
 ): App {
   const store = observeStore(openStore(config.store), log.metrics)
   try {
-    return compose({ store, config, runtime, log, module, loadSandbox })
+    return compose({ store, config, runtime, log, served, loadSandbox })
   } catch (error) {
     // Nothing uses the store yet, and an invalid file must not keep the database locked.
     store.close().catch(() => {})
@@ -75,11 +74,11 @@ interface Parts {
   config: ServerConfig
   runtime: Runtime
   log: Log
-  module: ToolModule
+  served: Served
   loadSandbox: LoadSandbox | undefined
 }
 
-function compose({ store, config, runtime, log, module, loadSandbox }: Parts): App {
+function compose({ store, config, runtime, log, served, loadSandbox }: Parts): App {
   const report = reportTo(log)
   const ring = openKeyRing(config, runtime, report)
   const sealer = createSealer(ring, runtime.randomBytes)
@@ -121,12 +120,14 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
   })
   const grantUses = createGrantUse({ store, runtime })
   const urls = publicUrls(config.baseUrl)
-  const scopes = createScopeCatalogue(module.scopes)
-  const tools = openTools(module, {
+  const scopes = createScopeCatalogue(served.scopes)
+  const tools = served.open({
     config,
     runtime: inward,
     sealer,
     resourceMetadata: urls.resourceMetadata,
+    issuer: urls.issuer,
+    ring,
     report,
   })
   const clients = openClients(config, runtime, store, report)
@@ -149,6 +150,7 @@ function compose({ store, config, runtime, log, module, loadSandbox }: Parts): A
       store: () => store.findClient(''),
       keys: () => checkKeys(store, ring),
       provider: createSteadyCheck(() => provider.ping()),
+      ...(tools.ping && { upstream: createSteadyCheck(tools.ping) }),
     },
     isDraining: () => isDraining,
     report,

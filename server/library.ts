@@ -9,6 +9,7 @@ import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
 import { AuditFile } from './observability/audit-file.ts'
 import { createLog, reportTo } from './observability/log.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
+import { serveModule } from './startup/open-tools.ts'
 import { systemRuntime } from './startup/system-runtime.ts'
 
 export { ConfigError } from './config/config.ts'
@@ -51,7 +52,7 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
       ? undefined
       : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
   const log = createLog(checked.log, pino.destination(2), { audit })
-  const app: App = createApp(checked, systemRuntime, log, options.tools)
+  const app: App = createApp(checked, systemRuntime, log, options.tools && serveModule(options.tools))
   const { sandbox } = app
   // An address that is trusted to have written the header.
   const proxy = checked.trustedProxies[0]?.replace(/\/\d+$/, '')
@@ -93,15 +94,18 @@ function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
   return checked.config
 }
 
-const libraryFiles = fileFields.filter((field) => field !== 'adminTokenFile')
+const libraryFiles = fileFields.filter((field) => field !== 'adminTokenFile' && field !== 'upstream')
 
 /** Settings of the command line that a library cannot follow. */
-function unservedProblems({ tools, adminListen, adminTokenFile }: ServerConfig): string[] {
+function unservedProblems({ tools, upstream, adminListen, adminTokenFile }: ServerConfig): string[] {
   const noAdmin = 'the admin API is served by the program drawbridge-server only; leave this out.'
   return [
     ...(tools === undefined
       ? []
       : ['tools: import the file and hand it over, createDrawbridge(config, { tools }).']),
+    ...(upstream === undefined
+      ? []
+      : ['upstream: the program drawbridge-server alone stands in front of MCP servers; leave this out.']),
     ...(adminListen === undefined ? [] : [`adminListen: ${noAdmin}`]),
     ...(adminTokenFile === undefined ? [] : [`adminTokenFile: ${noAdmin}`]),
   ]

@@ -14,6 +14,8 @@ const examples = `Examples:
   ${program}                                 try it: embedded provider, demo web app, SQLite in .drawbridge/
   ${program} --listen 127.0.0.1:9000 --base-url http://localhost:9000
   DRAWBRIDGE_STORE=memory: ${program} --json
+  ${program} --upstream http://127.0.0.1:9000/mcp   stand in front of an MCP server
+  ${program} -- npx -y some-mcp-server       the same of a command that speaks stdio
   ${program} doctor                          what is wrong, and what to do about it
   ${program} keys rotate                     a new key, while the server runs
 
@@ -28,16 +30,28 @@ export async function run(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
   let code: ExitCode = exitCode.ok
+  const { words, upstreamCommand } = splitCommand(argv)
   const commandLine = createCommandLine(async (row, operands, options) => {
-    code = await runCommand(row, operands, options, environment)
+    code = await runCommand(row, operands, options, { environment, upstreamCommand })
   })
   try {
-    await commandLine.parseAsync(withDefaultCommand(argv), { from: 'user' })
+    await commandLine.parseAsync(withDefaultCommand(words), { from: 'user' })
     return code
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     return error.exitCode === 0 ? exitCode.ok : exitCode.usage
   }
+}
+
+/** Everything behind the first `--` is the command of an MCP server, whatever it looks like. */
+function splitCommand(argv: readonly string[]): {
+  words: readonly string[]
+  upstreamCommand: readonly string[]
+} {
+  const at = argv.indexOf('--')
+  return at === -1
+    ? { words: argv, upstreamCommand: [] }
+    : { words: argv.slice(0, at), upstreamCommand: argv.slice(at + 1) }
 }
 
 /** Without a command it is `serve`. Put in front here: as a default of the library it would swallow a misspelt command. */
@@ -91,7 +105,7 @@ async function runCommand(
   row: CommandRow,
   operands: readonly string[],
   options: Options,
-  environment: CommandInput['environment'],
+  { environment, upstreamCommand }: Pick<CommandInput, 'environment' | 'upstreamCommand'>,
 ): Promise<ExitCode> {
   const value = (flag: string): string | string[] | boolean | undefined =>
     options[new Option(flag).attributeName()]
@@ -102,6 +116,7 @@ async function runCommand(
     const input = {
       flags: Object.fromEntries(flags) as CommandInput['flags'],
       environment,
+      upstreamCommand,
       json,
       runtime: systemRuntime,
       terminal: systemTerminal,

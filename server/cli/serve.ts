@@ -7,7 +7,6 @@ import type { ServerConfig } from '../config/setting.ts'
 import { storeName } from '../config/store-address.ts'
 import { type CheckedSettings, ConfigError } from '../config/config.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
-import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import { listen, type Listener } from '../http/listener/listener.ts'
 import { AuditFile } from '../observability/audit-file.ts'
 import { AuditRing } from '../observability/audit-ring.ts'
@@ -17,8 +16,11 @@ import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import type { AdminApi } from '../startup/open-admin.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
+import { type Served, serveModule } from '../startup/open-tools.ts'
 import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
+import { readUpstream } from '../config/upstream-file.ts'
 import { version } from '../config/version.ts'
+import { upstreamOf } from '../core/gateway/upstream-document.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
 
 /**
@@ -57,16 +59,19 @@ const leaveMs = 1000
  * Serves until SIGINT or SIGTERM, then drains; a second signal ends the process at once. Rejects with a `ConfigError` that
  * has every fault of the settings and of all files that they name, and when the store cannot be used or a port is taken.
  */
-export async function serve(checked: CheckedSettings, output: { json: boolean }): Promise<void> {
+export async function serve(
+  checked: CheckedSettings,
+  { json, upstreamCommand }: Pick<CommandInput, 'json' | 'upstreamCommand'>,
+): Promise<void> {
   const { config } = checked
   // Lines of some milliseconds are written together: each by itself costs more than most requests.
   const destination = pino.destination({ dest: 2, sync: false, minLength: 8192, periodicFlush: 20 })
   // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
   const stopping = stopSignal(() => destination.flushSync())
   const metrics = config.metricsListen && (await createMetrics())
-  const tools = await readFiles(checked)
+  const served = await readFiles(checked, upstreamCommand)
   const { log, audit, events } = openLog(config, destination, metrics)
-  const app = createApp(config, systemRuntime, log, tools)
+  const app = createApp(config, systemRuntime, log, served)
   const listeners: Listener[] = []
   let admin: AdminApi | undefined
   try {
@@ -78,7 +83,7 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
     await app.close()
     throw error
   }
-  process.stdout.write(output.json ? `${JSON.stringify(readyFacts(config))}\n` : readyText(config))
+  process.stdout.write(json ? `${JSON.stringify(readyFacts(config))}\n` : readyText(config))
   const signal = await stopping
   reportTo(log)('stopping', { signal })
   app.drain()
@@ -149,14 +154,41 @@ function openLog(
   return { log, audit, events }
 }
 
-/** The tools module, once nothing is wrong with it, with any setting and with any other file. */
-async function readFiles(checked: CheckedSettings): Promise<ToolModule | undefined> {
-  const { tools: path } = checked.config
+/**
+ * What /mcp offers, once nothing is wrong with any setting or file; undefined: the tools for trying out. The code of the gateway is loaded
+ * for servers that stand in front of another one only.
+ */
+async function readFiles(
+  checked: CheckedSettings,
+  upstreamCommand: readonly string[],
+): Promise<Served | undefined> {
+  const { tools: path, upstream } = checked.config
   const reading = path === undefined ? undefined : await readToolModule(path, reservedScopes)
   const faults = [...fileFaults(checked, fileFields, systemRuntime.now()), ...toolModuleFaults(reading)]
-  const problems = [...checked.problems, ...faultTexts(faults, checked.nameOf)]
+  const problems = [
+    ...checked.problems,
+    ...faultTexts(faults, checked.nameOf),
+    ...commandProblems(checked, upstreamCommand),
+  ]
   if (problems.length > 0) throw new ConfigError(problems)
-  return reading?.kind === 'module' ? reading.module : undefined
+  if (reading?.kind === 'module') return serveModule(reading.module)
+  const [command, ...args] = upstreamCommand
+  const found =
+    command === undefined ? upstream && readUpstream(upstream, process.env) : upstreamOf(command, args)
+  if (!found || found.kind === 'faulty') return undefined
+  const { serveUpstream } = await import('../startup/open-upstream.ts')
+  return serveUpstream(found.upstream)
+}
+
+function commandProblems(
+  { config: { tools, upstream }, nameOf }: CheckedSettings,
+  upstreamCommand: readonly string[],
+): string[] {
+  const other = tools === undefined ? (upstream === undefined ? undefined : 'upstream') : 'tools'
+  if (upstreamCommand.length === 0 || other === undefined) return []
+  return [
+    `${nameOf(other)}: /mcp offers this, or the tools of the command behind --, not both. Leave one of them out.`,
+  ]
 }
 
 function readyFacts(config: ServerConfig): Record<string, unknown> {
@@ -202,6 +234,6 @@ function listenNote({ baseUrl, listen }: ServerConfig): string {
 
 /** Serves until SIGINT or SIGTERM. */
 export async function serveUntilStopped(input: CommandInput): Promise<ExitCode> {
-  await serve(checkInput(input), { json: input.json })
+  await serve(checkInput(input), input)
   return exitCode.ok
 }

@@ -8,6 +8,7 @@ import { embeddedDatabases } from './store-address.ts'
 import { type KeySource, keySourceOf } from './store-address.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
+import { readUpstream } from './upstream-file.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
 /** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */
@@ -19,6 +20,7 @@ export type FileField =
   | 'access'
   | 'audit'
   | 'adminTokenFile'
+  | 'upstream'
 
 /** Every {@link FileField}. */
 export const fileFields: readonly FileField[] = [
@@ -29,6 +31,7 @@ export const fileFields: readonly FileField[] = [
   'access',
   'audit',
   'adminTokenFile',
+  'upstream',
 ]
 
 /** What is wrong with a file that a setting names, and what to do. Neither sentence contains a secret. */
@@ -56,6 +59,7 @@ export function fileFaults(
     access: () => accessFaults(config.access),
     audit: () => auditFaults(config.audit),
     adminTokenFile: () => tokenFaults(config),
+    upstream: () => upstreamFaults(config),
   }
   return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
 }
@@ -111,6 +115,19 @@ function accessFaults(path: string | undefined): FileFault[] {
     problem,
     nextStep: 'docs/access.md says what it holds.',
   }))
+}
+
+function upstreamFaults({ upstream, tools }: Pick<ServerConfig, 'upstream' | 'tools'>): FileFault[] {
+  if (upstream === undefined) return []
+  const fault = (problem: string, nextStep: string): FileFault => ({ field: 'upstream', problem, nextStep })
+  const reading = readUpstream(upstream, process.env)
+  const faults = reading.kind === 'faulty' ? reading.faults : []
+  return [
+    ...(tools === undefined
+      ? []
+      : [fault('/mcp offers the tools of TOOLS or those of UPSTREAM, not both.', 'Leave one of them out.')]),
+    ...faults.map((problem) => fault(problem, 'docs/gateway.md says what it holds.')),
+  ]
 }
 
 function auditFaults(path: string | undefined): FileFault[] {

@@ -81,6 +81,11 @@ const table: SettingTable<ServerConfig> = {
     defaultText: 'whoami, and the notes of the demo web app',
     doc: 'ES module with the tools that /mcp offers, such as ./my-tools.mjs; see docs/tools.md.',
   },
+  upstream: {
+    parse: parseText,
+    defaultText: 'none',
+    doc: 'MCP server that /mcp stands in front of, instead of TOOLS: its URL, or a JSON file that describes it; see docs/gateway.md. A command goes behind --.',
+  },
   clients: {
     parse: parseText,
     defaultText: 'none',

@@ -47,6 +47,8 @@ export interface ServerConfig extends ProviderConfig {
   privateUseRedirectUris: readonly string[]
   /** Path of the ES module with the tools; undefined: those of the demo web app, or whoami alone. */
   tools: string | undefined
+  /** URL of the MCP server behind this one, or path of the JSON file that describes it; undefined: there is none. */
+  upstream: string | undefined
   /** Path of the JSON file with clients that need no registration. */
   clients: string | undefined
   /** Path of the JSON file with the access rules; undefined: everyone whom the provider signs in may come in. */

@@ -37,8 +37,14 @@ export interface McpPorts {
   callers: CallerPorts
   /** Methods that `serve` takes; POST always. */
   methods: readonly string[]
-  /** `body` is undefined for methods other than POST. */
-  serve: (request: Request, body: unknown, caller: Caller, calls: IncomingCalls) => Promise<Response>
+  /** `body` is undefined for methods other than POST; `text` is its JSON as it came. */
+  serve: (
+    request: Request,
+    body: unknown,
+    caller: Caller,
+    calls: IncomingCalls,
+    text?: string,
+  ) => Promise<Response>
   /** Scopes that calls need in addition to the one for all tools. */
   scopesOfCalls: (calls: readonly Call[]) => readonly string[]
   /** Whether there is something of that name to call. */
@@ -195,14 +201,14 @@ async function servePost(
     return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400)
   const refused = refuseMessage(message)
   if (refused) return refused
-  const requestBytes = body.kind === 'text' ? Buffer.byteLength(body.text) : 0
-  return serveCalls(request, { message, requestBytes }, caller, context, ports)
+  const text = body.kind === 'text' ? body.text : ''
+  return serveCalls(request, { message, text }, caller, context, ports)
 }
 
 /** Serves a message of a caller who may make its calls: the scopes are there, and the limit of that person is not reached. */
 async function serveCalls(
   request: Request,
-  { message, requestBytes }: { message: unknown; requestBytes: number },
+  { message, text }: { message: unknown; text: string },
   caller: Caller,
   context: RequestContext,
   ports: McpPorts,
@@ -215,7 +221,7 @@ async function serveCalls(
   const incoming = {
     caller,
     revision: revisionOf(request, meta),
-    requestBytes,
+    requestBytes: Buffer.byteLength(text),
     report: context.report,
     nowMs: () => performance.now(),
   }
@@ -240,7 +246,7 @@ async function serveCalls(
   const calls = new IncomingCalls({ ...incoming, over: admission.leave })
   context.report('mcp_request', { credential: caller.credential })
   try {
-    const response = await ports.serve(request, message, caller, calls)
+    const response = await ports.serve(request, message, caller, calls, text)
     // Calls that a stream answers are over when it ends.
     if (response.headers.get('content-type') !== 'text/event-stream') calls.over()
     return response

@@ -31,10 +31,16 @@ export interface McpEndpoint {
   /** The HTTP methods that `handle` supports; POST always. */
   methods: readonly string[]
   /**
-   * `body` is the parsed JSON of `request`, a message or a batch, and undefined for methods other than POST; the stream of
-   * `request` is not read again. Records each of the `calls`, and says when those of a stream are over.
+   * `body` is the parsed JSON of `request`, a message or a batch, and undefined for methods other than POST; `text` is that JSON as it
+   * came. The stream of `request` is not read again. Records each of the `calls`, and says when those of a stream are over.
    */
-  handle(request: Request, body: unknown, caller: Caller, calls: IncomingCalls): Promise<Response>
+  handle(
+    request: Request,
+    body: unknown,
+    caller: Caller,
+    calls: IncomingCalls,
+    text?: string,
+  ): Promise<Response>
   /** Whether there is something of that name to call. */
   has(call: Call): boolean
   notify: ModuleNotifications

@@ -59,6 +59,18 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['reason'],
     detail: 'reason',
   }),
+  upstream_refused: audit(
+    'The MCP server behind this one answered 401 or 403: it does not accept what it is told of the caller.',
+    { fields: ['status'] },
+  ),
+  upstream_failed: event(
+    'warn',
+    'The MCP server behind this one gave no answer, or one that cannot be passed on.',
+    {
+      fields: ['reason', 'status', 'err'],
+      detail: 'reason',
+    },
+  ),
   access_denied: audit(
     'The access rules do not let a person in, at sign-in or with a credential of the provider at /mcp. `rule` is the number of the one that decided; without it none matched.',
     { fields: ['client_id', 'sub', 'rule'] },

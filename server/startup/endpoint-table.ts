@@ -25,6 +25,7 @@ import { createIntrospectEndpoint, createRevokeEndpoint } from '../http/oauth/re
 import type { LoginCookies } from '../http/login/cookies.ts'
 import type { LoginPorts } from '../http/login/login-subject.ts'
 import { createMcpGate } from '../http/mcp.ts'
+import { createKeySetEndpoint } from '../http/oauth/key-set.ts'
 import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
 import { createRegisterEndpoint, createRegisterManagementEndpoint } from '../http/oauth/registration.ts'
 import { createTokenEndpoint, type TokenPorts } from '../http/oauth/token.ts'
@@ -71,6 +72,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       resourceName: config.appName,
       registration: config.registration,
       clientDocuments: config.clientDocuments,
+      signsAssertions: tools.keySet !== undefined,
     }),
     ...registrationEndpoints(parts),
     createAuthorizeEndpoint(login),
@@ -102,6 +104,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       scopesOfCalls: tools.scopesOfCalls,
       grantUse: parts.grantUses,
     }),
+    ...(tools.keySet ? [createKeySetEndpoint(urls.basePath, tools.keySet)] : []),
     ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
   ]
   return withDefaultPaths(endpoints, urls.basePath)

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
-import type { Sealer } from '../core/seal.ts'
+import type { KeyRing, Sealer } from '../core/seal.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../mcp/endpoint-config.ts'
 import { createPlainEndpoint } from '../mcp/plain/plain-endpoint.ts'
 import { createSdkEndpoint } from '../mcp/sdk/sdk-endpoint.ts'
@@ -18,10 +18,27 @@ import { version } from '../config/version.ts'
 export interface Tools {
   endpoint: McpEndpoint
   scopesOfCalls: ScopesOfCalls
+  /** The keys that the upstream behind the endpoint checks assertions with; undefined when there is none. */
+  keySet?: () => object
+  /** Rejects when the upstream behind the endpoint does not answer; undefined when there is none that could be asked. */
+  ping?: () => Promise<unknown>
   /** Resolves when the module has started; rejects when it failed to. */
   started: Promise<unknown>
   /** Ends the streams and stops the module. Never rejects. */
   close(): Promise<void>
+}
+
+/** What /mcp offers. */
+export interface Served {
+  /** Scopes in addition to the one for all tools, with what each allows. */
+  scopes: Readonly<Record<string, string>>
+  /** Throws what is wrong with it. */
+  open(ports: ToolsPorts): Tools
+}
+
+/** Serves the tools of a module. */
+export function serveModule(module: ToolModule): Served {
+  return { scopes: module.scopes ?? {}, open: (ports) => openTools(module, ports) }
 }
 
 /** The module that is served when TOOLS names none. */
@@ -40,11 +57,13 @@ export interface ToolsPorts {
   sealer: Sealer
   /** URL of the protected resource metadata. */
   resourceMetadata: string
+  issuer: string
+  ring: KeyRing
   report: Report
 }
 
 /** Checks a tool module, prepares what it offers and lets it start. Throws `ToolModuleError` with every fault. */
-export function openTools(module: ToolModule, ports: ToolsPorts): Tools {
+function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   const { config, runtime, sealer, resourceMetadata, report } = ports
   const { definitions, ...opened } = openToolModule(module, reservedScopes, (tool, error) =>
     report('tool_failed', { tool, error }),

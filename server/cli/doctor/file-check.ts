@@ -17,6 +17,7 @@ const findingNames: Readonly<Record<FileFault['field'], string>> = {
   audit: 'audit',
   adminTokenFile: 'admin-token',
   tools: 'tools',
+  upstream: 'upstream',
 }
 
 /**

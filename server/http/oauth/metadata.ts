@@ -18,6 +18,8 @@ export interface MetadataOptions {
   registration: boolean
   /** Whether a client id may be the URL of a metadata document. */
   clientDocuments: boolean
+  /** Whether there is a key set, for an upstream. */
+  signsAssertions: boolean
 }
 
 /** Both discovery documents, at every path that clients in the field request; any other well-known path is 404. */
@@ -42,7 +44,7 @@ export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptio
 /** RFC 8414 section 2. Clients with metadata documents use `none`, which is therefore always listed. */
 function authorizationServerMetadata(
   urls: PublicUrls,
-  { scopes, registration, clientDocuments }: MetadataOptions,
+  { scopes, registration, clientDocuments, signsAssertions }: MetadataOptions,
 ): AuthorizationServerMetadata {
   const endpoint = (name: string): string => `${urls.issuer}/oauth/${name}`
   const algorithms = [...assertionAlgorithms]
@@ -54,6 +56,7 @@ function authorizationServerMetadata(
     revocation_endpoint: endpoint('revoke'),
     introspection_endpoint: endpoint('introspect'),
     device_authorization_endpoint: endpoint('device_authorization'),
+    ...(signsAssertions && { jwks_uri: endpoint('jwks') }),
     scopes_supported: [...scopes.authorizationServer],
     response_types_supported: ['code'],
     response_modes_supported: ['query'],

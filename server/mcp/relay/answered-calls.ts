@@ -97,7 +97,9 @@ export class AnsweredCalls {
     if (!request) return text
     this.#open.delete(id as JsonRpcId)
     this.#record(request, result, text)
-    return request.method === 'tools/list' && isJsonObject(result) ? this.#passList(value, result, text) : text
+    return request.method === 'tools/list' && isJsonObject(result)
+      ? this.#passList(value, result, text)
+      : text
   }
 
   #record({ call, finish }: OpenRequest, result: unknown, text: string): void {

@@ -1,8 +1,14 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, jsonRpcError, type JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  jsonRpcCode,
+  type JsonRpcError,
+  jsonRpcError,
+  type JsonRpcErrorObject,
+  type JsonRpcId,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 
 /** The ids of the requests in a message or batch. */
-export function requestIds(body: unknown): JsonRpcId[] {
+function requestIds(body: unknown): JsonRpcId[] {
   return (Array.isArray(body) ? body : [body]).flatMap((message: unknown) => {
     if (!isJsonObject(message) || typeof message['method'] !== 'string') return []
     const { id } = message
@@ -10,14 +16,20 @@ export function requestIds(body: unknown): JsonRpcId[] {
   })
 }
 
-/** The answer to a message that failed: an error for each request, with its id. Never cached. */
+/** The answer to a message that failed: `error` for each request, with its id. Never cached. */
 export function failureResponse(
   status: number,
-  text: string,
+  { code, message, data }: JsonRpcErrorObject,
   body: unknown,
-  { code = jsonRpcCode.internalError as number, headers = {} as Record<string, string> } = {},
+  headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const all = requestIds(body).map((id) => jsonRpcError(id, code, text))
-  const answer = Array.isArray(body) && all.length > 0 ? all : (all[0] ?? jsonRpcError(null, code, text))
+  const errorOf = (id: JsonRpcId | null): JsonRpcError => jsonRpcError(id, code, message, data)
+  const all = requestIds(body).map(errorOf)
+  const answer = Array.isArray(body) && all.length > 0 ? all : (all[0] ?? errorOf(null))
   return Response.json(answer, { status, headers: { 'cache-control': 'no-store', ...headers } })
+}
+
+/** The error for what is not the client's fault. */
+export function internalError(message: string): JsonRpcErrorObject {
+  return { code: jsonRpcCode.internalError, message }
 }

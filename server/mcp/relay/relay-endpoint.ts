@@ -2,7 +2,12 @@ import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import {
+  eraOfMessage,
+  mcpHeader,
+  mcpMetaKey,
+  transportErrorCode,
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
@@ -16,11 +21,16 @@ import { headerMismatchError } from '../plain/plain-route.ts'
 import { standardHeaderMismatch } from '../tools/header-check.ts'
 import { unknownTool } from '../tools/tool.ts'
 import { AnsweredCalls, isOffered, KnownNames } from './answered-calls.ts'
-import { failureResponse } from './failure-response.ts'
+import { failureResponse, internalError } from './failure-response.ts'
 import { relayStream, type StreamFault } from './relayed-stream.ts'
 import { requestHeaders } from './request-headers.ts'
 import { SealedSessions } from './sealed-session.ts'
-import { UpstreamConnection, UpstreamError, type UpstreamFailure } from './upstream-connection.ts'
+import {
+  toUpstreamError,
+  UpstreamConnection,
+  UpstreamError,
+  type UpstreamFailure,
+} from './upstream-connection.ts'
 
 /** What relaying to an upstream needs. */
 export interface RelayPorts {
@@ -139,7 +149,8 @@ class Relay {
     const [first] = hidden
     if (!first) return undefined
     for (const call of hidden) calls.refuse(call, { outcome: 'refused_rule', isKnown: this.known.has(call) })
-    return failureResponse(200, unknownTool(first.name), body, { code: jsonRpcCode.invalidParams })
+    const error = { code: jsonRpcCode.invalidParams, message: unknownTool(first.name) }
+    return failureResponse(200, error, body)
   }
 
   async #relay(
@@ -154,7 +165,7 @@ class Relay {
     })
     if (!identity) {
       const why = 'Your session at the web app cannot be used right now.'
-      return failureResponse(503, `${why} ${nextStep}`, incoming.body, { headers: { 'retry-after': '5' } })
+      return failureResponse(503, internalError(`${why} ${nextStep}`), incoming.body, { 'retry-after': '5' })
     }
     const response = await this.#connection.send({
       method: request.method,
@@ -177,7 +188,8 @@ class Relay {
       if (type === 'text/event-stream') return this.#stream(response, exchange)
       if (type === 'application/json') return this.#json(response, exchange)
       const isEmpty = status === 202 || status === 204 || headerOf(response, 'content-length') === '0'
-      if (!isEmpty && exchange.request.method !== 'DELETE') return this.#fail('bad_answer', response, exchange)
+      if (!isEmpty && exchange.request.method !== 'DELETE')
+        return this.#fail('bad_answer', response, exchange)
       await discard(body)
       return new Response(null, { status, headers: this.#headers(response, exchange) })
     }
@@ -191,7 +203,7 @@ class Relay {
   }
 
   async #json(response: Dispatcher.ResponseData, exchange: Exchange): Promise<Response> {
-    const text = await readText(response.body, this.#ports.upstream.maxBodyBytes)
+    const text = await this.#readText(response.body, exchange)
     if (text === undefined) return this.#fail('too_large', response, exchange)
     const passed = exchange.answered.pass(text)
     if (passed === undefined) return this.#fail('bad_answer', response, exchange)
@@ -232,7 +244,7 @@ class Relay {
     const headers = this.#headers(response, exchange)
     const text =
       type === 'application/json'
-        ? await readText(response.body, this.#ports.upstream.maxBodyBytes)
+        ? await this.#readText(response.body, exchange)
         : await discard(response.body)
     if (text !== undefined && isJsonRpcError(text)) {
       const passed = exchange.answered.pass(text) ?? text
@@ -242,19 +254,15 @@ class Relay {
       return this.#fail(status === 504 ? 'timeout' : 'bad_answer', response, exchange)
     }
     const said = status === 429 || status === 503 ? 'is busy' : `refused the message with ${status}`
-    return failureResponse(
-      status,
-      `The MCP server behind this endpoint ${said}. ${nextStep}`,
-      exchange.incoming.body,
-      { headers },
-    )
+    const error = internalError(`The MCP server behind this endpoint ${said}. ${nextStep}`)
+    return failureResponse(status, error, exchange.incoming.body, headers)
   }
 
   #refuse(response: Dispatcher.ResponseData, { incoming }: Exchange): Promise<Response> {
     const { statusCode: status, body } = response
     this.#ports.report('upstream_refused', { status })
     const text = `The MCP server behind this endpoint refused this endpoint. Signing in again does not help: tell the operator of this server.`
-    return discard(body).then(() => failureResponse(502, text, incoming.body))
+    return discard(body).then(() => failureResponse(502, internalError(text), incoming.body))
   }
 
   async #fail(
@@ -265,7 +273,7 @@ class Relay {
     await discard(body)
     this.#ports.report('upstream_failed', { reason, status })
     const text = `The MCP server behind this endpoint gave an answer that cannot be passed on. ${nextStep}`
-    return failureResponse(502, text, incoming.body)
+    return failureResponse(502, internalError(text), incoming.body)
   }
 
   #unanswered({ failure, cause }: UpstreamError, { incoming }: Exchange): Response {
@@ -277,7 +285,23 @@ class Relay {
       broken: 'broke off its answer',
     }[failure]
     const text = `The MCP server behind this endpoint ${what}. ${nextStep}`
-    return failureResponse(failure === 'timeout' ? 504 : 502, text, incoming.body)
+    return failureResponse(failure === 'timeout' ? 504 : 502, internalError(text), incoming.body)
+  }
+
+  /** Undefined for more than may be. Rejects with {@link UpstreamError}. */
+  async #readText(body: Dispatcher.ResponseData['body'], { request }: Exchange): Promise<string | undefined> {
+    const chunks: Buffer[] = []
+    let length = 0
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        chunks.push(chunk)
+        length += chunk.length
+        if (length > this.#ports.upstream.maxBodyBytes) return undefined
+      }
+    } catch (error) {
+      throw toUpstreamError(error, request.signal)
+    }
+    return Buffer.concat(chunks).toString('utf8')
   }
 
   /** What goes on of the headers of an answer. */
@@ -316,14 +340,12 @@ function refuseHeaders({ headers }: Request, body: unknown): Response | undefine
     named !== null && named !== method
       ? { header: named, body: `the body names method ${method} but the Mcp-Method header names ${named}` }
       : standardHeaderMismatch({ method, params }, revision, headers)
-  if (!mismatch) return undefined
-  const { code, message } = headerMismatchError(mismatch)
-  return failureResponse(400, message, body, { code })
+  return mismatch && failureResponse(400, headerMismatchError(mismatch), body)
 }
 
 function sessionNotFound(body: unknown): Response {
-  const text = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
-  return failureResponse(404, text, body, { code: -32_001 })
+  const message = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
+  return failureResponse(404, { code: transportErrorCode.sessionNotFound, message }, body)
 }
 
 function isJsonRpcError(text: string): boolean {
@@ -340,22 +362,7 @@ function headerOf({ headers }: Dispatcher.ResponseData, name: string): string | 
   return Array.isArray(value) ? value[0] : value
 }
 
-/** Undefined for more than `maxBytes`. Rejects with what the connection failed with. */
-async function readText(
-  body: Dispatcher.ResponseData['body'],
-  maxBytes: number,
-): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > maxBytes) return undefined
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
 /** Reads and forgets a little, and gives the connection up if there is more. */
 async function discard(body: Dispatcher.ResponseData['body']): Promise<undefined> {
-  await body.dump({ limit: 65_536 }).catch(() => {})
+  if (!body.destroyed) await body.dump({ limit: 65_536 }).catch(() => {})
 }

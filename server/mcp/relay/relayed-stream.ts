@@ -30,7 +30,10 @@ export function relayStream(body: Readable, terms: RelayedStreamTerms): Readable
   const encoder = new TextEncoder()
   const decoder = new TextDecoder()
 
+  let isCancelled = false
+
   const end = (controller: ReadableStreamDefaultController<Uint8Array>, last = ''): void => {
+    if (isCancelled) return
     if (last !== '') controller.enqueue(encoder.encode(last))
     controller.close()
     terms.calls.end(terms.hasLeft() ? 'cancelled' : 'failed')
@@ -55,12 +58,13 @@ export function relayStream(body: Readable, terms: RelayedStreamTerms): Readable
             if (text !== '') return controller.enqueue(encoder.encode(text))
           }
         } catch (error) {
-          if (terms.hasLeft()) return end(controller)
+          if (isCancelled || terms.hasLeft()) return end(controller)
           terms.failed('broken', error)
           end(controller, events.failure())
         }
       },
       cancel() {
+        isCancelled = true
         body.on('error', () => {})
         body.destroy()
         terms.calls.end('cancelled')
@@ -74,7 +78,7 @@ class RelayedEvents {
   readonly #terms: RelayedStreamTerms
   readonly #parser = createParser({
     onEvent: (event) => this.#pass(event),
-    onComment: (comment) => void (this.#out += `:${comment}\n\n`),
+    onComment: (comment) => void (this.#out += `: ${comment}\n\n`),
     onRetry: (retry) => void (this.#out += `retry: ${retry}\n\n`),
   })
   #out = ''

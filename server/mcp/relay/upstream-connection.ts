@@ -73,6 +73,9 @@ export function toUpstreamError(error: unknown, signal: AbortSignal): UpstreamEr
     return new UpstreamError('timeout', { cause: error })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isUnreachable =
-    error instanceof errors.ConnectTimeoutError || /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS)/.test(code)
+    error instanceof errors.ConnectTimeoutError ||
+    /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS)/.test(
+      code,
+    )
   return new UpstreamError(isUnreachable ? 'unreachable' : 'broken', { cause: error })
 }

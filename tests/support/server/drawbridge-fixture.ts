@@ -4,6 +4,7 @@ import { createConfig } from '../../../server/config/config.ts'
 import type { Settings } from '../../../server/config/setting.ts'
 import { createLog } from '../../../server/observability/log.ts'
 import type { ToolModule } from '../../../server/mcp/tools/tool-module.ts'
+import { serveModule } from '../../../server/startup/open-tools.ts'
 import { type Browser, createBrowser, type Visit } from './browser.ts'
 import { createSandbox } from '../../../server/sandbox/sandbox.ts'
 import { type ControlledProvider, createControlledProvider } from '../sandbox/controlled-provider.ts'
@@ -71,7 +72,7 @@ export async function startDrawbridge(
   const log = createLog('debug', { write: (line) => void lines.push(line) })
   const config = createConfig({ baseUrl, appUrl, store: 'memory:', ...settings }, { production: false })
   let provider: ControlledProvider | undefined
-  const app = createApp(config, runtime, log, tools, async (...given) =>
+  const app = createApp(config, runtime, log, tools && serveModule(tools), async (...given) =>
     createSandbox(...given, (...wanted) => (provider = createControlledProvider(...wanted))),
   )
   const { sandbox } = app

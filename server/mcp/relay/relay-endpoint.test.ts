@@ -1,0 +1,527 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import type { HttpUpstream } from '../../core/gateway/upstream.ts'
+import { upstreamAt } from '../../core/gateway/upstream-document.ts'
+import { createSealer, fixedKeyRing } from '../../core/seal.ts'
+import { IncomingCalls } from '../../core/tokens/call-record.ts'
+import type { Caller } from '../../core/tokens/caller.ts'
+import { createRelayEndpoint, type RelayEndpoint } from './relay-endpoint.ts'
+
+/** What the upstream got. */
+interface Got {
+  method: string
+  headers: IncomingMessage['headers']
+  body: string
+}
+
+let server: Server
+let url: string
+let answer: (response: ServerResponse, got: Got) => void
+let got: Got[]
+let gone: number
+let endpoint: RelayEndpoint
+let reported: { event: string; reason?: string; status?: number }[]
+let records: Record<string, unknown>[]
+
+const runtime = createFakeRuntime()
+const sealer = createSealer(fixedKeyRing([sampleKey('k', 1)]), runtime.randomBytes)
+const ada: Caller = { ...callerSample, isLive: async () => true }
+const eve: Caller = { ...ada, user: { ...ada.user, id: 'https://provider#eve', sub: 'eve' } }
+
+beforeEach(async () => {
+  got = []
+  gone = 0
+  reported = []
+  records = []
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    response.on('close', () => void (gone += response.writableFinished ? 0 : 1))
+    request.on('end', () => {
+      const each = {
+        method: request.method ?? '',
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      }
+      got.push(each)
+      answer(response, each)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp?tenant=1`
+  open({})
+})
+
+afterEach(async () => {
+  await endpoint.close()
+  server.closeAllConnections()
+  server.close()
+})
+
+function open(
+  changes: Partial<HttpUpstream>,
+  identify: (caller: Caller) => Promise<Record<string, string>> = async ({ user }) => ({
+    'drawbridge-assertion': `assertion of ${user.sub}`,
+  }),
+): void {
+  const reading = upstreamAt(url)
+  if (reading.kind !== 'upstream') throw new Error('The address is faulty.')
+  endpoint = createRelayEndpoint({
+    upstream: { ...(reading.upstream as HttpUpstream), ...changes },
+    identify,
+    sealer,
+    runtime,
+    report: (event, { reason, status }) =>
+      reported.push({ event, ...(reason && { reason }), ...(status && { status }) }),
+  })
+}
+
+async function send(
+  text: string | undefined,
+  {
+    caller = ada,
+    headers = {},
+    method = 'POST',
+    signal,
+  }: { caller?: Caller; headers?: Record<string, string>; method?: string; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const request = new Request('https://mcp.example.com/mcp', {
+    method,
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      ...headers,
+    },
+    ...(signal && { signal }),
+  })
+  const calls = new IncomingCalls({
+    caller,
+    revision: undefined,
+    requestBytes: 0,
+    report: (event, fields) => records.push({ event, ...fields }),
+    nowMs: () => 0,
+  })
+  const body: unknown = text === undefined ? undefined : JSON.parse(text)
+  return endpoint.handle(request, body, caller, calls, text)
+}
+
+function json(
+  response: ServerResponse,
+  text: string,
+  headers: Record<string, string> = {},
+  status = 200,
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(text)
+}
+
+const call = (name: string, id: number | string = 1): string =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{"name":"${name}"}}`
+const resultOf = (id: number | string, text: string): string =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"${text}"}]}}`
+
+const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+describe('a message', () => {
+  it('and its answer go on as they are, to the letter', async () => {
+    const text =
+      '{ "jsonrpc":"2.0", "id":1, "method":"ping", "params":{"n":12345678901234567890, "x":"\\u00e9"} }'
+    const said = '{"result": {"n":98765432109876543210, "unknown":[1e400]}, "jsonrpc":"2.0","id":1}'
+    answer = (response) => json(response, said)
+    const response = await send(text)
+    expect(got.map(({ body }) => body)).toEqual([text])
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe(said)
+  })
+
+  it('goes on with the headers of MCP and nothing that says who the client is', async () => {
+    open({ headers: { 'x-api-key': 'key of the door' }, forward: ['accept-language'] })
+    answer = (response) => json(response, '{"jsonrpc":"2.0","id":1,"result":{}}')
+    await send(ping, {
+      headers: {
+        'accept-language': 'de',
+        'mcp-protocol-version': '2025-11-25',
+        'mcp-param-x': '1',
+        traceparent: '00-1-1-01',
+        authorization: 'Bearer of the client',
+        cookie: 'session=1',
+        forwarded: 'for=1.1.1.1',
+        'x-forwarded-user': 'eve',
+        'x-forwarded-for': '1.1.1.1',
+        'drawbridge-assertion': 'forged',
+        'x-api-key': 'forged',
+        'x-real-ip': '1.1.1.1',
+        'x-anything': '1',
+      },
+    })
+    const { host, connection, 'content-length': length, ...headers } = got[0]?.headers ?? {}
+    expect([host, connection, length]).toEqual([new URL(url).host, 'keep-alive', String(ping.length)])
+    expect(headers).toEqual({
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'accept-language': 'de',
+      'mcp-protocol-version': '2025-11-25',
+      'mcp-param-x': '1',
+      traceparent: '00-1-1-01',
+      'drawbridge-assertion': 'assertion of ada',
+      'x-api-key': 'key of the door',
+    })
+  })
+
+  it('comes back without cookies, challenges and what else is not about it', async () => {
+    answer = (response) =>
+      json(response, '{"jsonrpc":"2.0","id":1,"result":{}}', {
+        'set-cookie': 'a=1',
+        'www-authenticate': 'Bearer',
+        'access-control-allow-origin': '*',
+        'strict-transport-security': 'max-age=1',
+        location: 'https://elsewhere',
+        'retry-after': '7',
+      })
+    const response = await send(ping)
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'content-type': 'application/json',
+      'retry-after': '7',
+    })
+  })
+
+  it('that is a notification is accepted', async () => {
+    answer = (response) => response.writeHead(202).end()
+    const response = await send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    expect([response.status, await response.text()]).toEqual([202, ''])
+  })
+
+  it('of 2026-07-28 whose headers say something else does not go on', async () => {
+    answer = (response) => json(response, resultOf(1, 'done'))
+    const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a",${meta}}}`
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' }
+    for (const wrong of [{ 'mcp-name': 'b' }, { 'mcp-name': 'a', 'mcp-method': 'tools/list' }]) {
+      const response = await send(text, { headers: { ...headers, ...wrong } })
+      expect([response.status, await response.json()]).toMatchObject([
+        400,
+        { id: 1, error: { code: -32_020 } },
+      ])
+    }
+    expect(got).toEqual([])
+    expect((await send(text, { headers: { ...headers, 'mcp-name': 'a' } })).status).toBe(200)
+  })
+})
+
+describe('a stream', () => {
+  const events = (response: ServerResponse, ...parts: string[]): void => {
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+    for (const part of parts) response.write(part)
+  }
+
+  it('goes on event by event, with ids, types, comments and retry times', async () => {
+    answer = (response) => {
+      events(
+        response,
+        ': hello\n\nid: 1\ndata:\n\nretry: 50\n\n',
+        'event: message\nid: 2\nda',
+        'ta: {"jsonrpc":"2.0","method":"x"}\n\n',
+      )
+      response.end(`id: 3\r\ndata: ${resultOf(1, 'done')}\r\n\r\n`)
+    }
+    const response = await send(call('slow'))
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    expect(await response.text()).toBe(
+      `: hello\n\nid: 1\ndata: \n\nretry: 50\n\nid: 2\nevent: message\ndata: {"jsonrpc":"2.0","method":"x"}\n\nid: 3\ndata: ${resultOf(1, 'done')}\n\n`,
+    )
+    expect(records).toMatchObject([{ event: 'tool_called', tool: 'slow', outcome: 'ok' }])
+  })
+
+  it('that breaks off answers what is open with an error', async () => {
+    answer = (response) => {
+      events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
+      setTimeout(() => response.destroy(), 20)
+    }
+    const text = await (await send(call('slow', 'seven'))).text()
+    expect(text).toContain('"id":"seven"')
+    expect(text).toContain('broke off its answer')
+    expect(reported).toEqual([{ event: 'upstream_failed', reason: 'broken' }])
+    expect(records).toMatchObject([{ outcome: 'failed' }])
+  })
+
+  it('that ends early with ids of events can be taken up again: no error', async () => {
+    answer = (response) => {
+      events(response, 'id: 1\ndata:\n\n')
+      response.end()
+    }
+    expect(await (await send(call('slow'))).text()).toBe('id: 1\ndata: \n\n')
+    expect(reported).toEqual([])
+  })
+
+  it.each<[what: string, text: string, reason: string]>([
+    ['of what is not JSON', 'data: {nonsense\n\n', 'bad_answer'],
+    ['whose event does not end', `data: ${'x'.repeat(70_000)}`, 'too_large'],
+  ])('%s ends with an error', async (_what, text, reason) => {
+    open({ maxBodyBytes: 65_536 })
+    answer = (response) => events(response, text)
+    expect(await (await send(call('slow'))).text()).toContain('"id":1,"error"')
+    expect(reported).toEqual([{ event: 'upstream_failed', reason }])
+    await expect.poll(() => gone).toBe(1)
+  })
+
+  it('ends at the upstream when the client leaves', async () => {
+    answer = (response) => events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
+    const response = await send(call('slow'))
+    const reader = response.body?.getReader()
+    await reader?.read()
+    await reader?.cancel()
+    await expect.poll(() => gone).toBe(1)
+    expect(records).toMatchObject([{ outcome: 'cancelled' }])
+    expect(reported).toEqual([])
+  })
+
+  it('for notifications is asked for with the last id, and ends when the server drains', async () => {
+    answer = (response) => events(response, 'id: 8\ndata: {"jsonrpc":"2.0","method":"x"}\n\n')
+    const response = await send(undefined, { method: 'GET', headers: { 'last-event-id': '7' } })
+    expect(got[0]).toMatchObject({ method: 'GET', headers: { 'last-event-id': '7' } })
+    const text = response.text()
+    endpoint.endStreams()
+    await text
+    await expect.poll(() => gone).toBe(1)
+  })
+})
+
+describe('a session', () => {
+  const initialize = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+  const start = async (caller: Caller): Promise<string> =>
+    (await send(initialize, { caller })).headers.get('mcp-session-id') ?? ''
+
+  beforeEach(() => {
+    answer = (response, { method, headers }) => {
+      if (method === 'DELETE') response.writeHead(200).end()
+      else if (headers['mcp-session-id'] === 'over') response.writeHead(404).end('gone')
+      else json(response, '{"jsonrpc":"2.0","id":1,"result":{}}', { 'mcp-session-id': 'session of ada' })
+    }
+  })
+
+  it('has an id of its own for the client, which leads to that of the upstream', async () => {
+    const id = await start(ada)
+    expect(id).not.toContain('session of ada')
+    const response = await send(ping, { headers: { 'mcp-session-id': id } })
+    expect(response.headers.get('mcp-session-id')).toBe(id)
+    expect((await send(undefined, { method: 'DELETE', headers: { 'mcp-session-id': id } })).status).toBe(200)
+    expect(got.map(({ headers }) => headers['mcp-session-id'])).toEqual([
+      undefined,
+      'session of ada',
+      'session of ada',
+    ])
+  })
+
+  it.each<[whose: string, caller: Caller, sealed: (id: string) => string]>([
+    ["another user's", eve, (id) => id],
+    ["another client's", { ...ada, clientId: 'mcpc_2' }, (id) => id],
+    ['a made up', ada, (id) => `${id}A`],
+    ["the upstream's own", ada, () => 'session of ada'],
+  ])('%s is not found, and the upstream is not asked', async (_whose, caller, sealed) => {
+    const id = sealed(await start(ada))
+    const response = await send(ping, { caller, headers: { 'mcp-session-id': id } })
+    expect([response.status, await response.json()]).toMatchObject([404, { id: 1, error: { code: -32_001 } }])
+    expect(got).toHaveLength(1)
+  })
+
+  it('that the upstream has forgotten is not found', async () => {
+    answer = (response) =>
+      json(response, '{"jsonrpc":"2.0","id":1,"result":{}}', { 'mcp-session-id': 'over' })
+    const id = await start(ada)
+    answer = (response) => response.writeHead(404).end('gone')
+    const response = await send(ping, { headers: { 'mcp-session-id': id } })
+    expect([response.status, await response.json()]).toMatchObject([404, { id: 1, error: { code: -32_001 } }])
+    expect(reported).toEqual([])
+  })
+})
+
+describe('policy', () => {
+  const listed = (...names: string[]): string =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: names.map((name) => ({ name })), next: 1 } })
+  const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+  const policy = { allow: ['*'], deny: ['debug_*'], open: [], scopes: [['delete_*', 'notes:write']] as const }
+
+  beforeEach(() => open({ policy }))
+
+  it.each<[form: string, respond: (response: ServerResponse, text: string) => void]>([
+    ['as JSON', json],
+    [
+      'as an event',
+      (response, text) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.end(`data: ${text}\n\n`)
+      },
+    ],
+  ])('takes tools from a list %s', async (_form, respond) => {
+    answer = (response) => respond(response, listed('read', 'debug_x', 'delete_a'))
+    expect(await (await send(list)).text()).toContain(
+      '"tools":[{"name":"read"},{"name":"delete_a"}],"next":1}',
+    )
+    const poor: Caller = {
+      ...ada,
+      access: { kind: 'allowed', scopes: ['mcp'], allowsTool: undefined },
+    }
+    expect(await (await send(list, { caller: poor })).text()).toContain('"tools":[{"name":"read"}],"next":1}')
+    expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'read' })).toBe(true)
+    expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'debug_x' })).toBe(false)
+  })
+
+  it('leaves a list alone that nothing is taken from, but for caches of everybody', async () => {
+    answer = (response) => json(response, ` ${listed('read')}`)
+    expect(await (await send(list)).text()).toBe(` ${listed('read')}`)
+    answer = (response) =>
+      json(response, '{"jsonrpc":"2.0","id":1,"result":{"tools":[],"cacheScope":"public","ttlMs":9}}')
+    expect(await (await send(list)).json()).toMatchObject({ result: { cacheScope: 'private', ttlMs: 9 } })
+  })
+
+  it('makes hidden tools unknown, alone and in a batch', async () => {
+    const caller: Caller = {
+      ...ada,
+      access: { kind: 'allowed', scopes: undefined, allowsTool: (name) => name !== 'secret' },
+    }
+    for (const name of ['debug_x', 'secret']) {
+      const response = await send(call(name), { caller })
+      expect(await response.json()).toMatchObject({ id: 1, error: { code: -32_602 } })
+    }
+    const batch = await send(`[${call('read', 1)},${call('debug_x', 2)}]`, { caller })
+    expect(await batch.json()).toMatchObject([
+      { id: 1, error: {} },
+      { id: 2, error: {} },
+    ])
+    expect(got).toEqual([])
+    expect(records.map(({ tool, outcome }) => [tool, outcome])).toEqual([
+      ['debug_x', 'refused_rule'],
+      ['secret', 'refused_rule'],
+      ['debug_x', 'refused_rule'],
+    ])
+  })
+
+  it('records how calls end', async () => {
+    answer = (response, { body }) =>
+      json(
+        response,
+        body.includes('bad')
+          ? '{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}'
+          : body.includes('none')
+            ? '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}'
+            : resultOf(1, 'done'),
+      )
+    for (const name of ['read', 'bad', 'none']) await send(call(name))
+    expect(records).toMatchObject([
+      { tool: 'read', outcome: 'ok' },
+      { tool: 'bad', outcome: 'tool_error' },
+      { tool: 'none', outcome: 'failed', unknown: true },
+    ])
+    expect(records[0]).not.toHaveProperty('unknown')
+  })
+})
+
+describe('an upstream that fails', () => {
+  it.each<[status: number, sent: number, reported: object[]]>([
+    [401, 502, [{ event: 'upstream_refused', status: 401 }]],
+    [403, 502, [{ event: 'upstream_refused', status: 403 }]],
+    [302, 502, [{ event: 'upstream_failed', reason: 'redirect', status: 302 }]],
+    [404, 502, [{ event: 'upstream_failed', reason: 'bad_answer', status: 404 }]],
+    [500, 502, [{ event: 'upstream_failed', reason: 'bad_answer', status: 500 }]],
+    [429, 429, []],
+    [503, 503, []],
+    [400, 400, []],
+  ])('with %i is %i for the client, without a challenge', async (status, sent, events) => {
+    answer = (response) => {
+      response.writeHead(status, { 'www-authenticate': 'Bearer', 'retry-after': '9', location: '/x' })
+      response.end('<html>')
+    }
+    const response = await send(call('read', 'x'))
+    expect([response.status, await response.json()]).toMatchObject([
+      sent,
+      { id: 'x', error: { code: -32_603 } },
+    ])
+    expect(response.headers.get('www-authenticate')).toBeNull()
+    expect(response.headers.get('retry-after')).toBe(sent === status && events.length === 0 ? '9' : null)
+    expect(reported).toEqual(events)
+    expect(records).toMatchObject([{ outcome: 'failed' }])
+  })
+
+  it('with an error of JSON-RPC tells the client itself', async () => {
+    const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+    answer = (response) => json(response, text, {}, 404)
+    const response = await send(ping)
+    expect([response.status, await response.text()]).toEqual([404, text])
+  })
+
+  it.each<[what: string, answers: (response: ServerResponse) => void, status: number, reason: string]>([
+    ['closes the connection', (response) => response.destroy(), 502, 'broken'],
+    ['sends what is not JSON', (response) => json(response, '{no'), 502, 'bad_answer'],
+    [
+      'sends a page',
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/html' })
+        response.end('<html>')
+      },
+      502,
+      'bad_answer',
+    ],
+    [
+      'sends more than may be',
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        const writing = setInterval(() => response.write('x'.repeat(65_536)), 1)
+        response.on('close', () => clearInterval(writing))
+      },
+      502,
+      'too_large',
+    ],
+    [
+      'breaks off in the middle',
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+        response.write('{')
+        setTimeout(() => response.destroy(), 20)
+      },
+      502,
+      'broken',
+    ],
+    ['does not answer', () => {}, 504, 'timeout'],
+  ])('because it %s gives an error with the id', async (_what, answers, status, reason) => {
+    open({ timeoutSeconds: 1, maxBodyBytes: 1_000_000 })
+    answer = answers
+    const response = await send(call('read', 'x'))
+    expect([response.status, await response.json()]).toMatchObject([
+      status,
+      { id: 'x', error: { code: -32_603 } },
+    ])
+    expect(reported).toMatchObject([{ event: 'upstream_failed', reason }])
+    if (reason !== 'bad_answer') await expect.poll(() => gone).toBe(1)
+  })
+
+  it('that is not there', async () => {
+    server.close()
+    await once(server, 'close')
+    const response = await send(ping)
+    expect([response.status, await response.json()]).toMatchObject([502, { id: 1 }])
+    expect(reported).toEqual([{ event: 'upstream_failed', reason: 'unreachable' }])
+    await expect(endpoint.ping()).rejects.toThrow('unreachable')
+  })
+
+  it('is not told of a client that has left, and is left alone without an identity', async () => {
+    answer = () => {}
+    const leaving = new AbortController()
+    const sent = send(call('read'), { signal: leaving.signal })
+    await expect.poll(() => got.length).toBe(1)
+    leaving.abort()
+    expect((await sent).status).toBe(499)
+    await expect.poll(() => gone).toBe(1)
+    expect(records).toMatchObject([{ outcome: 'cancelled' }])
+    expect(reported).toEqual([])
+
+    open({}, () => Promise.reject(new Error('no key')))
+    const response = await send(ping)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(got).toHaveLength(1)
+  })
+})
