@@ -21,6 +21,8 @@ const areas: [name: string, run: () => Promise<SuiteRun>][] = [
   ['authorization server', runAuthorizationSuite],
   ['server 2025-11-25', () => runServerSuite('2025-11-25')],
   ['server 2026-07-28', () => runServerSuite('2026-07-28')],
+  ['upstream 2025-11-25', () => runServerSuite('2025-11-25', { isBehind: true })],
+  ['upstream 2026-07-28', () => runServerSuite('2026-07-28', { isBehind: true })],
   ...clientRevisions.flatMap((revision) =>
     localEras.map((era): (typeof areas)[number] => [
       `client ${revision}, ${era} local client`,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from '../support/server/free-port.ts'
 import { createPerson } from '../e2e/person.ts'
 import { registerPlainClient } from '../e2e/plain-client.ts'
-import { startServer } from '../e2e/server-process.ts'
+import { type ServerSettings, startServer } from '../e2e/server-process.ts'
 import { startBearerProxy } from './bearer-proxy.ts'
 import {
   type CheckResult,
@@ -25,32 +25,54 @@ const fixture = fileURLToPath(new URL('everything-tools.ts', import.meta.url))
 /**
  * Runs the suite's `server` command with the required scenarios of `revision` against the built server, whose tools are
  * those that the suite knows by name. The suite has no token: a proxy signs in for it, and everything else is the
- * server's own gate.
+ * server's own gate. With `isBehind` that server is the upstream of another one, which the suite talks to.
  */
-export async function runServerSuite(revision: RequiredRevision): Promise<SuiteRun> {
-  // The server believes in the address of the proxy: Host passes through it untouched.
-  const port = await freePort()
-  const server = await startServer({
-    BASE_URL: `http://localhost:${port}`,
-    TOOLS: fixture,
-    ACCESS_TOKEN_TTL: '1h',
-  })
+export async function runServerSuite(
+  revision: RequiredRevision,
+  { isBehind = false }: { isBehind?: boolean } = {},
+): Promise<SuiteRun> {
+  const inner = await openSignedIn({ TOOLS: fixture })
+  const outer = isBehind ? await openSignedIn({ UPSTREAM: inner.mcpUrl }) : undefined
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-conformance-'))
-  let token = ''
-  const proxy = await startBearerProxy(server.origin, port, () => token)
+  const { mcpUrl } = outer ?? inner
   try {
-    const client = await registerPlainClient(server)
-    token = (await client.connect(await createPerson(server))).access_token
     const required = await requiredScenarios('Server', revision, folder)
-    const argv = ['server', '--url', server.mcpUrl, '--requirements', revision, '--output-dir', folder]
+    const argv = ['server', '--url', mcpUrl, '--requirements', revision, '--output-dir', folder]
     const suite = startSuite(argv, folder, suiteTimeoutMs)
     const exitCode = await suite.ended
     const results = [...readChecks(folder)].map(([scenario, checks]) => judge(scenario, checks))
     return { required, results: inOrder(results, required), exitCode, output: suite.output() }
   } finally {
-    await proxy.close()
     rmSync(folder, { recursive: true, force: true })
-    await server.close()
+    await outer?.close()
+    await inner.close()
+  }
+}
+
+/** A server that everybody is signed in to. */
+interface SignedInServer {
+  mcpUrl: string
+  close(): Promise<void>
+}
+
+async function openSignedIn(settings: ServerSettings): Promise<SignedInServer> {
+  // The server believes in the address of the proxy: Host passes through it untouched.
+  const port = await freePort()
+  const server = await startServer({
+    BASE_URL: `http://localhost:${port}`,
+    ACCESS_TOKEN_TTL: '1h',
+    ...settings,
+  })
+  let token = ''
+  const proxy = await startBearerProxy(server.origin, port, () => token)
+  const client = await registerPlainClient(server)
+  token = (await client.connect(await createPerson(server))).access_token
+  return {
+    mcpUrl: server.mcpUrl,
+    async close() {
+      await proxy.close()
+      await server.close()
+    },
   }
 }
 
