@@ -128,6 +128,7 @@ function compose({ store, config, runtime, log, served, loadSandbox }: Parts): A
     resourceMetadata: urls.resourceMetadata,
     issuer: urls.issuer,
     ring,
+    metrics: log.metrics,
     report,
   })
   const clients = openClients(config, runtime, store, report)

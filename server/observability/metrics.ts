@@ -58,7 +58,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
   drawbridge_outgoing_request_duration_seconds: {
     type: 'histogram',
     labels: ['target', 'status'],
-    help: 'Requests of this server to provider, app or other, by status class; failed is without an answer.',
+    help: 'Requests of this server to provider, app, upstream or other, by status class; failed is without an answer.',
   },
   drawbridge_tool_calls_total: {
     type: 'counter',

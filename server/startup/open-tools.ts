@@ -10,6 +10,7 @@ import type { ModuleStop, ToolModule } from '../mcp/tools/tool-module.ts'
 import { createScopesOfCalls, type ScopesOfCalls } from '../mcp/tools/tool-scope.ts'
 import { whoamiTool } from '../mcp/tools/whoami-tool.ts'
 import type { Report } from '../observability/log.ts'
+import type { Metrics } from '../observability/metrics.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { openToolModule } from './tool-module.ts'
 import { version } from '../config/version.ts'
@@ -59,6 +60,7 @@ export interface ToolsPorts {
   resourceMetadata: string
   issuer: string
   ring: KeyRing
+  metrics: Pick<Metrics, 'outgoingCall'> | undefined
   report: Report
 }
 

@@ -1,8 +1,6 @@
-import { reservedScopes } from '../core/tokens/scope.ts'
 import { AssertionSigner, type AssertionType } from '../core/gateway/assertion.ts'
 import type { HttpUpstream, Upstream } from '../core/gateway/upstream.ts'
 import { scopeOfTool } from '../core/gateway/upstream-policy.ts'
-import type { KeyRing } from '../core/seal.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
 import type { Served, Tools, ToolsPorts } from './open-tools.ts'
@@ -36,7 +34,7 @@ function openCommand(): Pick<Tools, 'endpoint'> {
 
 function openRelay(
   upstream: HttpUpstream,
-  { runtime, sealer, ring, issuer, report }: ToolsPorts,
+  { runtime, sealer, ring, issuer, metrics, report }: ToolsPorts,
 ): Pick<Tools, 'endpoint' | 'keySet' | 'ping'> {
   const signer = (type: AssertionType): AssertionSigner =>
     new AssertionSigner({ ring, issuer, audience: upstream.audience, type, runtime })
@@ -49,6 +47,7 @@ function openRelay(
     sealer,
     runtime,
     report,
+    answered: (status, seconds) => metrics?.outgoingCall('upstream', status, seconds),
   })
   return { endpoint, keySet: () => assertions.keySet(), ping: () => endpoint.ping() }
 }

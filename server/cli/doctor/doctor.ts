@@ -2,6 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import type { ServerConfig } from '../../config/setting.ts'
+import { readUpstream } from '../../config/upstream-file.ts'
 import type { FileFault } from '../../config/setting-file.ts'
 import { askBaseUrl, checkBaseUrl, checkTransport } from './base-url-check.ts'
 import { checkClock } from './clock-check.ts'
@@ -23,6 +24,7 @@ import { checkSigningKeys } from './signing-key-check.ts'
 import { checkStore, type StoreReport } from './store-check.ts'
 import { askSupabase, checkApiKey, checkAuthApi, checkIssuer, checkSignInMethods } from './supabase-check.ts'
 import { checkToken } from './token-check.ts'
+import { checkUpstream } from './upstream-check.ts'
 
 /** Findings as they come: each group is printed when it is there. */
 export type Findings = AsyncGenerator<readonly Finding[]>
@@ -49,6 +51,10 @@ export async function* examine(
   ]
   if (config.provider === 'oidc') yield* examineOidc(config, runtime)
   else yield* examineSupabase(config, runtime)
+  if (config.upstream !== undefined && !faulty.has('upstream')) {
+    const reading = readUpstream(config.upstream, process.env)
+    if (reading.kind === 'upstream') yield await checkUpstream(reading.upstream, runtime, process.env['PATH'])
+  }
   yield [...noteSessionLimits(config), ...noteRateLimit(config), noteSessionTokens(config)]
   if (token !== undefined) {
     yield await checkToken(token, config, openProvider(config, runtime), runtime.now())

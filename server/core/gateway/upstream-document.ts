@@ -47,7 +47,7 @@ const identityForms: readonly IdentityForm[] = ['assertion', 'bearer', 'headers'
 const neverForwarded =
   /^(?:authorization|cookie|forwarded|host|connection|content-length|te|trailer|transfer-encoding|upgrade|proxy-.*|x-forwarded-.*|x-real-ip|drawbridge-.*|mcp-session-id)$/
 
-const everything: UpstreamPolicy = { allow: ['*'], deny: [], open: [], scopes: [] }
+const everything: UpstreamPolicy = { allow: ['*'], deny: [], scopes: [] }
 
 /** The upstream that is a URL alone. */
 export function upstreamAt(url: string): UpstreamReading {
@@ -237,10 +237,13 @@ class UpstreamReader extends DocumentReader {
   #tools(value: unknown): UpstreamPolicy {
     const tools = this.object('tools', value, ['allow', 'deny', 'public', 'scopes'])
     if (!tools) return everything
+    const open =
+      this.optional(tools, 'public', (given) => this.texts('tools.public', given, { min: 0 })) ?? []
+    if (open.length > 0)
+      this.fault('tools.public: no tool can be called without a sign-in yet. Leave it out.')
     return {
       allow: this.optional(tools, 'allow', (given) => this.texts('tools.allow', given)) ?? ['*'],
       deny: this.optional(tools, 'deny', (given) => this.texts('tools.deny', given, { min: 0 })) ?? [],
-      open: this.optional(tools, 'public', (given) => this.texts('tools.public', given, { min: 0 })) ?? [],
       scopes: Object.entries(
         this.optional(tools, 'scopes', (given) => this.#labels('tools.scopes', given)) ?? {},
       ),

@@ -5,8 +5,6 @@ export type IdentityForm = 'assertion' | 'bearer' | 'headers' | 'provider-token'
 export interface UpstreamPolicy {
   allow: readonly string[]
   deny: readonly string[]
-  /** Called without a sign-in. */
-  open: readonly string[]
   /** Scopes by pattern; the first that matches counts. */
   scopes: readonly (readonly [pattern: string, scope: string])[]
 }

@@ -6,6 +6,10 @@ import {
   type JsonRpcErrorObject,
   type JsonRpcId,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+
+/** What people can do about an upstream that fails. */
+export const nextStep = 'Try again in a minute; if it keeps failing, tell the operator of this server.'
 
 /** The ids of the requests in a message or batch. */
 function requestIds(body: unknown): JsonRpcId[] {
@@ -32,4 +36,10 @@ export function failureResponse(
 /** The error for what is not the client's fault. */
 export function internalError(message: string): JsonRpcErrorObject {
   return { code: jsonRpcCode.internalError, message }
+}
+
+/** The answer to a message of a session that is not there, or not the caller's. */
+export function sessionNotFound(body: unknown): Response {
+  const message = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
+  return failureResponse(404, { code: transportErrorCode.sessionNotFound, message }, body)
 }

@@ -344,7 +344,7 @@ describe('policy', () => {
   const listed = (...names: string[]): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: names.map((name) => ({ name })), next: 1 } })
   const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-  const policy = { allow: ['*'], deny: ['debug_*'], open: [], scopes: [['delete_*', 'notes:write']] as const }
+  const policy = { allow: ['*'], deny: ['debug_*'], scopes: [['delete_*', 'notes:write']] as const }
 
   beforeEach(() => open({ policy }))
 

@@ -1,18 +1,11 @@
-import type { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import {
-  eraOfMessage,
-  mcpHeader,
-  mcpMetaKey,
-  transportErrorCode,
-} from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { Sealer } from '../../core/seal.ts'
-import { callOf, callsOf, type IncomingCalls } from '../../core/tokens/call-record.ts'
+import { callsOf } from '../../core/tokens/call-record.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import type { McpEndpoint } from '../endpoint-config.ts'
 import { type Incoming, lenientHeaders } from '../incoming.ts'
@@ -21,16 +14,11 @@ import { headerMismatchError } from '../plain/plain-route.ts'
 import { standardHeaderMismatch } from '../tools/header-check.ts'
 import { unknownTool } from '../tools/tool.ts'
 import { AnsweredCalls, isOffered, KnownNames } from './answered-calls.ts'
-import { failureResponse, internalError } from './failure-response.ts'
-import { relayStream, type StreamFault } from './relayed-stream.ts'
+import { failureResponse, internalError, nextStep, sessionNotFound } from './failure-response.ts'
+import { type Exchange, RelayAnswer, type ReportUpstream, waitsForNotifications } from './relay-answer.ts'
 import { requestHeaders } from './request-headers.ts'
 import { SealedSessions } from './sealed-session.ts'
-import {
-  toUpstreamError,
-  UpstreamConnection,
-  UpstreamError,
-  type UpstreamFailure,
-} from './upstream-connection.ts'
+import { type RequestAnswered, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
 
 /** What relaying to an upstream needs. */
 export interface RelayPorts {
@@ -39,22 +27,15 @@ export interface RelayPorts {
   identify: (caller: Caller) => Promise<Record<string, string>>
   sealer: Sealer
   runtime: Pick<Runtime, 'now'>
-  report: (
-    event: 'upstream_failed' | 'upstream_refused',
-    fields: { reason?: RelayFault; status?: number; error?: unknown },
-  ) => void
+  report: ReportUpstream
+  answered?: RequestAnswered
 }
-
-/** Why an answer of the upstream did not go on. */
-export type RelayFault = Exclude<UpstreamFailure, 'left'> | StreamFault | 'redirect' | 'no_identity'
 
 /** An endpoint that passes everything on to an upstream. */
 export interface RelayEndpoint extends McpEndpoint {
   /** Rejects when the upstream does not answer. */
   ping(): Promise<void>
 }
-
-const nextStep = 'Try again in a minute; if it keeps failing, tell the operator of this server.'
 
 /**
  * Creates the endpoint that passes messages of all revisions on to an MCP server by HTTP, and its answers back, as they are. What does
@@ -66,7 +47,7 @@ const nextStep = 'Try again in a minute; if it keeps failing, tell the operator 
 export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   const streams = new OpenStreams(ports.runtime)
   const stopChecks = repeatChecks(() => streams.check())
-  const connection = new UpstreamConnection(ports.upstream)
+  const connection = new UpstreamConnection(ports.upstream, ports.answered)
   const relay = new Relay(ports, connection, streams)
   return {
     methods: ['POST', 'GET', 'DELETE'],
@@ -95,27 +76,18 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
 
 const pingTimeoutMs = 5000
 
-/** One request on its way: what came, and who gets told how it ended. */
-interface Exchange {
-  request: Request
-  incoming: Incoming
-  answered: AnsweredCalls
-  /** The client's sealed id of the session. */
-  session: string | undefined
-}
-
 class Relay {
   readonly known = new KnownNames()
   readonly #ports: RelayPorts
   readonly #connection: UpstreamConnection
-  readonly #streams: OpenStreams
   readonly #sessions: SealedSessions
+  readonly #answers: RelayAnswer
 
   constructor(ports: RelayPorts, connection: UpstreamConnection, streams: OpenStreams) {
     this.#ports = ports
     this.#connection = connection
-    this.#streams = streams
     this.#sessions = new SealedSessions(ports.sealer)
+    this.#answers = new RelayAnswer({ ...ports, sessions: this.#sessions, streams })
   }
 
   async handle(request: Request, incoming: Incoming, text: string | undefined): Promise<Response> {
@@ -126,7 +98,7 @@ class Relay {
     const sessionId = session === undefined ? undefined : this.#sessions.open(session, caller)
     if (session !== undefined && sessionId === undefined) return sessionNotFound(body)
     const answered = new AnsweredCalls(incoming, this.#ports.upstream.policy, this.known)
-    const exchange = { request, incoming, answered, session }
+    const exchange = { request, incoming, answered, session, isStreaming: false }
     try {
       return await this.#relay(exchange, sessionId, text)
     } catch (error) {
@@ -134,11 +106,9 @@ class Relay {
       return this.#unanswered(error, exchange)
     } finally {
       // What a stream answers is still to come.
-      if (!this.#streaming.delete(exchange)) answered.end(request.signal.aborted ? 'cancelled' : 'failed')
+      if (!exchange.isStreaming) answered.end(request.signal.aborted ? 'cancelled' : 'failed')
     }
   }
-
-  readonly #streaming = new Set<Exchange>()
 
   /** Tools that the caller may not call are unknown. A batch with such a call is refused whole. */
   #refuseHidden({ body, caller, calls }: Incoming): Response | undefined {
@@ -176,104 +146,9 @@ class Relay {
       }),
       body: text,
       signal: request.signal,
-      mayBeSilent: waits(exchange),
+      mayBeSilent: waitsForNotifications(exchange),
     })
-    return this.#answer(response, exchange)
-  }
-
-  async #answer(response: Dispatcher.ResponseData, exchange: Exchange): Promise<Response> {
-    const { statusCode: status, body } = response
-    const type = headerOf(response, 'content-type')?.split(';')[0]?.trim().toLowerCase()
-    if (status >= 200 && status < 300) {
-      if (type === 'text/event-stream') return this.#stream(response, exchange)
-      if (type === 'application/json') return this.#json(response, exchange)
-      const isEmpty = status === 202 || status === 204 || headerOf(response, 'content-length') === '0'
-      if (!isEmpty && exchange.request.method !== 'DELETE')
-        return this.#fail('bad_answer', response, exchange)
-      await discard(body)
-      return new Response(null, { status, headers: this.#headers(response, exchange) })
-    }
-    if (status === 401 || status === 403 || status === 407) return this.#refuse(response, exchange)
-    if (status < 400) return this.#fail('redirect', response, exchange)
-    if (status === 404 && exchange.session !== undefined) {
-      await discard(body)
-      return sessionNotFound(exchange.incoming.body)
-    }
-    return this.#error(response, exchange, type)
-  }
-
-  async #json(response: Dispatcher.ResponseData, exchange: Exchange): Promise<Response> {
-    const text = await this.#readText(response.body, exchange)
-    if (text === undefined) return this.#fail('too_large', response, exchange)
-    const passed = exchange.answered.pass(text)
-    if (passed === undefined) return this.#fail('bad_answer', response, exchange)
-    return new Response(passed, {
-      status: response.statusCode,
-      headers: { ...this.#headers(response, exchange), 'content-type': 'application/json' },
-    })
-  }
-
-  #stream(response: Dispatcher.ResponseData, exchange: Exchange): Response {
-    const { request, incoming, answered } = exchange
-    const { caller, calls } = incoming
-    this.#streaming.add(exchange)
-    const relayed = relayStream(response.body as unknown as Readable, {
-      calls: answered,
-      maxBytes: this.#ports.upstream.maxBodyBytes,
-      hasLeft: () => request.signal.aborted,
-      failed: (reason, error) => this.#ports.report('upstream_failed', { reason, error }),
-      failureText: `The MCP server behind this endpoint broke off its answer. ${nextStep}`,
-    })
-    const headers = {
-      ...this.#headers(response, exchange),
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-    }
-    const kind = waits(exchange) ? 'notifications' : 'call'
-    return this.#streams.track(new Response(relayed, { headers }), { caller, calls, kind })
-  }
-
-  /** An error of the upstream about the message goes on when it is JSON-RPC, with its status. */
-  async #error(
-    response: Dispatcher.ResponseData,
-    exchange: Exchange,
-    type: string | undefined,
-  ): Promise<Response> {
-    const { statusCode: status } = response
-    const headers = this.#headers(response, exchange)
-    const text =
-      type === 'application/json'
-        ? await this.#readText(response.body, exchange)
-        : await discard(response.body)
-    if (text !== undefined && isJsonRpcError(text)) {
-      const passed = exchange.answered.pass(text) ?? text
-      return new Response(passed, { status, headers: { ...headers, 'content-type': 'application/json' } })
-    }
-    if (!ownStatuses.has(status) || (status === 404 && exchange.request.method === 'POST')) {
-      return this.#fail(status === 504 ? 'timeout' : 'bad_answer', response, exchange)
-    }
-    const said = status === 429 || status === 503 ? 'is busy' : `refused the message with ${status}`
-    const error = internalError(`The MCP server behind this endpoint ${said}. ${nextStep}`)
-    return failureResponse(status, error, exchange.incoming.body, headers)
-  }
-
-  #refuse(response: Dispatcher.ResponseData, { incoming }: Exchange): Promise<Response> {
-    const { statusCode: status, body } = response
-    this.#ports.report('upstream_refused', { status })
-    const text = `The MCP server behind this endpoint refused this endpoint. Signing in again does not help: tell the operator of this server.`
-    return discard(body).then(() => failureResponse(502, internalError(text), incoming.body))
-  }
-
-  async #fail(
-    reason: RelayFault,
-    { statusCode: status, body }: Dispatcher.ResponseData,
-    { incoming }: Exchange,
-  ): Promise<Response> {
-    await discard(body)
-    this.#ports.report('upstream_failed', { reason, status })
-    const text = `The MCP server behind this endpoint gave an answer that cannot be passed on. ${nextStep}`
-    return failureResponse(502, internalError(text), incoming.body)
+    return this.#answers.pass(response, exchange)
   }
 
   #unanswered({ failure, cause }: UpstreamError, { incoming }: Exchange): Response {
@@ -287,45 +162,6 @@ class Relay {
     const text = `The MCP server behind this endpoint ${what}. ${nextStep}`
     return failureResponse(failure === 'timeout' ? 504 : 502, internalError(text), incoming.body)
   }
-
-  /** Undefined for more than may be. Rejects with {@link UpstreamError}. */
-  async #readText(body: Dispatcher.ResponseData['body'], { request }: Exchange): Promise<string | undefined> {
-    const chunks: Buffer[] = []
-    let length = 0
-    try {
-      for await (const chunk of body as AsyncIterable<Buffer>) {
-        chunks.push(chunk)
-        length += chunk.length
-        if (length > this.#ports.upstream.maxBodyBytes) return undefined
-      }
-    } catch (error) {
-      throw toUpstreamError(error, request.signal)
-    }
-    return Buffer.concat(chunks).toString('utf8')
-  }
-
-  /** What goes on of the headers of an answer. */
-  #headers(
-    response: Dispatcher.ResponseData,
-    { incoming: { caller }, session }: Exchange,
-  ): Record<string, string> {
-    const [id, retryAfter, revision] = ['mcp-session-id', 'retry-after', 'mcp-protocol-version'].map((name) =>
-      headerOf(response, name),
-    )
-    return {
-      ...(id !== undefined && { 'mcp-session-id': session ?? this.#sessions.seal(id, caller) }),
-      ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
-      ...(revision !== undefined && { 'mcp-protocol-version': revision }),
-    }
-  }
-}
-
-/** Statuses that mean something to a client of MCP. */
-const ownStatuses: ReadonlySet<number> = new Set([400, 404, 405, 406, 409, 413, 415, 422, 429, 503])
-
-/** Whether the client waits for notifications, for as long as it likes. */
-function waits({ request, incoming: { body } }: Exchange): boolean {
-  return request.method === 'GET' || (isJsonObject(body) && body['method'] === 'subscriptions/listen')
 }
 
 /** A router in front of the upstream may go by the headers: those of 2026-07-28 must say what the message says. */
@@ -341,28 +177,4 @@ function refuseHeaders({ headers }: Request, body: unknown): Response | undefine
       ? { header: named, body: `the body names method ${method} but the Mcp-Method header names ${named}` }
       : standardHeaderMismatch({ method, params }, revision, headers)
   return mismatch && failureResponse(400, headerMismatchError(mismatch), body)
-}
-
-function sessionNotFound(body: unknown): Response {
-  const message = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
-  return failureResponse(404, { code: transportErrorCode.sessionNotFound, message }, body)
-}
-
-function isJsonRpcError(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) && value['jsonrpc'] === '2.0' && 'error' in value
-  } catch {
-    return false
-  }
-}
-
-function headerOf({ headers }: Dispatcher.ResponseData, name: string): string | undefined {
-  const value = headers[name]
-  return Array.isArray(value) ? value[0] : value
-}
-
-/** Reads and forgets a little, and gives the connection up if there is more. */
-async function discard(body: Dispatcher.ResponseData['body']): Promise<undefined> {
-  if (!body.destroyed) await body.dump({ limit: 65_536 }).catch(() => {})
 }

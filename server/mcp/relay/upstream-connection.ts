@@ -25,13 +25,21 @@ export interface UpstreamRequest {
   mayBeSilent: boolean
 }
 
+/** Told of each request: the status, or none, and how long it took until the answer began. */
+export type RequestAnswered = (status: number | undefined, seconds: number) => void
+
 /** The connections to an upstream. Follows no redirects. */
 export class UpstreamConnection {
   readonly #agent: Agent
   readonly #url: URL
   readonly #timeoutMs: number
+  readonly #answered: RequestAnswered
 
-  constructor({ url, timeoutSeconds, connectTimeoutSeconds }: HttpUpstream) {
+  constructor(
+    { url, timeoutSeconds, connectTimeoutSeconds }: HttpUpstream,
+    answered: RequestAnswered = () => {},
+  ) {
+    this.#answered = answered
     this.#url = new URL(url)
     this.#timeoutMs = timeoutSeconds * 1000
     this.#agent = new Agent({ connect: { timeout: connectTimeoutSeconds * 1000 } })
@@ -45,19 +53,25 @@ export class UpstreamConnection {
     signal,
     mayBeSilent,
   }: UpstreamRequest): Promise<Dispatcher.ResponseData> {
+    const began = performance.now()
+    let status: number | undefined
     try {
-      return await this.#agent.request({
+      const answer = await this.#agent.request({
         origin: this.#url.origin,
         path: `${this.#url.pathname}${this.#url.search}`,
-        method: method as Dispatcher.HttpMethod,
+        method,
         headers,
         body: body ?? null,
         signal,
         headersTimeout: this.#timeoutMs,
         bodyTimeout: mayBeSilent ? 0 : this.#timeoutMs,
       })
+      status = answer.statusCode
+      return answer
     } catch (error) {
       throw toUpstreamError(error, signal)
+    } finally {
+      this.#answered(status, (performance.now() - began) / 1000)
     }
   }
 

@@ -1,0 +1,89 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { HttpUpstream } from '../../core/gateway/upstream.ts'
+import { upstreamAt, upstreamOf } from '../../core/gateway/upstream-document.ts'
+import { systemRuntime } from '../../startup/system-runtime.ts'
+import { checkUpstream } from './upstream-check.ts'
+
+let server: Server | undefined
+
+afterEach(() => {
+  server?.closeAllConnections()
+  server?.close()
+})
+
+async function upstream(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<HttpUpstream> {
+  server = createServer(answer).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const reading = upstreamAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
+  if (reading.kind !== 'upstream') throw new Error('The address is faulty.')
+  return reading.upstream as HttpUpstream
+}
+
+const summary = async (given: HttpUpstream, runtime: Parameters<typeof checkUpstream>[1] = systemRuntime) =>
+  (await checkUpstream(given, runtime, undefined)).map(({ name, state }) => `${name} ${state}`)
+
+const listsTools = (request: IncomingMessage, response: ServerResponse): void => {
+  const isOpening = request.headers['mcp-session-id'] === undefined
+  response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'a' })
+  response.end(isOpening ? '{"result":{}}' : '{"result":{"tools":[]}}')
+}
+
+describe('an upstream by HTTP', () => {
+  it('that refuses strangers is well', async () => {
+    expect(await summary(await upstream((_, response) => response.writeHead(401).end()))).toEqual([
+      'upstream ok',
+      'upstream-public ok',
+    ])
+  })
+
+  it('that lists its tools for anybody is worth a word on this machine, and broken elsewhere', async () => {
+    const given = await upstream(listsTools)
+    expect(await summary(given)).toEqual(['upstream ok', 'upstream-public warn'])
+    const { port } = new URL(given.url)
+    const runtime = {
+      fetch: (request: Request) =>
+        systemRuntime.fetch(new Request(request.url.replace('mcp.internal', '127.0.0.1'), request)),
+    }
+    expect(await summary({ ...given, url: `http://mcp.internal:${port}/mcp` }, runtime)).toEqual([
+      'upstream ok',
+      'upstream-public fail',
+    ])
+  })
+
+  it('that is told who calls by headers alone, or not at all, is worth a word', async () => {
+    const given = await upstream((_, response) => response.writeHead(401).end())
+    for (const identity of [['headers'], []] as const) {
+      expect(await summary({ ...given, identity })).toContain('upstream-identity warn')
+    }
+  })
+
+  it('that is not there is broken', async () => {
+    const given = await upstream(listsTools)
+    server?.close()
+    const [finding] = await checkUpstream(given, systemRuntime, undefined)
+    expect(finding).toMatchObject({
+      name: 'upstream',
+      state: 'fail',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
+  })
+})
+
+describe('an upstream that is a command', () => {
+  it.each<[command: string, state: string]>([
+    ['node', 'ok'],
+    [process.execPath, 'ok'],
+    ['no-such-program', 'fail'],
+    ['/etc/hostname', 'fail'],
+  ])('%s: %s', async (command, state) => {
+    const reading = upstreamOf(command, [])
+    if (reading.kind !== 'upstream') throw new Error('The command is faulty.')
+    const findings = await checkUpstream(reading.upstream, systemRuntime, process.env['PATH'])
+    expect(findings).toMatchObject([{ name: 'upstream', state }])
+  })
+})

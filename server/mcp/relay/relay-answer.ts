@@ -1,0 +1,218 @@
+import type { Dispatcher } from 'undici'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { HttpUpstream } from '../../core/gateway/upstream.ts'
+import type { Incoming } from '../incoming.ts'
+import type { OpenStreams } from '../open-streams.ts'
+import type { AnsweredCalls } from './answered-calls.ts'
+import { failureResponse, internalError, nextStep, sessionNotFound } from './failure-response.ts'
+import { relayStream, type StreamFault } from './relayed-stream.ts'
+import type { SealedSessions } from './sealed-session.ts'
+import { toUpstreamError, type UpstreamFailure } from './upstream-connection.ts'
+
+/** Why an answer of the upstream did not go on. */
+export type RelayFault = Exclude<UpstreamFailure, 'left'> | StreamFault | 'redirect' | 'no_identity'
+
+/** Tells the log what is wrong with the upstream. */
+export type ReportUpstream = (
+  event: 'upstream_failed' | 'upstream_refused',
+  fields: { reason?: RelayFault; status?: number; error?: unknown },
+) => void
+
+/** One request on its way to the upstream. */
+export interface Exchange {
+  request: Request
+  incoming: Incoming
+  answered: AnsweredCalls
+  /** The client's sealed id of the session. */
+  session: string | undefined
+  /** Whether the answer is a stream, which ends the calls itself. */
+  isStreaming: boolean
+}
+
+/** Whether the client waits for notifications, for as long as it likes. */
+export function waitsForNotifications({ request, incoming: { body } }: Exchange): boolean {
+  return request.method === 'GET' || (isJsonObject(body) && body['method'] === 'subscriptions/listen')
+}
+
+/** What passing answers back needs. */
+export interface RelayAnswerPorts {
+  upstream: Pick<HttpUpstream, 'maxBodyBytes'>
+  sessions: SealedSessions
+  streams: OpenStreams
+  report: ReportUpstream
+}
+
+type Answer = Dispatcher.ResponseData
+
+/** Passes what the upstream answers back to the client, or says what is wrong with it. */
+export class RelayAnswer {
+  readonly #ports: RelayAnswerPorts
+
+  constructor(ports: RelayAnswerPorts) {
+    this.#ports = ports
+  }
+
+  /** Rejects with `UpstreamError` when the upstream breaks off before the answer is a stream. */
+  async pass(answer: Answer, exchange: Exchange): Promise<Response> {
+    switch (kindOf(answer, exchange)) {
+      case 'stream':
+        return this.#stream(answer, exchange)
+      case 'json':
+        return this.#json(answer, exchange)
+      case 'empty':
+        await discard(answer)
+        return new Response(null, { status: answer.statusCode, headers: this.#headers(answer, exchange) })
+      case 'refused':
+        return this.#refuse(answer, exchange)
+      case 'session_over':
+        await discard(answer)
+        return sessionNotFound(exchange.incoming.body)
+      case 'error':
+        return this.#error(answer, exchange)
+      case 'redirect':
+        return this.#fail('redirect', answer, exchange)
+      case 'bad':
+        return this.#fail('bad_answer', answer, exchange)
+    }
+  }
+
+  async #json(answer: Answer, exchange: Exchange): Promise<Response> {
+    const text = await this.#readText(answer, exchange)
+    if (text === undefined) return this.#fail('too_large', answer, exchange)
+    const passed = exchange.answered.pass(text)
+    if (passed === undefined) return this.#fail('bad_answer', answer, exchange)
+    return new Response(passed, {
+      status: answer.statusCode,
+      headers: { ...this.#headers(answer, exchange), 'content-type': 'application/json' },
+    })
+  }
+
+  #stream(answer: Answer, exchange: Exchange): Response {
+    const { request, incoming, answered } = exchange
+    const { caller, calls } = incoming
+    exchange.isStreaming = true
+    const relayed = relayStream(answer.body, {
+      calls: answered,
+      maxBytes: this.#ports.upstream.maxBodyBytes,
+      hasLeft: () => request.signal.aborted,
+      failed: (reason, error) => this.#ports.report('upstream_failed', { reason, error }),
+      failureText: `The MCP server behind this endpoint broke off its answer. ${nextStep}`,
+    })
+    const headers = {
+      ...this.#headers(answer, exchange),
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    }
+    const kind = waitsForNotifications(exchange) ? 'notifications' : 'call'
+    return this.#ports.streams.track(new Response(relayed, { headers }), { caller, calls, kind })
+  }
+
+  /** An error about the message goes on when it is JSON-RPC, with its status. */
+  async #error(answer: Answer, exchange: Exchange): Promise<Response> {
+    const { statusCode: status } = answer
+    const headers = this.#headers(answer, exchange)
+    const text =
+      mediaTypeOf(answer) === 'application/json'
+        ? await this.#readText(answer, exchange)
+        : await discard(answer)
+    if (text !== undefined && isJsonRpcError(text)) {
+      const passed = exchange.answered.pass(text) ?? text
+      return new Response(passed, { status, headers: { ...headers, 'content-type': 'application/json' } })
+    }
+    // What the upstream does not know at all is not at its address.
+    if (!ownStatuses.has(status) || (status === 404 && exchange.request.method === 'POST')) {
+      return this.#fail(status === 504 ? 'timeout' : 'bad_answer', answer, exchange)
+    }
+    const said = status === 429 || status === 503 ? 'is busy' : `refused the message with ${status}`
+    const error = internalError(`The MCP server behind this endpoint ${said}. ${nextStep}`)
+    return failureResponse(status, error, exchange.incoming.body, headers)
+  }
+
+  async #refuse(answer: Answer, { incoming }: Exchange): Promise<Response> {
+    await discard(answer)
+    this.#ports.report('upstream_refused', { status: answer.statusCode })
+    const text =
+      'The MCP server behind this endpoint refused this endpoint. Signing in again does not help: tell the operator of this server.'
+    return failureResponse(502, internalError(text), incoming.body)
+  }
+
+  async #fail(reason: RelayFault, answer: Answer, { incoming }: Exchange): Promise<Response> {
+    await discard(answer)
+    this.#ports.report('upstream_failed', { reason, status: answer.statusCode })
+    const text = `The MCP server behind this endpoint gave an answer that cannot be passed on. ${nextStep}`
+    return failureResponse(502, internalError(text), incoming.body)
+  }
+
+  /** Undefined for more than may be. */
+  async #readText({ body }: Answer, { request }: Exchange): Promise<string | undefined> {
+    const chunks: Buffer[] = []
+    let length = 0
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        chunks.push(chunk)
+        length += chunk.length
+        if (length > this.#ports.upstream.maxBodyBytes) return undefined
+      }
+    } catch (error) {
+      throw toUpstreamError(error, request.signal)
+    }
+    return Buffer.concat(chunks).toString('utf8')
+  }
+
+  /** What goes on of the headers of an answer. */
+  #headers(answer: Answer, { incoming: { caller }, session }: Exchange): Record<string, string> {
+    const [id, retryAfter, revision] = ['mcp-session-id', 'retry-after', 'mcp-protocol-version'].map((name) =>
+      headerOf(answer, name),
+    )
+    return {
+      ...(id !== undefined && { 'mcp-session-id': session ?? this.#ports.sessions.seal(id, caller) }),
+      ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
+      ...(revision !== undefined && { 'mcp-protocol-version': revision }),
+    }
+  }
+}
+
+type AnswerKind = 'stream' | 'json' | 'empty' | 'refused' | 'session_over' | 'error' | 'redirect' | 'bad'
+
+function kindOf(answer: Answer, { request, session }: Exchange): AnswerKind {
+  const { statusCode: status } = answer
+  if (status < 300) return kindOfSuccess(answer, request)
+  if (status < 400) return 'redirect'
+  if (status === 401 || status === 403 || status === 407) return 'refused'
+  return status === 404 && session !== undefined ? 'session_over' : 'error'
+}
+
+function kindOfSuccess(answer: Answer, { method }: Request): AnswerKind {
+  const type = mediaTypeOf(answer)
+  if (type === 'text/event-stream') return 'stream'
+  if (type === 'application/json') return 'json'
+  const isEmpty = [202, 204].includes(answer.statusCode) || headerOf(answer, 'content-length') === '0'
+  return isEmpty || method === 'DELETE' ? 'empty' : 'bad'
+}
+
+/** Statuses that mean something to a client of MCP. */
+const ownStatuses: ReadonlySet<number> = new Set([400, 404, 405, 406, 409, 413, 415, 422, 429, 503])
+
+function isJsonRpcError(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) && value['jsonrpc'] === '2.0' && 'error' in value
+  } catch {
+    return false
+  }
+}
+
+function mediaTypeOf(answer: Answer): string | undefined {
+  return headerOf(answer, 'content-type')?.split(';')[0]?.trim().toLowerCase()
+}
+
+function headerOf({ headers }: Answer, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** Reads and forgets a little, and gives the connection up if there is more. */
+async function discard({ body }: Answer): Promise<undefined> {
+  if (!body.destroyed) await body.dump({ limit: 65_536 }).catch(() => {})
+}
