@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
-import { type CommandInput, type ExitCode, exitCode } from './command.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode } from './command.ts'
 import { commandGroups, type CommandRow, commandTable } from './command-table.ts'
 import { failureJson, failureText } from './failure-text.ts'
 import { systemTerminal } from './terminal.ts'
@@ -46,11 +46,11 @@ export async function run(
 /** Everything behind the first `--` is the command of an MCP server, whatever it looks like. */
 function splitCommand(argv: readonly string[]): {
   words: readonly string[]
-  upstreamCommand: readonly string[]
+  upstreamCommand: readonly string[] | undefined
 } {
   const at = argv.indexOf('--')
   return at === -1
-    ? { words: argv, upstreamCommand: [] }
+    ? { words: argv, upstreamCommand: undefined }
     : { words: argv.slice(0, at), upstreamCommand: argv.slice(at + 1) }
 }
 
@@ -113,6 +113,15 @@ async function runCommand(
   const json = value('--json') === true
   const name = row.usage.replace(/ [<[].*/, '')
   try {
+    if (upstreamCommand && name !== 'serve') {
+      throw new CommandFailure(
+        'Only serve takes a command behind --.',
+        `Leave it out, or run: ${program} -- COMMAND`,
+        {
+          code: exitCode.usage,
+        },
+      )
+    }
     const input = {
       flags: Object.fromEntries(flags) as CommandInput['flags'],
       environment,

@@ -15,8 +15,8 @@ export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 export interface CommandInput {
   /** Settings that were given as flags, by field name. */
   flags: Readonly<Record<string, string | undefined>>
-  /** The words behind `--`: the command of the MCP server that `serve` stands in front of. Empty: there were none. */
-  upstreamCommand: readonly string[]
+  /** The words behind `--`: the command of the MCP server that `serve` stands in front of. Undefined: there is no `--`. */
+  upstreamCommand: readonly string[] | undefined
   environment: Readonly<Record<string, string | undefined>>
   /** Facts go to stdout as one JSON object. */
   json: boolean

@@ -83,7 +83,9 @@ export async function serve(
     await app.close()
     throw error
   }
-  process.stdout.write(json ? `${JSON.stringify(readyFacts(config))}\n` : readyText(config))
+  process.stdout.write(
+    json ? `${JSON.stringify(readyFacts(config, served?.upstream))}\n` : readyText(config, served?.upstream),
+  )
   const signal = await stopping
   reportTo(log)('stopping', { signal })
   app.drain()
@@ -160,7 +162,7 @@ function openLog(
  */
 async function readFiles(
   checked: CheckedSettings,
-  upstreamCommand: readonly string[],
+  upstreamCommand: CommandInput['upstreamCommand'],
 ): Promise<Served | undefined> {
   const { tools: path, upstream } = checked.config
   const reading = path === undefined ? undefined : await readToolModule(path, reservedScopes)
@@ -172,7 +174,7 @@ async function readFiles(
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   if (reading?.kind === 'module') return serveModule(reading.module)
-  const [command, ...args] = upstreamCommand
+  const [command, ...args] = upstreamCommand ?? []
   const found =
     command === undefined ? upstream && readUpstream(upstream, process.env) : upstreamOf(command, args)
   if (!found || found.kind === 'faulty') return undefined
@@ -182,16 +184,19 @@ async function readFiles(
 
 function commandProblems(
   { config: { tools, upstream }, nameOf }: CheckedSettings,
-  upstreamCommand: readonly string[],
+  upstreamCommand: CommandInput['upstreamCommand'],
 ): string[] {
+  if (!upstreamCommand) return []
+  if (upstreamCommand.length === 0)
+    return ['Behind -- there is nothing. Write the command of an MCP server there, or leave -- out.']
   const other = tools === undefined ? (upstream === undefined ? undefined : 'upstream') : 'tools'
-  if (upstreamCommand.length === 0 || other === undefined) return []
+  if (other === undefined) return []
   return [
     `${nameOf(other)}: /mcp offers this, or the tools of the command behind --, not both. Leave one of them out.`,
   ]
 }
 
-function readyFacts(config: ServerConfig): Record<string, unknown> {
+function readyFacts(config: ServerConfig, upstream: string | undefined): Record<string, unknown> {
   const { baseUrl, appUrl, provider, store } = config
   return {
     event: 'ready',
@@ -201,10 +206,11 @@ function readyFacts(config: ServerConfig): Record<string, unknown> {
     app_url: appUrl,
     provider,
     store: storeName(store),
+    ...(upstream !== undefined && { upstream }),
   }
 }
 
-function readyText(config: ServerConfig): string {
+function readyText(config: ServerConfig, upstream: string | undefined): string {
   const { baseUrl, appUrl, provider, store } = config
   const forgets = store.kind === 'memory' ? ' everything is forgotten at the end' : ''
   return `Drawbridge ${version} is ready.
@@ -216,7 +222,7 @@ function readyText(config: ServerConfig): string {
   Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
   Kept in        ${storeName(store)}${forgets}
-${provider === 'embedded' ? '' : `  Signed in by   ${config.providerUrl}\n`}${listenNote(config)}
+${upstream === undefined ? '' : `  In front of    ${upstream}\n`}${provider === 'embedded' ? '' : `  Signed in by   ${config.providerUrl}\n`}${listenNote(config)}
 ${provider === 'embedded' ? trialNote : '  Check it all   drawbridge-server doctor\n'}`
 }
 

@@ -33,6 +33,8 @@ export interface Tools {
 export interface Served {
   /** Scopes in addition to the one for all tools, with what each allows. */
   scopes: Readonly<Record<string, string>>
+  /** The MCP server behind, as people call it: its URL or command. Undefined: the tools are this server's own. */
+  upstream?: string
   /** Throws what is wrong with it. */
   open(ports: ToolsPorts): Tools
 }

@@ -7,7 +7,8 @@ import type { Served, Tools, ToolsPorts } from './open-tools.ts'
 
 /** What serves `/mcp` when an MCP server stands behind it. */
 export function serveUpstream(upstream: Upstream): Served {
-  return { scopes: upstream.scopes, open: (ports) => openUpstream(upstream, ports) }
+  const name = upstream.kind === 'http' ? upstream.url : upstream.command
+  return { scopes: upstream.scopes, upstream: name, open: (ports) => openUpstream(upstream, ports) }
 }
 
 /** Opens the way to an upstream. Nothing is asked of it yet. */

@@ -56,6 +56,23 @@ describe('drawbridge-server', () => {
     }
   })
 
+  it.each<[argv: string[], settings: Record<string, string>, text: string]>([
+    [['--'], {}, 'Behind -- there is nothing.'],
+    [['--', 'npx', 'x'], { UPSTREAM: 'http://127.0.0.1:1/mcp' }, 'DRAWBRIDGE_UPSTREAM: /mcp offers this, or'],
+    [
+      ['--upstream', 'http://127.0.0.1:1/mcp', '--tools', 'x.mjs'],
+      {},
+      '/mcp offers the tools of TOOLS or those of UPSTREAM',
+    ],
+    [['--upstream', 'ftp://127.0.0.1'], {}, '--upstream: url must be an http or https URL'],
+    [['--upstream', 'missing.json'], {}, '--upstream: there is no file'],
+    [['keys', 'list', '--', 'npx'], {}, 'Only serve takes a command behind --.'],
+  ])('an upstream that cannot be exits 2: %j %j', async (argv, settings, text) => {
+    const { code, stdout, stderr } = await runServer({ argv, settings })
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(text)
+  })
+
   it.each([
     [['serv'], 'serve'],
     [['doctr'], 'doctor'],

@@ -79,7 +79,7 @@ describe('an upstream that is a command', () => {
     ['node', 'ok'],
     [process.execPath, 'ok'],
     ['no-such-program', 'fail'],
-    ['/etc/hostname', 'fail'],
+    [import.meta.filename, 'fail'],
   ])('%s: %s', async (command, state) => {
     const reading = upstreamOf(command, [])
     if (reading.kind !== 'upstream') throw new Error('The command is faulty.')

@@ -23,7 +23,7 @@ export function createCommandFixture(
     runtime,
     input: {
       flags: {},
-      upstreamCommand: [],
+      upstreamCommand: undefined,
       environment: Object.fromEntries(named) as Record<string, string>,
       json: options.json ?? false,
       runtime,
