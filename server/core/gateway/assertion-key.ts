@@ -5,8 +5,8 @@ import type { SealingKey } from '../seal.ts'
 const curve = 'prime256v1'
 /** The order of P-256. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
-/** Two at a time are published: the one that signs, and the one before it. */
-const maxPublished = 2
+/** The next one to sign, the one that signs, and the one before it. */
+const maxPublished = 3
 
 /** A public key as a key set lists it (RFC 7517). */
 export interface PublicJwk {
@@ -27,11 +27,19 @@ export interface AssertionKey {
 }
 
 /**
- * The keys of assertions, one of each key of the ring; the first signs. They are derived, so that all instances have the same without
- * storing any, and rotate with the ring. A key of the ring cannot be computed from one of these.
+ * The keys of assertions that are published, one of each key of the ring, newest first. They are derived, so that all instances have the
+ * same without storing any, and rotate with the ring. A key of the ring cannot be computed from one of these.
  */
 export function assertionKeys(ring: readonly SealingKey[]): AssertionKey[] {
   return ring.slice(0, maxPublished).map(deriveKey)
+}
+
+/**
+ * The key that signs: the second newest, if there are two. So a key is published before it signs, for as long as a rotation takes to
+ * be followed by the next, and an upstream that keeps the key set for a while knows each key in time.
+ */
+export function signingKey(keys: readonly AssertionKey[]): AssertionKey | undefined {
+  return keys[1] ?? keys[0]
 }
 
 function deriveKey({ kid, key }: SealingKey): AssertionKey {

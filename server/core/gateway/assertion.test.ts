@@ -60,7 +60,7 @@ describe('an assertion', () => {
     expect(decodeProtectedHeader(jwt)).toEqual({
       alg: 'ES256',
       typ: 'drawbridge-assertion+jwt',
-      kid: 'assertion-b',
+      kid: 'assertion-a',
     })
     runtime.advance(61)
     await expect(verify(jwt)).rejects.toThrow()
@@ -89,14 +89,20 @@ describe('the keys', () => {
     await verify(await signer.assert(ada), create())
   })
 
-  it('rotate with the ring: at once for what is signed, and the one before stays published', async () => {
-    const before = await signer.assert(ada)
+  it('rotate with the ring: each is published before it signs, and after', async () => {
+    const kids = (): string[] => signer.keySet().keys.map(({ kid }) => kid)
+    const kidOf = async (): Promise<unknown> => decodeProtectedHeader(await signer.assert(ada)).kid
+    ring = [sampleKey('a', 1)]
+    expect([kids(), await kidOf()]).toEqual([['assertion-a'], 'assertion-a'])
+    const first = await signer.assert(ada)
+    ring = [sampleKey('b', 2), ...ring]
+    expect([kids(), await kidOf()]).toEqual([['assertion-b', 'assertion-a'], 'assertion-a'])
     ring = [sampleKey('c', 3), ...ring]
-    expect(signer.keySet().keys.map(({ kid }) => kid)).toEqual(['assertion-c', 'assertion-b'])
-    const after = await signer.assert(ada)
-    expect(decodeProtectedHeader(after).kid).toBe('assertion-c')
-    await verify(before)
-    await verify(after)
+    expect([kids(), await kidOf()]).toEqual([['assertion-c', 'assertion-b', 'assertion-a'], 'assertion-b'])
+    await verify(first)
+    await verify(await signer.assert(ada))
+    ring = [sampleKey('d', 4), ...ring]
+    expect(kids()).toEqual(['assertion-d', 'assertion-c', 'assertion-b'])
   })
 
   it('have nothing secret in the key set', () => {

@@ -5,7 +5,7 @@ import { SignJWT } from 'jose'
 import { createBoundedMap } from '../bounded-map.ts'
 import type { KeyRing } from '../seal.ts'
 import type { Caller } from '../tokens/caller.ts'
-import { type AssertionKey, assertionKeys, type PublicJwk } from './assertion-key.ts'
+import { type AssertionKey, assertionKeys, type PublicJwk, signingKey } from './assertion-key.ts'
 
 /** How long an assertion is good, and after which part of that a new one is made. */
 const lifeSeconds = 60
@@ -45,7 +45,7 @@ export class AssertionSigner {
 
   async assert(caller: Caller): Promise<string> {
     const { runtime } = this.#ports
-    const [key] = this.#currentKeys()
+    const key = signingKey(this.#currentKeys())
     if (!key) throw new TypeError('The key ring is empty.')
     const name = nameOf(caller)
     const now = runtime.now()

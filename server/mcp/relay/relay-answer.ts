@@ -23,8 +23,8 @@ export interface Exchange {
   request: Request
   incoming: Incoming
   answered: AnsweredCalls
-  /** The client's sealed id of the session. */
-  session: string | undefined
+  /** The session that the client named: its own sealed id, and the upstream's. */
+  session: { sealed: string; id: string } | undefined
   /** Whether the answer is a stream, which ends the calls itself. */
   isStreaming: boolean
 }
@@ -166,7 +166,9 @@ export class RelayAnswer {
       headerOf(answer, name),
     )
     return {
-      ...(id !== undefined && { 'mcp-session-id': session ?? this.#ports.sessions.seal(id, caller) }),
+      ...(id !== undefined && {
+        'mcp-session-id': session?.id === id ? session.sealed : this.#ports.sessions.seal(id, caller),
+      }),
       ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
       ...(revision !== undefined && { 'mcp-protocol-version': revision }),
     }

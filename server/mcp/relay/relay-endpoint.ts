@@ -94,13 +94,14 @@ class Relay {
     const { body, caller } = incoming
     const refused = this.#refuseHidden(incoming) ?? refuseHeaders(request, body)
     if (refused) return refused
-    const session = request.headers.get(mcpHeader.sessionId) ?? undefined
-    const sessionId = session === undefined ? undefined : this.#sessions.open(session, caller)
-    if (session !== undefined && sessionId === undefined) return sessionNotFound(body)
+    const sealed = request.headers.get(mcpHeader.sessionId)
+    const id = sealed === null ? undefined : this.#sessions.open(sealed, caller)
+    if (sealed !== null && id === undefined) return sessionNotFound(body)
+    const session = sealed === null || id === undefined ? undefined : { sealed, id }
     const answered = new AnsweredCalls(incoming, this.#ports.upstream.policy, this.known)
     const exchange = { request, incoming, answered, session, isStreaming: false }
     try {
-      return await this.#relay(exchange, sessionId, text)
+      return await this.#relay(exchange, text)
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
       return this.#unanswered(error, exchange)
@@ -123,11 +124,7 @@ class Relay {
     return failureResponse(200, error, body)
   }
 
-  async #relay(
-    exchange: Exchange,
-    sessionId: string | undefined,
-    text: string | undefined,
-  ): Promise<Response> {
+  async #relay(exchange: Exchange, text: string | undefined): Promise<Response> {
     const { upstream, identify } = this.#ports
     const { request, incoming } = exchange
     const identity = await identify(incoming.caller).catch((error: unknown) => {
@@ -142,7 +139,7 @@ class Relay {
       headers: requestHeaders(lenientHeaders(request.headers, incoming.body), {
         upstream,
         identity,
-        sessionId,
+        sessionId: exchange.session?.id,
       }),
       body: text,
       signal: request.signal,
