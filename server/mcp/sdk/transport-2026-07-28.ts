@@ -70,13 +70,12 @@ function incomingOf(extra: Record<string, unknown> | undefined): Incoming {
 }
 
 /** Of what cannot be watched the client just hears nothing. */
-async function watchAll(body: unknown, { watch }: ServerFactory): Promise<void> {
-  if (!watch) return
+async function watchAll(body: unknown, servers: ServerFactory): Promise<void> {
   const params = isJsonObject(body) && isJsonObject(body['params']) ? body['params'] : {}
   const { notifications } = params
   const uris = isJsonObject(notifications) ? notifications['resourceSubscriptions'] : undefined
   if (!Array.isArray(uris)) return
-  await Promise.allSettled(uris.filter((uri) => typeof uri === 'string').map((uri) => watch(uri)))
+  await Promise.allSettled(uris.filter((uri) => typeof uri === 'string').map((uri) => servers.watch?.(uri)))
 }
 
 function listenIdOf(body: unknown): JsonRpcId | undefined {

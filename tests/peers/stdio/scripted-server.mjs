@@ -138,7 +138,11 @@ const tools = {
     return new Promise(() => {})
   },
   grandchild: () => {
-    const child = spawn('/bin/sh', ['-c', "trap '' TERM; while :; do sleep 1; done"], { stdio: 'ignore' })
+    const child = spawn(
+      '/bin/sh',
+      ['-c', "trap '' TERM; while :; do sleep 1; done", String(settings.get('mark'))],
+      { stdio: 'ignore' },
+    )
     return text({ pid: child.pid })
   },
   secret_admin: () => text('secret'),

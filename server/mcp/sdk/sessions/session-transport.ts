@@ -183,7 +183,7 @@ export class SessionTransport {
 }
 
 /** `resources/subscribe` and its opposite, where the module announces them (MCP 2025-11-25 resources, subscriptions). */
-function serveSubscriptions({ server: { server }, subscriptions }: Session, { watch }: ServerFactory): void {
+function serveSubscriptions({ server: { server }, subscriptions }: Session, servers: ServerFactory): void {
   if (server.getCapabilities().resources?.subscribe !== true) return
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
     if (subscriptions.has(uri)) return {}
@@ -194,7 +194,7 @@ function serveSubscriptions({ server: { server }, subscriptions }: Session, { wa
         `At most ${maxSubscriptions} subscriptions are possible, to URIs of at most ${maxKeptLength} characters together.`,
       )
     subscriptions.add(uri)
-    await watch?.(uri).catch((error: unknown) => {
+    await servers.watch?.(uri).catch((error: unknown) => {
       subscriptions.delete(uri)
       throw error
     })

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { CommandUpstream } from '../../../../server/core/gateway/upstream.ts'
 import { IncomingCalls } from '../../../../server/core/tokens/call-record.ts'
@@ -22,6 +23,8 @@ export interface CommandFixture {
   /** Those of that name. */
   reported(event: string): Record<string, unknown>[]
   client(caller?: Caller): CommandClient
+  /** The processes that there are, also those that they have started. */
+  processes(): number[]
   close(): Promise<void>
 }
 
@@ -90,9 +93,10 @@ export function openCommand(
   more: Partial<CommandEndpointConfig> = {},
 ): CommandFixture {
   const reports: Reported[] = []
+  const mark = randomUUID()
   const { sealer, runtime, resourceMetadata } = endpointConfigSample({})
   const endpoint = createCommandEndpoint({
-    upstream,
+    upstream: { ...upstream, args: [...upstream.args, '--mark', mark] },
     environment: { PATH: process.env['PATH'], SECRET_OF_THE_SERVER: 'yes' },
     version: '1.2.3',
     sealer,
@@ -114,6 +118,7 @@ export function openCommand(
     reports,
     reported: (name) => reports.filter(({ event }) => event === name).map(({ fields }) => fields),
     client: (caller = callerOf('ada')) => clientOf(endpoint, caller, callsOf),
+    processes: () => processesWith(mark),
     close: () => endpoint.close(),
   }
 }
