@@ -231,7 +231,9 @@ export class ServedProcess {
     this.#reason ??= this.#isStarted ? 'exited' : 'not_started'
     if (isDeath && !this.#isStarted) this.failedBy = 'exit'
     this.#connection.fail(
-      failure('The server ended during the call. Check what it has done, then try again.'),
+      this.#isStarted
+        ? failure('The server ended during the call. Check what it has done, then try again.')
+        : (fault ?? new Error(`The process exited with ${signal ?? `code ${code}`} before it served.`)),
     )
     const { sub, onDeath } = this.#own
     this.#common.report('upstream_ended', {

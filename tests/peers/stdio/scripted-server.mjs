@@ -130,7 +130,7 @@ const tools = {
     return new Promise(() => {})
   },
   stop_reading: () => {
-    process.stdin.pause()
+    setTimeout(() => process.kill(process.pid, 'SIGSTOP'), 50)
     return text('no more')
   },
   close_output: () => {

@@ -40,6 +40,8 @@ export interface CommandClient {
   call(name: string, input?: object, id?: string | number): Promise<Message>
   /** A request of 2026-07-28. */
   request2026(method: string, params?: Record<string, unknown>, capabilities?: object): Promise<Message>
+  /** As global `fetch`, for the transports of SDKs. */
+  fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
   /** Opens a session, with the headers that its messages take. */
   open(capabilities?: object): Promise<{ headers: Record<string, string>; initialized: Message }>
 }
@@ -155,6 +157,13 @@ function clientOf(
       const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
       return responseOf(await send('POST', message, headers))
     },
+    fetch: (url, { body, ...init } = {}) =>
+      endpoint.handle(
+        new Request(url, init),
+        typeof body === 'string' ? JSON.parse(body) : undefined,
+        caller,
+        callsOf(caller),
+      ),
     open: async (capabilities = {}) => {
       const params = {
         protocolVersion: '2025-11-25',
