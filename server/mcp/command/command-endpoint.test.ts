@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 const names = (message: { result?: Record<string, unknown> }): unknown[] =>
-  (message.result?.['tools'] as { name: unknown }[]).map(({ name }) => name)
+  ((message.result ?? {})['tools'] as { name: unknown }[]).map(({ name }) => name)
 
 describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) => {
   it('answers a client of an earlier revision without a session, unknown members included', async () => {
@@ -135,7 +135,7 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
     const hang = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'hang' } }
     const cancelled = async (): Promise<unknown> => {
       const answer = await client.call('cancelled')
-      return JSON.parse((answer.result?.['content'] as { text: string }[])[0]?.text ?? '')
+      return JSON.parse(((answer.result ?? {})['content'] as { text: string }[])[0]?.text ?? '')
     }
     const { headers } = await client.open()
     const response = await client.post(hang, headers)
@@ -200,6 +200,50 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
     expect(await client.call('extra')).toMatchObject({ result: { content: [{ text: 'extra' }] } })
     await stream.cancel()
     await listening.cancel()
+  })
+})
+
+describe('arguments that are repeated in headers', () => {
+  it.each(['legacy', 'modern'])(
+    'must agree with them, once a process of %s has listed its tools',
+    async (era) => {
+      const fixture = open(['--era', era], { policy: { allow: ['*'], deny: [], open: [], scopes: [] } })
+      const client = fixture.client()
+      await client.call('no_such_tool')
+      const params = { name: 'regional', arguments: { region: 'eu' } }
+      const { message, headers } = message2026('tools/call', params)
+      expect((await client.post(message, headers)).status).toBe(400)
+      expect((await client.post(message, { ...headers, 'mcp-param-region': 'us' })).status).toBe(400)
+      const agreed = await client.post(message, { ...headers, 'mcp-param-region': 'eu' })
+      expect(await agreed.json()).toMatchObject({ result: { content: [{ text: 'eu' }] } })
+      const hidden = fixture.client(callerOf('ada', { access: { ...fullAccess, allowsTool: () => false } }))
+      expect(JSON.stringify(await (await hidden.post(message, headers)).json())).toContain('There is no tool')
+    },
+  )
+})
+
+describe('endStreams', () => {
+  it('ends what waits for notifications, now and from now on, and no call', async () => {
+    const fixture = open()
+    const client = fixture.client()
+    const { headers } = await client.open()
+    const stream = readMessages(await client.send('GET', headers))
+    const call = client.call('echo', { value: 'slow', ms: 500 })
+    fixture.endpoint.endStreams()
+    expect(await stream.next()).toBeUndefined()
+    expect(await call).toMatchObject({ result: {} })
+    const bob = fixture.client(callerOf('bob'))
+    const later = await bob.open()
+    expect(await readMessages(await bob.send('GET', later.headers)).next()).toBeUndefined()
+  })
+})
+
+describe('a message that asks for nothing', () => {
+  it('starts no process outside of a session', async () => {
+    const fixture = open()
+    const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' }
+    expect((await fixture.client().post(initialized)).status).toBe(202)
+    expect(fixture.endpoint.processCount()).toBe(0)
   })
 })
 

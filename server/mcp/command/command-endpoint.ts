@@ -78,6 +78,8 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
       return slot ? serveSession(sessionId, slot, request, body, caller, calls) : sessionNotFound(body)
     }
     if (request.method !== 'POST') return methodNotAllowed()
+    // Of no session, and of no open request.
+    if (!hasRequest(body)) return new Response(null, { status: 202 })
     const declared = isEarlier && upstream.process === 'user' ? askable(body) : undefined
     const slot = await (declared ? pool.ownOf(caller, declared) : pool.common(caller))
     try {

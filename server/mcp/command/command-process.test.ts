@@ -145,7 +145,7 @@ describe('input', () => {
     const answers = await Promise.all(
       [1, 2, 3].map((id) => client.call('echo', { value: `${id}${value}` }, id)),
     )
-    for (const { id, result } of answers)
-      expect((result?.['structuredContent'] as { value: string }).value === `${id}${value}`).toBe(true)
+    for (const { id, result = {} } of answers)
+      expect((result['structuredContent'] as { value: string }).value === `${id}${value}`).toBe(true)
   })
 })

@@ -89,6 +89,11 @@ export class ForwardingServers implements ServerFactory {
     const server = new McpServer(serverInfo, instructions === undefined ? {} : { instructions })
     // Given to the constructor, it would answer what belongs to them itself.
     server.server.registerCapabilities(capabilities)
+    // What the SDK compares headers of 2026-07-28 with. It only knows tools that are registered with it.
+    Object.assign(server, {
+      toolInputSchemaJson: (name: string) =>
+        this.#isOffered(name, serving.incoming().caller) ? this.#catalogue.headerSchemaOf(name) : undefined,
+    })
     const client: Client = { serving, server: server.server, logLevel: undefined }
     server.server.fallbackRequestHandler = (request, context) => this.#serve(client, request, context)
     if (serving.kind === 'session') this.#joinSession(client)

@@ -49,7 +49,9 @@ it('leaves the groups alone that it was told to forget', async () => {
   guardian.watch(third ?? 0)
   guardian.forget(second ?? 0)
   guardian.close()
-  await Promise.all([sleepers[0], sleepers[2]].map((each) => each && once(each, 'exit')))
+  await expect
+    .poll(() => [sleepers[0], sleepers[2]].map((each) => each?.signalCode))
+    .toEqual(['SIGTERM', 'SIGTERM'])
   expect(sleepers[1]?.exitCode).toBeNull()
   expect(sleepers[1]?.signalCode).toBeNull()
   expect(failures).toEqual([])

@@ -72,6 +72,7 @@ describe('a process', () => {
     expect(environment.sort()).toEqual(
       [
         `PATH=${process.env['PATH']}`,
+        'LANG=C.UTF-8',
         'WHO=user ada',
         'MAIL=a@b',
         'NAME=AB',

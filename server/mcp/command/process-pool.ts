@@ -147,7 +147,7 @@ export class ProcessPool {
     environment: ChildEnvironment,
     declared: JsonObject | undefined,
   ): ProcessSlot {
-    if (this.#isClosed) throw new Unavailable(503, 'This server is stopping. Try again in a moment.', 1)
+    if (this.#isClosed) throw stopped()
     const userId = this.#userOf(caller)
     const brokenFor = this.#breaker.openFor(userId)
     if (brokenFor > 0) {
@@ -198,7 +198,7 @@ export class ProcessPool {
   ): Promise<void> {
     while (this.#existing.size >= this.#ports.upstream.maxProcesses && !slot.isOver)
       await new Promise<void>((resolve) => this.#waiting.add(resolve))
-    if (slot.isOver) throw new Unavailable(503, 'The server was stopped. Try again.', 1)
+    if (slot.isOver) throw stopped()
     const process = new ServedProcess(this.#ports, {
       environment,
       declared,
@@ -236,7 +236,8 @@ export class ProcessPool {
   }
 
   #failed(slot: ProcessSlot, error: unknown): Unavailable {
-    if (!slot.isOver) this.#died(slot)
+    if (slot.isOver) return stopped()
+    this.#died(slot)
     this.#ports.report('upstream_not_started', { sub: slot.sub, error })
     const text =
       'The server behind this one did not start. Try again in a moment; if it goes on, tell the operator.'
@@ -309,4 +310,8 @@ export class ProcessPool {
       throw new Unavailable(502, text)
     }
   }
+}
+
+function stopped(): Unavailable {
+  return new Unavailable(503, 'The server behind this one was stopped. Try again in a moment.', 1)
 }

@@ -61,7 +61,7 @@ async function connect2026(
 async function connectEarlier({ fetch }: CommandClient): Promise<AnyClient> {
   const client = new EarlierClient(info, { capabilities: { elicitation: {} } })
   client.setRequestHandler(ElicitRequestSchema, async () => accepted)
-  await client.connect(new EarlierTransport(url, { fetch }) as never)
+  await client.connect(new EarlierTransport(url, { fetch }))
   clients.push(client)
   return {
     listTools: () => client.listTools(),

@@ -222,7 +222,7 @@ export class ServedProcess {
     this.#strays += 1
     if (this.#strays > straysPerProcess) return
     const { sub } = this.#own
-    const text = line.slice(0, maxStrayLength)
+    const text = this.#errorOutput.masked(line).slice(0, maxStrayLength)
     this.#common.report('upstream_output_skipped', { pid: this.#process.pid, sub, line: text })
   }
 

@@ -1,4 +1,5 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 
 const maxPages = 64
 const maxNames = 10_000
@@ -13,6 +14,7 @@ export class ToolCatalogue {
   readonly #list: ListTools
   readonly #nowMs: () => number
   readonly #names = new Set<string>()
+  readonly #headerSchemas = new Map<string, JsonObject>()
   #listedAt = -Infinity
   #listing: Promise<boolean> | undefined
 
@@ -25,14 +27,14 @@ export class ToolCatalogue {
     return this.#names.has(name)
   }
 
-  add(name: string): void {
-    if (this.#names.size < maxNames) this.#names.add(name)
+  /** The input schema of a tool some of whose arguments are repeated in headers; undefined for any other. */
+  headerSchemaOf(name: string): JsonObject | undefined {
+    return this.#headerSchemas.get(name)
   }
 
   /** Takes the `tools` of a result. */
   learn(tools: readonly unknown[]): void {
-    for (const tool of tools)
-      if (isJsonObject(tool) && typeof tool['name'] === 'string') this.add(tool['name'])
+    for (const tool of tools) if (isJsonObject(tool)) this.#learn(tool)
   }
 
   /** Whether there is such a tool; asks the process when it is not known. Undefined when the process cannot list its tools. */
@@ -47,6 +49,15 @@ export class ToolCatalogue {
   /** The list has changed. */
   expire(): void {
     this.#listedAt = -Infinity
+  }
+
+  #learn({ name, inputSchema }: JsonObject): void {
+    if (typeof name !== 'string' || (this.#names.size >= maxNames && !this.has(name))) return
+    this.#names.add(name)
+    if (!isJsonObject(inputSchema)) return
+    const headers = readHeaderParameters(inputSchema)
+    if (headers.kind !== 'faulty' && headers.parameters.length > 0) this.#headerSchemas.set(name, inputSchema)
+    else this.#headerSchemas.delete(name)
   }
 
   async #listAll(): Promise<boolean> {

@@ -75,7 +75,8 @@ async function watchAll(body: unknown, servers: ServerFactory): Promise<void> {
   const { notifications } = params
   const uris = isJsonObject(notifications) ? notifications['resourceSubscriptions'] : undefined
   if (!Array.isArray(uris)) return
-  await Promise.allSettled(uris.filter((uri) => typeof uri === 'string').map((uri) => servers.watch?.(uri)))
+  const wanted = uris.filter((uri) => typeof uri === 'string')
+  await Promise.allSettled(wanted.map(async (uri) => servers.watch?.(uri)))
 }
 
 function listenIdOf(body: unknown): JsonRpcId | undefined {

@@ -146,6 +146,7 @@ const tools = {
     return text({ pid: child.pid })
   },
   secret_admin: () => text('secret'),
+  regional: ({ region }) => text(region),
 }
 
 const handlers = {
@@ -156,7 +157,10 @@ const handlers = {
     const listed = (cursor === 'rest' ? names.slice(half) : names.slice(0, half)).map((name) => ({
       name,
       description: `Does ${name}.`,
-      inputSchema: { type: 'object' },
+      inputSchema: {
+        type: 'object',
+        ...(name === 'regional' && { properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }),
+      },
       'x-unheard': 1,
     }))
     return {

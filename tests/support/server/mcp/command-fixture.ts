@@ -46,10 +46,7 @@ export interface CommandClient {
   open(capabilities?: object): Promise<{ headers: Record<string, string>; initialized: Message }>
 }
 
-/** The script of `tests/peers/stdio/scripted-server.mjs`. */
-export const scriptedServer = fileURLToPath(
-  new URL('../../../peers/stdio/scripted-server.mjs', import.meta.url),
-)
+const scriptedServer = fileURLToPath(new URL('../../../peers/stdio/scripted-server.mjs', import.meta.url))
 
 /** A caller of that name. */
 export function callerOf(name: string, more: Partial<Caller> = {}): Caller {
@@ -99,7 +96,7 @@ export function openCommand(
   const { sealer, runtime, resourceMetadata } = endpointConfigSample({})
   const endpoint = createCommandEndpoint({
     upstream: { ...upstream, args: [...upstream.args, '--mark', mark] },
-    environment: { PATH: process.env['PATH'], SECRET_OF_THE_SERVER: 'yes' },
+    environment: { PATH: process.env['PATH'], LANG: 'C.UTF-8', HOME: undefined, SECRET_OF_THE_SERVER: 'yes' },
     version: '1.2.3',
     sealer,
     runtime,
