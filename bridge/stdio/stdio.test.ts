@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { LineSplitter } from './line-splitter.ts'
+import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 import { createStdio } from './stdio.ts'
 import type { Stdio } from './stdio.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
@@ -46,7 +46,7 @@ function splitter(maxBytes: number): {
   const lines: string[] = []
   let reports = 0
   const made = new LineSplitter(maxBytes, {
-    line: (bytes) => void lines.push(bytes.toString()),
+    line: (bytes) => void lines.push(Buffer.from(bytes).toString()),
     tooLong: () => (reports += 1),
   })
   return { lines, reports: () => reports, push: (chunk) => made.push(chunk), end: () => made.end() }

@@ -1,7 +1,7 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { readMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { LineSplitter } from './line-splitter.ts'
+import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 
 /** The stdio side of the bridge: one message a line (MCP transports, stdio). */
 export interface Stdio {
@@ -115,7 +115,7 @@ class StdioStreams implements Stdio {
     if (!this.#isBroken) await written(this.#output)
   }
 
-  #take(bytes: Buffer): void {
+  #take(bytes: Uint8Array): void {
     if (this.#isClosed || isBlank(bytes)) return
     this.#ports.message(readMessage(bytes))
   }
@@ -164,6 +164,6 @@ function written(output: Writable): Promise<void> {
   })
 }
 
-function isBlank(bytes: Buffer): boolean {
-  return bytes.length < 64 && bytes.toString('latin1').trim() === ''
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.length < 64 && Buffer.from(bytes).toString('latin1').trim() === ''
 }

@@ -1,33 +1,5 @@
-/** How one kind of event is logged. */
-export interface LogEvent {
-  /** Per-request events are `debug`, so that the hot path writes nothing by default. */
-  level: 'debug' | 'info' | 'warn' | 'error'
-  /** Part of the audit trail: its lines carry `"audit": true` and, where known, the client's address. */
-  audit: boolean
-  /** In addition to `time`, `level`, `event` and `request_id`. `err` is an error with its message, code, stack and cause. */
-  fields: readonly string[]
-  meaning: string
-  /** The field that the metric has as its `detail` label: one of a closed set of words. */
-  detail?: string
-}
-
-type Options = Partial<Pick<LogEvent, 'fields' | 'detail' | 'level'>>
-
-const audit = (meaning: string, options: Options = {}): LogEvent => ({
-  level: 'info',
-  fields: [],
-  ...options,
-  audit: true,
-  meaning,
-})
-
-const event = (level: LogEvent['level'], meaning: string, options: Options = {}): LogEvent => ({
-  fields: [],
-  ...options,
-  level,
-  audit: false,
-  meaning,
-})
+import { audit, event, type LogEvent } from './event-kind.ts'
+import { upstreamEvents } from './upstream-events.ts'
 
 const grant = ['grant_id', 'client_id', 'sub']
 const callFields = ['unknown', 'revision', 'outcome', 'duration_ms', 'request_bytes', 'response_bytes']
@@ -197,6 +169,8 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   }),
   tools_not_started: event('error', 'The start function of the tools module failed.', { fields: ['err'] }),
   tools_not_stopped: event('error', 'The stop function of the tools module failed.', { fields: ['err'] }),
+
+  ...upstreamEvents,
 
   // The admin API
   admin_refused: audit('A request to the admin API had no token, or a wrong one.', {

@@ -33,11 +33,34 @@ export function createSdkEndpoint(
   config: McpEndpointConfig,
   limits: EndpointLimits = standardLimits,
 ): McpEndpoint {
+  return serveWith({
+    config,
+    limits,
+    servers: createServerFactory(config),
+    hasSessions: config.module.asksClient === true,
+  })
+}
+
+/** What {@link serveWith} needs. */
+export interface ServingPorts {
+  config: Pick<McpEndpointConfig, 'serverInfo' | 'runtime' | 'resourceMetadata' | 'report'>
+  limits?: EndpointLimits
+  servers: ServerFactory
+  /** Whether a client of the revisions up to 2025-11-25 can open a session. */
+  hasSessions: boolean
+}
+
+/** As {@link createSdkEndpoint}, with any SDK servers. */
+export function serveWith({
+  config,
+  limits = standardLimits,
+  servers,
+  hasSessions,
+}: ServingPorts): McpEndpoint {
   const streams = new OpenStreams(config.runtime)
-  const servers = createServerFactory(config)
   const transport2026 = createTransport2026({ config, limits: limits.subscriptions, servers, streams })
   const serveAlone = createStatelessTransport(config, servers, streams)
-  const sessions: SessionTransport | undefined = config.module.asksClient
+  const sessions: SessionTransport | undefined = hasSessions
     ? new SessionTransport({ config, limits: limits.sessions, servers, streams })
     : undefined
   const stopChecks = repeatChecks(async () => {
@@ -85,7 +108,7 @@ export function createSdkEndpoint(
 
 /** Serves a message of an earlier revision without a session. */
 function createStatelessTransport(
-  { resourceMetadata }: McpEndpointConfig,
+  { resourceMetadata }: Pick<McpEndpointConfig, 'resourceMetadata'>,
   servers: ServerFactory,
   streams: OpenStreams,
 ): (request: Request, incoming: Incoming, gone: AbortSignal) => Promise<Response> {
@@ -123,7 +146,8 @@ function createStatelessTransport(
   }
 }
 
-function methodNotAllowed(): Response {
+/** The answer to a GET or DELETE that belongs to no session. */
+export function methodNotAllowed(): Response {
   const error = jsonRpcError(null, transportErrorCode.refused, 'Without a session only POST is allowed.')
   return Response.json(error, { status: 405, headers: { allow: 'POST' } })
 }

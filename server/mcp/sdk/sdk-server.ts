@@ -15,10 +15,11 @@ import {
 } from '@modelcontextprotocol/server'
 import { guardCallbacks } from './callback-guard.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
-import { type Call, type CallEnd, callOf } from '../../core/tokens/call-record.ts'
+import type { Call } from '../../core/tokens/call-record.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import { callerOf, type Incoming } from '../incoming.ts'
-import { outcomeOf, unknownTool } from '../tools/tool.ts'
+import { unknownTool } from '../tools/tool.ts'
+import { HiddenTool, recordCall } from './recorded-call.ts'
 import { RequestStateCodec } from './request-state.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 import type { RegisterKit } from '../tools/tool-module.ts'
@@ -37,6 +38,8 @@ export interface ServerFactory {
   create(serving: ServingContext): McpServer
   /** Whether a tool of that name was ever registered. Of resources and prompts nothing is known before they are asked for. */
   has(call: Call): boolean
+  /** Called before a client is told of changes of the resource `uri` for the first time. Rejects when it cannot be watched. */
+  watch?(uri: string): Promise<void>
 }
 
 /** Creates the {@link ServerFactory}. Errors thrown by registered code are reported and never sent to clients. */
@@ -154,24 +157,14 @@ function guardCalls(
     offersTool(serving.incoming().caller.access, name, scopes.get(name))
 
   function recorded(method: string, handler: Handler): Handler {
-    return async (request, context) => {
-      const { calls } = serving.incoming()
-      const call = callOf({ id: context.mcpReq.id, method, params: request.params })
-      const finish = call && calls.begin(call)
-      let end: CallEnd = {
-        outcome: 'failed',
-        isKnown: method !== 'tools/call' || names.has(call?.name ?? ''),
-      }
-      try {
-        const result = (await handler(request, context)) as object
-        end = { ...end, outcome: outcomeOf(result), responseBytes: Buffer.byteLength(JSON.stringify(result)) }
-        return result
-      } catch (error) {
-        if (error instanceof HiddenTool) end = { ...end, outcome: 'refused_rule' }
-        throw error
-      } finally {
-        finish?.(context.mcpReq.signal.aborted ? { ...end, outcome: 'cancelled' } : end)
-      }
+    return (request, context) => {
+      const { id, signal } = context.mcpReq
+      return recordCall(
+        serving.incoming(),
+        { id, method, params: request.params, signal },
+        (name) => names.has(name),
+        async () => (await handler(request, context)) as object,
+      )
     }
   }
 
@@ -179,7 +172,7 @@ function guardCalls(
     return (request, context) => {
       const { name } = request.params
       if (!own.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name))
-      if (!isOffered(name)) throw new HiddenTool(ProtocolErrorCode.InvalidParams, unknownTool(name))
+      if (!isOffered(name)) throw new HiddenTool(name)
       return handler(request, context)
     }
   }
@@ -212,6 +205,3 @@ function guardCalls(
     },
   })
 }
-
-/** The answer for a tool that an access rule hides: to the client it does not exist. */
-class HiddenTool extends ProtocolError {}

@@ -50,7 +50,11 @@ export function createTransport2026({ config, limits, servers, streams }: Transp
     close: () => handler.close(),
     async handle(request, incoming) {
       const listenId = listenIdOf(incoming.body)
-      if (listenId !== undefined) return subscribe(listenId, incoming, () => serve(request, incoming))
+      if (listenId !== undefined)
+        return subscribe(listenId, incoming, async () => {
+          await watchAll(incoming.body, servers)
+          return serve(request, incoming)
+        })
       const response = await serve(request, incoming)
       return isEventStream(response)
         ? streams.track(response, { caller: incoming.caller, calls: incoming.calls, kind: 'call' })
@@ -63,6 +67,16 @@ function incomingOf(extra: Record<string, unknown> | undefined): Incoming {
   if (!extra || !('caller' in extra))
     throw new TypeError('An MCP request reached the endpoint without a caller.')
   return extra as unknown as Incoming
+}
+
+/** Of what cannot be watched the client just hears nothing. */
+async function watchAll(body: unknown, servers: ServerFactory): Promise<void> {
+  const params = isJsonObject(body) && isJsonObject(body['params']) ? body['params'] : {}
+  const { notifications } = params
+  const uris = isJsonObject(notifications) ? notifications['resourceSubscriptions'] : undefined
+  if (!Array.isArray(uris)) return
+  const wanted = uris.filter((uri) => typeof uri === 'string')
+  await Promise.allSettled(wanted.map(async (uri) => servers.watch?.(uri)))
 }
 
 function listenIdOf(body: unknown): JsonRpcId | undefined {

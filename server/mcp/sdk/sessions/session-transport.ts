@@ -116,7 +116,7 @@ export class SessionTransport {
       retryInterval: retryMs,
     })
     const session: Session = { id, server, transport, subscriptions: new Set(), isInitialized: false }
-    serveSubscriptions(session)
+    serveSubscriptions(session, this.#servers)
     return this.#table.add(id, { userId: caller.user.id, owner: ownerOf(caller) }, session)
   }
 
@@ -140,7 +140,7 @@ export class SessionTransport {
 
   async #resume(id: string, request: Request, incoming: Incoming): Promise<Response> {
     const entry = this.#table.find(id, ownerOf(incoming.caller))
-    if (!entry) return notFound(incoming.body)
+    if (!entry) return sessionNotFound(incoming.body)
     const response = await this.#during(entry, () => this.#handleMessage(request, incoming, entry.session))
     return this.#trackStream(response, request, incoming, entry)
   }
@@ -183,9 +183,9 @@ export class SessionTransport {
 }
 
 /** `resources/subscribe` and its opposite, where the module announces them (MCP 2025-11-25 resources, subscriptions). */
-function serveSubscriptions({ server: { server }, subscriptions }: Session): void {
+function serveSubscriptions({ server: { server }, subscriptions }: Session, servers: ServerFactory): void {
   if (server.getCapabilities().resources?.subscribe !== true) return
-  server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
+  server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
     if (subscriptions.has(uri)) return {}
     const length = [...subscriptions].reduce((sum, each) => sum + each.length, uri.length)
     if (length > maxKeptLength || subscriptions.size >= maxSubscriptions)
@@ -194,6 +194,10 @@ function serveSubscriptions({ server: { server }, subscriptions }: Session): voi
         `At most ${maxSubscriptions} subscriptions are possible, to URIs of at most ${maxKeptLength} characters together.`,
       )
     subscriptions.add(uri)
+    await servers.watch?.(uri).catch((error: unknown) => {
+      subscriptions.delete(uri)
+      throw error
+    })
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
@@ -202,7 +206,8 @@ function serveSubscriptions({ server: { server }, subscriptions }: Session): voi
   })
 }
 
-function opensSession(body: unknown): boolean {
+/** Whether a body has the `initialize` that opens a session. */
+export function opensSession(body: unknown): boolean {
   return (Array.isArray(body) ? body : [body]).some(
     (message) => isJsonObject(message) && message['method'] === 'initialize',
   )
@@ -213,7 +218,8 @@ function tooLong(body: unknown): Response {
   return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
 }
 
-function notFound(body: unknown): Response {
+/** The answer for a session that is unknown, has ended, or belongs to somebody else. */
+export function sessionNotFound(body: unknown): Response {
   const text = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
   return Response.json(jsonRpcError(requestIdOf(body), transportErrorCode.sessionNotFound, text), {
     status: 404,

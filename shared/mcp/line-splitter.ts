@@ -4,7 +4,7 @@ const carriageReturn = 0x0d
 /** What happens to the lines. */
 export interface LineSplitterPorts {
   /** Takes each line, without its end (LF or CRLF). */
-  line(bytes: Buffer): void
+  line(bytes: Uint8Array): void
   /** A line is longer than allowed. Called once; the line is skipped to its end. */
   tooLong(): void
 }
@@ -13,7 +13,7 @@ export interface LineSplitterPorts {
 export class LineSplitter {
   readonly #maxBytes: number
   readonly #ports: LineSplitterPorts
-  #parts: Buffer[] = []
+  #parts: Uint8Array[] = []
   #length = 0
   #isSkipping = false
 
@@ -22,7 +22,7 @@ export class LineSplitter {
     this.#ports = ports
   }
 
-  push(chunk: Buffer): void {
+  push(chunk: Uint8Array): void {
     let start = 0
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
       this.#keep(chunk.subarray(start, end))
@@ -37,7 +37,7 @@ export class LineSplitter {
     this.#endLine()
   }
 
-  #keep(part: Buffer): void {
+  #keep(part: Uint8Array): void {
     if (this.#isSkipping || part.length === 0) return
     this.#parts.push(part)
     this.#length += part.length
@@ -48,7 +48,7 @@ export class LineSplitter {
   }
 
   #endLine(): void {
-    const bytes = Buffer.concat(this.#parts, this.#length)
+    const bytes = joined(this.#parts, this.#length)
     this.#clear()
     if (!this.#isSkipping) this.#ports.line(bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes)
     this.#isSkipping = false
@@ -58,4 +58,16 @@ export class LineSplitter {
     this.#parts = []
     this.#length = 0
   }
+}
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+  const [first] = parts
+  if (first && parts.length === 1) return first
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
 }

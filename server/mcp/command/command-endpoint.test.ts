@@ -1,0 +1,421 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { fullAccess } from '../../core/access/access-rules.ts'
+import type { CommandUpstream } from '../../core/gateway/upstream.ts'
+import { message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
+import {
+  callerOf,
+  type CommandFixture,
+  openCommand,
+  responseOf,
+  upstreamSample,
+} from '../../../tests/support/server/mcp/command-fixture.ts'
+
+const opened: CommandFixture[] = []
+function open(args: string[] = [], more: Partial<CommandUpstream> = {}): CommandFixture {
+  const fixture = openCommand(upstreamSample(args, more))
+  opened.push(fixture)
+  return fixture
+}
+afterEach(async () => {
+  const all = opened.splice(0)
+  await Promise.all(all.map((each) => each.close()))
+  expect(all.flatMap((each) => each.processes())).toEqual([])
+})
+
+const names = (message: { result?: Record<string, unknown> }): unknown[] =>
+  ((message.result ?? {})['tools'] as { name: unknown }[]).map(({ name }) => name)
+
+describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) => {
+  it('answers a client of an earlier revision without a session, unknown members included', async () => {
+    const client = open(['--era', era]).client()
+    expect(await client.call('echo', { value: 'a' }, 'id')).toEqual({
+      jsonrpc: '2.0',
+      id: 'id',
+      result: {
+        content: [{ type: 'text', text: 'a' }],
+        structuredContent: { value: 'a', pid: expect.any(Number), id: expect.any(Number) },
+        unheard: { of: [1] },
+        _meta: { 'example/own': 1 },
+      },
+    })
+    expect(await client.request('example/own', { value: 1 })).toMatchObject({ result: { got: 1 } })
+    expect(await client.request('resources/read', { uri: 'test://one' })).toMatchObject({
+      result: { contents: [{ uri: 'test://one', 'x-unheard': 1 }] },
+    })
+    expect(await client.request('completion/complete', {})).toMatchObject({
+      result: { completion: { values: ['a', 'b'] } },
+    })
+  })
+
+  it('answers a client of 2026-07-28, with the members that the revision requires', async () => {
+    const client = open(['--era', era]).client()
+    const result = await client.request2026('tools/call', { name: 'echo', arguments: { value: 'a' } })
+    expect(result).toMatchObject({
+      result: {
+        resultType: 'complete',
+        content: [{ type: 'text', text: 'a' }],
+        unheard: { of: [1] },
+        _meta: { 'example/own': 1, 'io.modelcontextprotocol/serverInfo': { name: 'scripted', version: '7' } },
+      },
+    })
+    // What a process calls public is what it says to one person.
+    for (const method of ['tools/list', 'resources/list', 'prompts/list'])
+      expect(await client.request2026(method)).toMatchObject({ result: { cacheScope: 'private' } })
+    expect(await client.request2026('server/discover')).toMatchObject({
+      result: {
+        supportedVersions: ['2026-07-28'],
+        instructions: 'Do as told.',
+        capabilities: {
+          experimental: { scripted: { answer: 42 } },
+          prompts: {},
+          tools: { listChanged: true },
+        },
+      },
+    })
+  })
+
+  it('opens sessions in its own name, and ends them', async () => {
+    const client = open(['--era', era]).client()
+    const { headers, initialized } = await client.open()
+    expect(initialized).toMatchObject({
+      result: {
+        protocolVersion: '2025-11-25',
+        serverInfo: { name: 'scripted', version: '7', title: 'Scripted' },
+        instructions: 'Do as told.',
+      },
+    })
+    const echo = {
+      jsonrpc: '2.0',
+      id: 5,
+      method: 'tools/call',
+      params: { name: 'echo', arguments: { value: 1 } },
+    }
+    expect(await responseOf(await client.post(echo, headers))).toMatchObject({
+      id: 5,
+      result: { content: [{ text: '1' }] },
+    })
+    expect((await client.send('DELETE', headers)).status).toBe(200)
+    const gone = await client.post(echo, headers)
+    expect(gone.status).toBe(404)
+    expect(await gone.json()).toMatchObject({ id: 5, error: { code: -32_001 } })
+  })
+
+  it('passes errors on with code and data', async () => {
+    const client = open(['--era', era]).client()
+    const error = { code: -32_000, message: 'Refused.', data: { why: 'because' } }
+    expect(await client.call('refuse')).toMatchObject({ error })
+    expect(await client.request2026('tools/call', { name: 'refuse' })).toMatchObject({ error })
+    expect(await client.call('fail')).toMatchObject({ result: { isError: true } })
+  })
+
+  it('tells of progress with the token of the call', async () => {
+    const client = open(['--era', era]).client()
+    const params = { name: 'echo', arguments: { value: 'x' }, _meta: { progressToken: 'mine' } }
+    const progress = (step: number): object => ({
+      method: 'notifications/progress',
+      params: { progressToken: 'mine', progress: step, total: 2, message: 'x' },
+    })
+    const { message, headers } = message2026('tools/call', params)
+    for (const [sent, more] of [
+      [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, {}],
+      [message, headers],
+    ] as const) {
+      const messages = await readMessages(await client.post(sent, more)).rest()
+      expect(messages.map((each) => each.message)).toMatchObject([
+        progress(1),
+        progress(2),
+        { id: 1, result: {} },
+      ])
+    }
+  })
+
+  it('hears that a call is cancelled, and that a client has left', async () => {
+    const fixture = open(['--era', era])
+    const client = fixture.client()
+    const hang = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'hang' } }
+    const cancelled = async (): Promise<unknown> => {
+      const answer = await client.call('cancelled')
+      return JSON.parse(((answer.result ?? {})['content'] as { text: string }[])[0]?.text ?? '')
+    }
+    const { headers } = await client.open()
+    const response = await client.post(hang, headers)
+    await expect.poll(cancelled).toEqual({ cancelled: 0, open: 2 })
+    await client.post(
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } },
+      headers,
+    )
+    await expect.poll(cancelled).toEqual({ cancelled: 1, open: 1 })
+    await response.body?.cancel()
+
+    const leaving = new AbortController()
+    const left = client.post(hang, {}, leaving.signal)
+    await expect.poll(cancelled).toEqual({ cancelled: 1, open: 2 })
+    leaving.abort()
+    expect((await left).status).toBe(499)
+    await expect.poll(cancelled).toEqual({ cancelled: 2, open: 1 })
+
+    const { message, headers: headers2026 } = message2026('tools/call', {
+      name: 'hang',
+      _meta: { progressToken: 1 },
+    })
+    const going = new AbortController()
+    const gone = client.post(message, headers2026, going.signal)
+    await expect.poll(cancelled).toEqual({ cancelled: 2, open: 2 })
+    going.abort()
+    await gone.then(
+      (answer) => answer.body?.cancel(),
+      () => {},
+    )
+    await expect.poll(cancelled).toEqual({ cancelled: 3, open: 1 })
+    await expect
+      .poll(() => fixture.reported('tool_called').filter(({ outcome }) => outcome === 'cancelled').length)
+      .toBe(3)
+  })
+
+  it('tells sessions and subscriptions what has changed', async () => {
+    const client = open(['--era', era]).client()
+    const { headers } = await client.open()
+    const stream = readMessages(await client.send('GET', headers))
+    const subscribe = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'test://one' } }
+    expect(await responseOf(await client.post(subscribe, headers))).toMatchObject({ result: {} })
+    const notifications = { toolsListChanged: true, resourceSubscriptions: ['test://two'] }
+    const listen = message2026('subscriptions/listen', { notifications })
+    const listening = readMessages(await client.post(listen.message, listen.headers))
+    expect((await listening.next())?.message.method).toBe('notifications/subscriptions/acknowledged')
+
+    await client.call('touch', { uri: 'test://other' })
+    await client.call('touch', { uri: 'test://one' })
+    await client.call('touch', { uri: 'test://two' })
+    await client.call('add_tool')
+    expect((await stream.next())?.message).toMatchObject({
+      method: 'notifications/resources/updated',
+      params: { uri: 'test://one' },
+    })
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    expect((await listening.next())?.message).toMatchObject({
+      method: 'notifications/resources/updated',
+      params: { uri: 'test://two' },
+    })
+    expect((await listening.next())?.message.method).toBe('notifications/tools/list_changed')
+    expect(await client.call('extra')).toMatchObject({ result: { content: [{ text: 'extra' }] } })
+    await stream.cancel()
+    await listening.cancel()
+  })
+})
+
+describe('arguments that are repeated in headers', () => {
+  it.each(['legacy', 'modern'])(
+    'must agree with them, once a process of %s has listed its tools',
+    async (era) => {
+      const fixture = open(['--era', era], { policy: { allow: ['*'], deny: [], open: [], scopes: [] } })
+      const client = fixture.client()
+      await client.call('no_such_tool')
+      const params = { name: 'regional', arguments: { region: 'eu' } }
+      const { message, headers } = message2026('tools/call', params)
+      expect((await client.post(message, headers)).status).toBe(400)
+      expect((await client.post(message, { ...headers, 'mcp-param-region': 'us' })).status).toBe(400)
+      const agreed = await client.post(message, { ...headers, 'mcp-param-region': 'eu' })
+      expect(await agreed.json()).toMatchObject({ result: { content: [{ text: 'eu' }] } })
+      const hidden = fixture.client(callerOf('ada', { access: { ...fullAccess, allowsTool: () => false } }))
+      expect(JSON.stringify(await (await hidden.post(message, headers)).json())).toContain('There is no tool')
+    },
+  )
+})
+
+describe('endStreams', () => {
+  it('ends what waits for notifications, now and from now on, and no call', async () => {
+    const fixture = open()
+    const client = fixture.client()
+    const { headers } = await client.open()
+    const stream = readMessages(await client.send('GET', headers))
+    const call = client.call('echo', { value: 'slow', ms: 500 })
+    fixture.endpoint.endStreams()
+    expect(await stream.next()).toBeUndefined()
+    expect(await call).toMatchObject({ result: {} })
+    const bob = fixture.client(callerOf('bob'))
+    const later = await bob.open()
+    expect(await readMessages(await bob.send('GET', later.headers)).next()).toBeUndefined()
+  })
+})
+
+describe('a message that asks for nothing', () => {
+  it('starts no process outside of a session', async () => {
+    const fixture = open()
+    const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' }
+    expect((await fixture.client().post(initialized)).status).toBe(202)
+    expect(fixture.endpoint.processCount()).toBe(0)
+  })
+})
+
+describe('log messages', () => {
+  it.each(['legacy', 'modern'])('of %s reach the call that is open, from its level on', async (era) => {
+    const client = open(['--era', era]).client()
+    const { headers } = await client.open()
+    const log = (level: string): object => ({
+      jsonrpc: '2.0',
+      id: level,
+      method: 'tools/call',
+      params: { name: 'log', arguments: { level, data: 1 } },
+    })
+    const methodsOf = async (response: Response): Promise<unknown[]> =>
+      (await readMessages(response).rest()).map(({ message }) => message.method)
+    expect(await methodsOf(await client.post(log('debug'), headers))).toEqual([
+      'notifications/message',
+      undefined,
+    ])
+    const setLevel = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } }
+    expect(await responseOf(await client.post(setLevel, headers))).toMatchObject({ result: {} })
+    expect(await methodsOf(await client.post(log('info'), headers))).toEqual([undefined])
+    expect(await methodsOf(await client.post(log('alert'), headers))).toEqual([
+      'notifications/message',
+      undefined,
+    ])
+
+    const asked = message2026('tools/call', {
+      name: 'log',
+      arguments: { level: 'info', data: 1 },
+      _meta: { 'io.modelcontextprotocol/logLevel': 'info' },
+    })
+    expect(await methodsOf(await client.post(asked.message, asked.headers))).toEqual([
+      'notifications/message',
+      undefined,
+    ])
+    expect(await client.request2026('tools/call', { name: 'log', arguments: { data: 1 } })).toMatchObject({
+      result: {},
+    })
+  })
+})
+
+describe('what the policy and the access rules hide', () => {
+  const policy = {
+    allow: ['*'],
+    deny: ['secret_*'],
+    open: [],
+    scopes: [['di*', 'admin']] as [string, string][],
+  }
+  const reader = callerOf('ada', {
+    access: { ...fullAccess, scopes: ['mcp'], allowsTool: (name) => name !== 'hang' },
+  })
+
+  it('is neither listed nor callable, and answered as what does not exist', async () => {
+    const fixture = open([], { policy })
+    const client = fixture.client(reader)
+    const first = await client.request('tools/list')
+    const rest = await client.request('tools/list', { cursor: first.result?.['nextCursor'] })
+    const listed = [...names(first), ...names(rest)]
+    expect(listed).toContain('echo')
+    for (const name of ['secret_admin', 'hang', 'die']) {
+      expect(listed).not.toContain(name)
+      const hidden = await client.call(name)
+      const unknown = await client.call(`${name}x`)
+      expect(JSON.stringify(hidden)).toBe(JSON.stringify(unknown).replace(`${name}x`, name))
+    }
+    expect(names(await fixture.client().request('tools/list'))).toContain('hang')
+    expect(fixture.processes()).toHaveLength(1)
+  })
+
+  it('is recorded as such, and every call with its outcome', async () => {
+    const fixture = open([], { policy })
+    const client = fixture.client(reader)
+    await client.call('echo', { value: 1 })
+    await client.call('fail')
+    await client.call('refuse')
+    await client.call('hang')
+    await client.call('secret_admin')
+    await client.call('no_such')
+    await client.request('resources/read', { uri: 'test://one?secret' })
+    await client.request('prompts/get', { name: 'hello' })
+    await client.request('tools/list')
+    const recorded = ['tool_called', 'resource_read', 'prompt_got'].flatMap((event) =>
+      fixture.reported(event),
+    )
+    expect(
+      recorded.map(({ sub, tool, resource, prompt, outcome, unknown }) => [
+        sub,
+        tool ?? resource ?? prompt,
+        outcome,
+        unknown,
+      ]),
+    ).toEqual([
+      ['ada', 'echo', 'ok', undefined],
+      ['ada', 'fail', 'tool_error', undefined],
+      ['ada', 'refuse', 'failed', undefined],
+      ['ada', 'hang', 'refused_rule', undefined],
+      ['ada', 'secret_admin', 'refused_rule', undefined],
+      ['ada', 'no_such', 'failed', true],
+      ['ada', 'test://one', 'ok', undefined],
+      ['ada', 'hello', 'ok', undefined],
+    ])
+    const call = (name: string): boolean =>
+      fixture.endpoint.has({ event: 'tool_called', field: 'tool', name })
+    expect([call('echo'), call('no_such')]).toEqual([true, false])
+  })
+})
+
+describe('questions of a process in the middle of a call', () => {
+  const elicitation = { elicitation: {} }
+  const call = (name: string, input = {}): object => ({
+    jsonrpc: '2.0',
+    id: 9,
+    method: 'tools/call',
+    params: { name, arguments: input },
+  })
+
+  it.each([
+    ['legacy', 'ask'],
+    ['both', 'ask'],
+    ['modern', 'input'],
+  ])('of %s go to the session that declared it can be asked', async (era, tool) => {
+    const fixture = open(['--era', era])
+    const client = fixture.client()
+    const asking = await client.open(elicitation)
+    const plain = await client.open()
+    const stream = readMessages(await client.post(call(tool), asking.headers))
+    const question = (await stream.next())?.message
+    expect(question).toMatchObject({ method: 'elicitation/create', params: { message: 'Sure?' } })
+    const answer = { jsonrpc: '2.0', id: question?.id, result: { action: 'accept', content: { yes: true } } }
+    // Another session of the same person cannot answer in its place.
+    await client.post({ ...answer, result: { action: 'cancel' } }, plain.headers)
+    expect((await client.post(answer, asking.headers)).status).toBe(202)
+    const result = JSON.stringify((await stream.next())?.message)
+    expect(result).toContain('accept')
+    expect(result).not.toContain('cancel')
+    expect(fixture.processes()).toHaveLength(2)
+  })
+
+  it('are refused with the reason where nobody can be asked', async () => {
+    const client = open(['--era', 'legacy']).client()
+    const reason = 'no client of this process has declared'
+    expect(JSON.stringify(await client.call('ask'))).toContain(reason)
+    expect(JSON.stringify(await client.request2026('tools/call', { name: 'ask' }, elicitation))).toContain(
+      reason,
+    )
+    const { headers } = await client.open({ roots: {} })
+    const refused = await responseOf(await client.post(call('ask'), headers))
+    expect(JSON.stringify(refused)).toContain('the client has not declared it')
+  })
+
+  it('of a process of 2026-07-28 are results, whose state nobody else can use', async () => {
+    const fixture = open(['--era', 'modern'], { process: 'shared' })
+    const client = fixture.client()
+    const asked = await client.request2026('tools/call', { name: 'input' }, elicitation)
+    expect(asked).toMatchObject({ result: { resultType: 'input_required', inputRequests: { sure: {} } } })
+    const requestState = asked.result?.['requestState']
+    expect(requestState).not.toContain('state of the process')
+    const inputResponses = { sure: { action: 'accept', content: {} } }
+    const retry = { name: 'input', inputResponses, requestState }
+    expect(JSON.stringify(await client.request2026('tools/call', retry))).toContain('state of the process')
+    expect(await fixture.client(callerOf('bob')).request2026('tools/call', retry)).toMatchObject({
+      error: { code: -32_602, message: 'Invalid or expired requestState' },
+    })
+  })
+
+  it('end with their call', async () => {
+    const client = open(['--era', 'legacy']).client()
+    const { headers } = await client.open(elicitation)
+    const stream = readMessages(await client.post(call('ask'), headers))
+    expect((await stream.next())?.message.method).toBe('elicitation/create')
+    expect((await client.send('DELETE', headers)).status).toBe(200)
+    await stream.rest()
+  })
+})

@@ -1,0 +1,407 @@
+import { readFileSync } from 'node:fs'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { CommandUpstream } from '../../core/gateway/upstream.ts'
+import type { Caller } from '../../core/tokens/caller.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
+import {
+  callerOf,
+  type CommandClient,
+  type CommandFixture,
+  openCommand,
+  responseOf,
+  upstreamSample,
+} from '../../../tests/support/server/mcp/command-fixture.ts'
+
+const runtime = createFakeRuntime(1_750_000_000)
+const opened: CommandFixture[] = []
+function open(args: string[] = [], more: Partial<CommandUpstream> = {}): CommandFixture {
+  const fixture = openCommand(upstreamSample(args, more), { runtime })
+  opened.push(fixture)
+  return fixture
+}
+afterEach(async () => {
+  const all = opened.splice(0)
+  await Promise.all(all.map((each) => each.close()))
+  expect(all.flatMap((each) => each.processes())).toEqual([])
+})
+
+interface About {
+  pid: number
+  env: Record<string, string>
+  argv: string[]
+  clientCapabilities: unknown
+}
+async function about(client: CommandClient, headers: Record<string, string> = {}): Promise<About> {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'about' } }
+  const answer = await responseOf(await client.post(call, headers))
+  if (!answer.result) throw new Error(JSON.stringify(answer))
+  return answer.result['structuredContent'] as About
+}
+const hang = { jsonrpc: '2.0', id: 'hang', method: 'tools/call', params: { name: 'hang' } }
+
+describe('a process', () => {
+  it('is started once, with the first use, for each person', async () => {
+    const fixture = open()
+    expect(fixture.endpoint.processCount()).toBe(0)
+    const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
+    const found = await Promise.all([...Array(10).keys()].map((index) => about(index % 2 ? ada : bob)))
+    expect(new Set(found.map(({ pid }) => pid)).size).toBe(2)
+    expect(found[0]?.clientCapabilities ?? {}).toEqual({})
+    expect(fixture.processes()).toHaveLength(2)
+    expect(fixture.endpoint.processCount()).toBe(2)
+    const { pid, sub, revision } = fixture.reported('upstream_started')[0] ?? {}
+    expect(found.map((each) => each.pid)).toContain(pid)
+    expect({ revision, sub }).toEqual({ revision: '2026-07-28', sub: expect.stringMatching(/^(?:ada|bob)$/) })
+  })
+
+  it('gets nothing of the environment but what is declared, and nothing of a person in its arguments', async () => {
+    const env = {
+      WHO: ['user ', { user: 'id' }],
+      MAIL: [{ user: 'email' }],
+      NAME: [{ user: 'name' }],
+      TOKEN: [{ user: 'provider_token' }],
+      PLAIN: ['a'],
+    } as const
+    const fixture = open([], { env, cwd: '/' })
+    await about(
+      fixture.client(callerOf('ada', { user: { id: 'i', sub: 'ada', email: 'a@b', name: 'A\0B' } })),
+    )
+    const [pid] = fixture.processes()
+    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
+    expect(environment.sort()).toEqual(
+      [
+        `PATH=${process.env['PATH']}`,
+        'LANG=C.UTF-8',
+        'WHO=user ada',
+        'MAIL=a@b',
+        'NAME=AB',
+        'TOKEN=provider-token',
+        'PLAIN=a',
+      ].sort(),
+    )
+    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toMatch(/ada|a@b|provider-token/)
+  })
+
+  it('is one for everybody when it is declared so', async () => {
+    const fixture = open(['--era', 'legacy'], { process: 'shared' })
+    const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
+    const pids = [await about(ada), await about(bob)].map(({ pid }) => pid)
+    expect(new Set(pids).size).toBe(1)
+    expect(fixture.reported('upstream_started')).toMatchObject([{ sub: undefined }])
+    const { headers, initialized } = await ada.open({ elicitation: {} })
+    const { capabilities } = initialized.result ?? {}
+    expect(capabilities).not.toHaveProperty('logging')
+    expect(capabilities).toMatchObject({ resources: { subscribe: false } })
+    expect(fixture.processes()).toHaveLength(1)
+    const refused = JSON.stringify(await bob.call('ask'))
+    expect(refused).toContain('-32601')
+    expect(refused).toContain('serves everybody')
+    const stream = readMessages(await ada.send('GET', headers))
+    await bob.call('log', { data: 'of bob' })
+    await bob.call('touch', { uri: 'test://one' })
+    await bob.call('add_tool')
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    await stream.cancel()
+    expect(await bob.request('example/own')).toMatchObject({ error: { code: -32_601 } })
+    // To each other the sessions are unknown.
+    expect((await bob.post(hang, headers)).status).toBe(404)
+  })
+
+  it('of another person is out of reach with their session', async () => {
+    const fixture = open()
+    const { headers } = await fixture.client().open()
+    expect((await fixture.client(callerOf('bob')).post(hang, headers)).status).toBe(404)
+    expect(fixture.processes()).toHaveLength(1)
+    expect((await fixture.client().send('GET')).status).toBe(405)
+  })
+
+  it('of its own gets exactly what its client has declared, and ends with the session', async () => {
+    const fixture = open(['--era', 'legacy'])
+    const client = fixture.client()
+    const declared = { roots: { listChanged: true }, experimental: { x: {} } }
+    const first = await client.open(declared)
+    const second = await client.open({ sampling: {} })
+    const abouts = await Promise.all([
+      about(client, first.headers),
+      about(client, second.headers),
+      about(client),
+    ])
+    expect(abouts.map((each) => each.clientCapabilities)).toEqual([declared, { sampling: {} }, {}])
+    expect(fixture.processes()).toHaveLength(3)
+    await client.send('DELETE', first.headers)
+    await client.send('DELETE', second.headers)
+    await expect.poll(fixture.processes).toHaveLength(1)
+    expect(fixture.reported('upstream_ended').map(({ reason }) => reason)).toEqual([
+      'session_over',
+      'session_over',
+    ])
+  })
+})
+
+describe('the limits', () => {
+  it('end the process that has been idle for the longest, whose sessions are gone then', async () => {
+    const fixture = open([], { maxPerUser: 2 })
+    const client = fixture.client()
+    const first = await client.open({ roots: {} })
+    const second = await client.open({ roots: {} })
+    await about(client, first.headers)
+    const third = await client.open({ roots: {} })
+    expect(fixture.processes()).toHaveLength(2)
+    const statuses = await Promise.all(
+      [first, second, third].map(async ({ headers }) => (await client.send('DELETE', headers)).status),
+    )
+    expect(statuses).toEqual([200, 404, 200])
+  })
+
+  it.each([{ maxPerUser: 1 }, { maxProcesses: 1 }])(
+    'refuse a client while all are busy: %j',
+    async (limits) => {
+      const fixture = open([], limits)
+      const busy = fixture.client()
+      const { headers } = await busy.open({ roots: {} })
+      const call = await busy.post(hang, headers)
+      const refused = await busy.post({ ...hang, id: 'refused' })
+      expect(refused.status).toBe(503)
+      expect(refused.headers.get('retry-after')).toBe('5')
+      expect(await refused.json()).toMatchObject({
+        id: 'refused',
+        error: { code: -32_603, message: expect.stringMatching(/try again\.$/) },
+      })
+      expect(fixture.reported('upstream_full')).toHaveLength(1)
+      expect(fixture.reported('tool_called')).toMatchObject([{ outcome: 'failed' }])
+      const other = await fixture.client(callerOf('bob')).request('tools/list')
+      expect('result' in other).toBe(!('maxProcesses' in limits))
+      await call.body?.cancel()
+    },
+  )
+
+  it('hold for people together too, and never for more than a moment', async () => {
+    const fixture = open(['--ignore', 'eof'], { maxProcesses: 2 })
+    const people = ['a', 'b', 'c', 'd'].map((name) => fixture.client(callerOf(name)))
+    let most = 0
+    const watching = setInterval(() => (most = Math.max(most, fixture.processes().length)), 50)
+    for (const client of people) await about(client)
+    clearInterval(watching)
+    expect(most).toBeLessThanOrEqual(2)
+    expect(fixture.reported('upstream_ended').filter(({ reason }) => reason === 'evicted')).toHaveLength(2)
+  }, 60_000)
+})
+
+describe('an idle process', () => {
+  it('ends, whether or not a stream is open, and not while a call is', async () => {
+    const fixture = open([], { idleSeconds: 1 })
+    const client = fixture.client()
+    const { headers } = await client.open()
+    const stream = readMessages(await client.send('GET', headers))
+    const slow = client.call('echo', { value: 'slow', ms: 1500 })
+    const busy = await client.post(hang, headers)
+    await slow
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect(fixture.processes()).toHaveLength(1)
+    await client.post(
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'hang' } },
+      headers,
+    )
+    await expect.poll(fixture.processes).toHaveLength(0)
+    expect(fixture.reported('upstream_ended')).toMatchObject([{ reason: 'idle' }])
+    expect(await stream.next()).toBeUndefined()
+    expect((await client.post(hang, headers)).status).toBe(404)
+    await busy.body?.cancel()
+    expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
+  })
+})
+
+describe("the provider's token", () => {
+  const env = { TOKEN: [{ user: 'provider_token' }] } as const
+  const withToken = (token: string, more: Partial<Caller> = {}): Caller =>
+    callerOf('ada', { providerToken: () => token, ...more })
+
+  it('ends an idle process with the next call when it has changed', async () => {
+    const fixture = open([], { env })
+    const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
+    const { headers } = await before.open()
+    expect((await about(before)).env['TOKEN']).toBe('one')
+    // Its sessions are over with it.
+    expect((await after.post(hang, headers)).status).toBe(404)
+    expect((await about(after)).env['TOKEN']).toBe('two')
+    await expect.poll(fixture.processes).toHaveLength(1)
+    expect(fixture.reported('upstream_ended')).toMatchObject([{ reason: 'replaced' }])
+  })
+
+  it('leaves the calls that are open to the process with the former one', async () => {
+    const fixture = open([], { env })
+    const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
+    const { headers } = await before.open({ elicitation: {} })
+    const asking = { ...hang, params: { name: 'ask', arguments: {} } }
+    const stream = readMessages(await before.post(asking, headers))
+    const question = (await stream.next())?.message
+    const slow = before.call('echo', { value: 'slow', ms: 1000 })
+    await expect.poll(() => fixture.processes().length).toBe(2)
+    expect((await about(after)).env['TOKEN']).toBe('two')
+    expect((await after.post(hang, headers)).status).toBe(404)
+    await after.post({ jsonrpc: '2.0', id: question?.id, result: { action: 'decline' } }, headers)
+    expect(JSON.stringify((await stream.next())?.message)).toContain('decline')
+    expect(await slow).toMatchObject({ result: {} })
+    await expect.poll(fixture.processes).toHaveLength(1)
+  })
+
+  it('is of no matter where it is kept, and never shared between grants', async () => {
+    const fixture = open([], { env, onTokenRefresh: 'keep' })
+    const tokens = []
+    for (const caller of [withToken('one'), withToken('two'), withToken('three', { grantId: 'another' })])
+      tokens.push((await about(fixture.client(caller))).env['TOKEN'])
+    expect(tokens).toEqual(['one', 'one', 'three'])
+  })
+
+  it('refuses the call when there is none', async () => {
+    const fixture = open([], { env })
+    const providerToken = (): string => {
+      throw new Error('The session is gone.')
+    }
+    const response = await fixture.client(callerOf('ada', { providerToken })).post(hang)
+    expect(response.status).toBe(502)
+    expect(await response.json()).toMatchObject({
+      id: 'hang',
+      error: { message: expect.stringMatching(/sign in again\.$/) },
+    })
+    expect(fixture.processes()).toEqual([])
+  })
+
+  it('is masked in what a process writes to its error output', async () => {
+    const fixture = open([], { env })
+    await fixture.client(withToken('abc.def')).call('write', { value: 'token abc.def!\n' })
+    await expect.poll(() => fixture.reported('upstream_stderr')).toMatchObject([{ line: 'token ***!' }])
+  })
+})
+
+describe('a process that dies', () => {
+  it('ends every open call with an error at once, and the next call starts another', async () => {
+    const fixture = open()
+    const client = fixture.client()
+    const { headers } = await client.open()
+    const hanging = await Promise.all([
+      client.post(hang, headers),
+      client.post({ ...hang, id: 2, params: { name: 'hang', _meta: { progressToken: 1 } } }),
+    ])
+    const waiting = client.call('hang', {}, 3)
+    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":4')
+    const begun = performance.now()
+    const died = client.call('die', {}, 4)
+    const answers = [
+      ...(await Promise.all(hanging.map((each) => responseOf(each)))),
+      await waiting,
+      await died,
+    ]
+    expect(performance.now() - begun).toBeLessThan(1000)
+    expect(answers.map(({ id }) => id)).toEqual(['hang', 2, 3, 4])
+    for (const { error } of answers) expect(error?.message).toMatch(/ended during the call.*try again\.$/)
+    expect((await client.post(hang, headers)).status).toBe(404)
+    expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
+    expect(fixture.reported('upstream_ended')).toMatchObject([{ reason: 'exited', code: 3, signal: null }])
+  })
+
+  it('still gives the answers that it has written', async () => {
+    expect(await open().client().call('answer_and_die')).toMatchObject({
+      result: { content: [{ text: 'last words' }] },
+    })
+  })
+
+  it.each(['start', 'initialize'])('at %s is an error that names the next step', async (phase) => {
+    const fixture = open(['--era', 'legacy', '--die', phase])
+    const response = await fixture.client().post(hang)
+    expect(response.status).toBe(502)
+    expect(await response.json()).toMatchObject({
+      id: 'hang',
+      error: { code: -32_603, message: expect.stringMatching(/tell the operator\.$/) },
+    })
+    expect(fixture.reported('upstream_not_started')).toHaveLength(1)
+  })
+
+  it('at server/discover gets initialize alone, as the next ones do', async () => {
+    const fixture = open(['--era', 'legacy', '--die', 'discover'])
+    await about(fixture.client())
+    await about(fixture.client(callerOf('bob')))
+    expect(fixture.reported('upstream_ended')).toHaveLength(1)
+    expect(fixture.reported('upstream_not_started')).toEqual([])
+  })
+
+  it('right after it was initialized fails the call', async () => {
+    const answer = await open(['--era', 'legacy', '--die', 'initialized']).client().call('echo', { value: 1 })
+    expect(answer.error?.message).toMatch(/\.$/)
+  })
+
+  it('three times within a minute is not started again for the rest of it', async () => {
+    const fixture = open()
+    const client = fixture.client()
+    await client.call('write', { value: 'why it dies\n' })
+    for (let death = 0; death < 3; death += 1) {
+      await client.call('die')
+      runtime.advance(10)
+    }
+    const refused = await client.post(hang)
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('30')
+    expect(await refused.text()).not.toContain('why')
+    expect(fixture.reported('upstream_broken')).toHaveLength(1)
+    expect(fixture.reported('upstream_started')).toHaveLength(3)
+    // Others have nothing to do with it.
+    expect(await fixture.client(callerOf('bob')).call('echo', { value: 1 })).toMatchObject({ result: {} })
+    runtime.advance(30)
+    expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
+  })
+
+  it('tells the operator why with the last of its error output', async () => {
+    const fixture = openCommand(
+      { ...upstreamSample(), command: '/bin/sh', args: ['-c', 'echo "no database" >&2; exit 1'] },
+      { runtime },
+    )
+    opened.push(fixture)
+    for (let death = 0; death < 3; death += 1) await fixture.client().post(hang)
+    expect(fixture.reported('upstream_broken')).toMatchObject([{ sub: 'ada', stderr: 'no database\n' }])
+  })
+})
+
+describe('a process that does not start', () => {
+  it('is killed when its time is over', async () => {
+    const fixture = open(['--silent', 'all'], { startTimeoutSeconds: 1 })
+    const response = await fixture.client().post(hang)
+    expect(response.status).toBe(504)
+    expect(await response.json()).toMatchObject({ id: 'hang' })
+    await expect.poll(fixture.processes).toHaveLength(0)
+  })
+
+  it('is no command', async () => {
+    const fixture = open([], { command: '/nowhere/at-all' })
+    expect((await fixture.client().post(hang)).status).toBe(502)
+    expect(JSON.stringify(fixture.reported('upstream_not_started').length)).toBe('1')
+  })
+
+  it('is served by initialize when it is silent on server/discover', async () => {
+    const fixture = open(['--era', 'legacy', '--silent', 'discover'], { startTimeoutSeconds: 2 })
+    expect(await fixture.client().call('echo', { value: 1 })).toMatchObject({ result: {} })
+  })
+})
+
+describe('close', () => {
+  it('ends every process, and answers what is open', async () => {
+    const fixture = open()
+    const client = fixture.client()
+    const call = client.call('hang')
+    await expect.poll(fixture.processes).toHaveLength(1)
+    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
+    await fixture.close()
+    expect((await call).error?.message).toMatch(/try again\.$/)
+    expect(fixture.processes()).toEqual([])
+    expect((await client.post(hang)).status).toBe(503)
+  })
+
+  it('ends one that is still starting', async () => {
+    const fixture = open(['--silent', 'all'])
+    const response = fixture.client().post(hang)
+    await expect.poll(fixture.processes).toHaveLength(1)
+    await fixture.close()
+    expect(fixture.processes()).toEqual([])
+    expect((await response).status).toBeGreaterThanOrEqual(502)
+  })
+})

@@ -1,0 +1,196 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { CommandUpstream } from '../../../../server/core/gateway/upstream.ts'
+import { IncomingCalls } from '../../../../server/core/tokens/call-record.ts'
+import type { Caller } from '../../../../server/core/tokens/caller.ts'
+import {
+  type CommandEndpoint,
+  type CommandEndpointConfig,
+  createCommandEndpoint,
+} from '../../../../server/mcp/command/command-endpoint.ts'
+import { message2026, readMessages, type StreamedMessage } from './mcp-message.ts'
+import { callerSample, endpointConfigSample } from './tool-fixture.ts'
+
+/** What a command endpoint reports: an event with its fields. */
+export type Reported = { event: string; fields: Record<string, unknown> }
+
+/** A command endpoint with real processes. */
+export interface CommandFixture {
+  endpoint: CommandEndpoint
+  /** Everything reported, calls included. */
+  reports: Reported[]
+  /** Those of that name. */
+  reported(event: string): Record<string, unknown>[]
+  client(caller?: Caller): CommandClient
+  /** The processes that there are, also those that they have started. */
+  processes(): number[]
+  close(): Promise<void>
+}
+
+/** A message to an endpoint, as a response of it. */
+type Message = StreamedMessage['message']
+
+/** Sends messages of one person. */
+export interface CommandClient {
+  post(message: unknown, headers?: Record<string, string>, signal?: AbortSignal): Promise<Response>
+  send(method: string, headers?: Record<string, string>): Promise<Response>
+  /** A request of an earlier revision without a session. The message with its response. */
+  request(method: string, params?: object, id?: string | number): Promise<Message>
+  call(name: string, input?: object, id?: string | number): Promise<Message>
+  /** A request of 2026-07-28. */
+  request2026(method: string, params?: Record<string, unknown>, capabilities?: object): Promise<Message>
+  /** As global `fetch`, for the transports of SDKs. */
+  fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
+  /** Opens a session, with the headers that its messages take. */
+  open(capabilities?: object): Promise<{ headers: Record<string, string>; initialized: Message }>
+}
+
+const scriptedServer = fileURLToPath(new URL('../../../peers/stdio/scripted-server.mjs', import.meta.url))
+
+/** A caller of that name. */
+export function callerOf(name: string, more: Partial<Caller> = {}): Caller {
+  return {
+    ...callerSample,
+    user: {
+      id: `https://provider#${name}`,
+      sub: name,
+      email: `${name}@example.com`,
+      name: `Name of ${name}`,
+    },
+    grantId: `grant of ${name}`,
+    ...more,
+  }
+}
+
+/** An upstream that starts {@link scriptedServer} with these arguments. */
+export function upstreamSample(
+  args: readonly string[] = [],
+  more: Partial<CommandUpstream> = {},
+): CommandUpstream {
+  return {
+    kind: 'command',
+    command: process.execPath,
+    args: [scriptedServer, ...args],
+    cwd: undefined,
+    env: {},
+    process: 'user',
+    idleSeconds: 60,
+    startTimeoutSeconds: 20,
+    maxProcesses: 8,
+    maxPerUser: 3,
+    onTokenRefresh: 'restart',
+    policy: { allow: ['*'], deny: [], open: [], scopes: [] },
+    scopes: {},
+    ...more,
+  }
+}
+
+/** Opens an endpoint in front of `upstream`. */
+export function openCommand(
+  upstream: CommandUpstream,
+  more: Partial<CommandEndpointConfig> = {},
+): CommandFixture {
+  const reports: Reported[] = []
+  const mark = randomUUID()
+  const { sealer, runtime, resourceMetadata } = endpointConfigSample({})
+  const endpoint = createCommandEndpoint({
+    upstream: { ...upstream, args: [...upstream.args, '--mark', mark] },
+    environment: { PATH: process.env['PATH'], LANG: 'C.UTF-8', HOME: undefined, SECRET_OF_THE_SERVER: 'yes' },
+    version: '1.2.3',
+    sealer,
+    runtime,
+    resourceMetadata,
+    report: (event, fields) => void reports.push({ event, fields }),
+    ...more,
+  })
+  const callsOf = (caller: Caller): IncomingCalls =>
+    new IncomingCalls({
+      caller,
+      revision: undefined,
+      requestBytes: 1,
+      report: (event, fields) => void reports.push({ event, fields }),
+      nowMs: () => 0,
+    })
+  return {
+    endpoint,
+    reports,
+    reported: (name) => reports.filter(({ event }) => event === name).map(({ fields }) => fields),
+    client: (caller = callerOf('ada')) => clientOf(endpoint, caller, callsOf),
+    processes: () => processesWith(mark),
+    close: () => endpoint.close(),
+  }
+}
+
+function clientOf(
+  endpoint: CommandEndpoint,
+  caller: Caller,
+  callsOf: (caller: Caller) => IncomingCalls,
+): CommandClient {
+  const send = (
+    method: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+    signal?: AbortSignal,
+  ): Promise<Response> => {
+    const request = new Request('http://localhost/mcp', {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      ...(signal && { signal }),
+    })
+    return endpoint.handle(request, body, caller, callsOf(caller))
+  }
+  const client: CommandClient = {
+    post: (message, headers, signal) => send('POST', message, headers, signal),
+    send: (method, headers) => send(method, undefined, headers),
+    request: async (method, params = {}, id = 1) =>
+      responseOf(await send('POST', { jsonrpc: '2.0', id, method, params })),
+    call: (name, input = {}, id = 1) => client.request('tools/call', { name, arguments: input }, id),
+    request2026: async (method, params = {}, capabilities = {}) => {
+      const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
+      return responseOf(await send('POST', message, headers))
+    },
+    fetch: (url, { body, ...init } = {}) =>
+      endpoint.handle(
+        new Request(url, init),
+        typeof body === 'string' ? JSON.parse(body) : undefined,
+        caller,
+        callsOf(caller),
+      ),
+    open: async (capabilities = {}) => {
+      const params = {
+        protocolVersion: '2025-11-25',
+        capabilities,
+        clientInfo: { name: 'test', version: '1' },
+      }
+      const response = await send('POST', { jsonrpc: '2.0', id: 0, method: 'initialize', params })
+      const id = response.headers.get('mcp-session-id')
+      const initialized = await responseOf(response)
+      if (id === null) throw new Error(`No session: ${JSON.stringify(initialized)}`)
+      const headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' }
+      await send('POST', { jsonrpc: '2.0', method: 'notifications/initialized' }, headers)
+      return { headers, initialized }
+    },
+  }
+  return client
+}
+
+/** The message with the response, from a body of either kind. */
+export async function responseOf(response: Response): Promise<Message> {
+  if (response.headers.get('content-type') !== 'text/event-stream') return (await response.json()) as Message
+  const messages = await readMessages(response).rest()
+  const found = messages.find(({ message }) => message.result !== undefined || message.error !== undefined)
+  return found?.message ?? {}
+}
+
+/** The running processes whose command line has `text`, by their ids. */
+export function processesWith(text: string): number[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' }).split('\n')
+  return lines
+    .filter((line) => line.includes(text) && !/^\s*\d+\s+Z/.test(line))
+    .map((line) => Number.parseInt(line, 10))
+}
