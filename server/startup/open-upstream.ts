@@ -1,6 +1,8 @@
 import { AssertionSigner, type AssertionType } from '../core/gateway/assertion.ts'
-import type { HttpUpstream, Upstream } from '../core/gateway/upstream.ts'
+import type { CommandUpstream, HttpUpstream, Upstream } from '../core/gateway/upstream.ts'
 import { scopeOfTool } from '../core/gateway/upstream-policy.ts'
+import { version } from '../config/version.ts'
+import { createCommandEndpoint } from '../mcp/command/command-endpoint.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
 import type { Served, Tools, ToolsPorts } from './open-tools.ts'
@@ -14,7 +16,7 @@ export function serveUpstream(upstream: Upstream): Served {
 /** Opens the way to an upstream. Nothing is asked of it yet. */
 function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
   const { policy } = upstream
-  const opened = upstream.kind === 'http' ? openRelay(upstream, ports) : openCommand()
+  const opened = upstream.kind === 'http' ? openRelay(upstream, ports) : openCommand(upstream, ports)
   return {
     ...opened,
     scopesOfCalls: (calls) => [
@@ -29,8 +31,20 @@ function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
   }
 }
 
-function openCommand(): Pick<Tools, 'endpoint'> {
-  throw new Error('not wired')
+function openCommand(
+  upstream: CommandUpstream,
+  { runtime, sealer, resourceMetadata, report }: ToolsPorts,
+): Pick<Tools, 'endpoint'> {
+  const endpoint = createCommandEndpoint({
+    upstream,
+    environment: process.env,
+    version,
+    sealer,
+    runtime,
+    resourceMetadata,
+    report,
+  })
+  return { endpoint }
 }
 
 function openRelay(

@@ -207,7 +207,7 @@ describe('arguments that are repeated in headers', () => {
   it.each(['legacy', 'modern'])(
     'must agree with them, once a process of %s has listed its tools',
     async (era) => {
-      const fixture = open(['--era', era], { policy: { allow: ['*'], deny: [], open: [], scopes: [] } })
+      const fixture = open(['--era', era], { policy: { allow: ['*'], deny: [], scopes: [] } })
       const client = fixture.client()
       await client.call('no_such_tool')
       const params = { name: 'regional', arguments: { region: 'eu' } }
@@ -290,7 +290,7 @@ describe('what the policy and the access rules hide', () => {
   const policy = {
     allow: ['*'],
     deny: ['secret_*'],
-    open: [],
+   
     scopes: [['di*', 'admin']] as [string, string][],
   }
   const reader = callerOf('ada', {

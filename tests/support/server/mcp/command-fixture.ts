@@ -80,7 +80,7 @@ export function upstreamSample(
     maxProcesses: 8,
     maxPerUser: 3,
     onTokenRefresh: 'restart',
-    policy: { allow: ['*'], deny: [], open: [], scopes: [] },
+    policy: { allow: ['*'], deny: [], scopes: [] },
     scopes: {},
     ...more,
   }
