@@ -1,0 +1,229 @@
+import { type ConfigShape, type ConfiguredClient, configShapes, configText } from './config-shape.ts'
+import { base64Link, gooseLink, type NamedServer, vsCodeLink } from './install-link.ts'
+import { shellWord } from './server-name.ts'
+
+export type { NamedServer } from './install-link.ts'
+
+/** One way to add a server to a client. `text` is what to open, run or paste. */
+export interface ClientWay {
+  /**
+   * `link`: one click opens the client. `command`: to run in a terminal. `entry`: JSON for a configuration file. `settings`: the
+   * address, for a form of the client.
+   */
+  kind: 'link' | 'command' | 'entry' | 'settings'
+  /** Where the text belongs: the usual place of the file, or the way through the settings in words. */
+  place?: string
+  text(server: NamedServer): string
+  /** What a person does next, in one sentence. */
+  next(server: NamedServer): string
+}
+
+/** An MCP client, with the ways to add a server to it. */
+export interface ClientRow {
+  name: string
+  /** The shortest first; none for a client that only the bridge is installed into. */
+  ways: readonly ClientWay[]
+  /** It calls from the servers of its maker: an address on this computer or in a private network cannot be reached. */
+  isHosted?: true
+}
+
+/** The id of a client: as in `drawbridge install <id>`, where the bridge knows the client. */
+export type ClientId =
+  | ConfiguredClient
+  | 'claude'
+  | 'chatgpt'
+  | 'vscode-insiders'
+  | 'goose'
+  | 'lmstudio'
+  | 'inspector'
+  | 'stdio'
+
+const bridgePackage = 'mcp-drawbridge'
+
+/**
+ * Every client that Drawbridge names: on the connect page, in this order, in the popup of the extension, in `install` and in the
+ * docs.
+ */
+export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
+  claude: {
+    name: 'Claude',
+    isHosted: true,
+    ways: [
+      settings(
+        'Settings > Connectors > Add custom connector',
+        'Paste this address, add it, then choose Connect and sign in.',
+      ),
+    ],
+  },
+  chatgpt: {
+    name: 'ChatGPT',
+    isHosted: true,
+    ways: [
+      settings(
+        'Settings > Apps > Advanced settings: turn on Developer mode, then Create app',
+        'Paste this address as the MCP server URL, choose OAuth, create the app and sign in.',
+      ),
+    ],
+  },
+  cursor: {
+    name: 'Cursor',
+    ways: [
+      link((server) => base64Link('cursor://anysphere.cursor-deeplink/mcp/install', server)),
+      entry(
+        '~/.cursor/mcp.json',
+        configShapes.cursor,
+        'Open the MCP page of the settings and sign in there.',
+      ),
+    ],
+  },
+  vscode: {
+    name: 'VS Code',
+    ways: [
+      link((server) => vsCodeLink('vscode', server)),
+      entry(
+        'the file that “MCP: Open User Configuration” opens',
+        configShapes.vscode,
+        'Run “MCP: List Servers”, choose it, then Start and sign in.',
+      ),
+    ],
+  },
+  'vscode-insiders': {
+    name: 'VS Code Insiders',
+    ways: [link((server) => vsCodeLink('vscode-insiders', server))],
+  },
+  goose: {
+    name: 'Goose',
+    ways: [link((server) => gooseLink(server, `The MCP server ${server.name}`))],
+  },
+  lmstudio: {
+    name: 'LM Studio',
+    ways: [link((server) => base64Link('lmstudio://add_mcp', server))],
+  },
+  'claude-code': {
+    name: 'Claude Code',
+    ways: [
+      command(
+        ({ name, url }) => `claude mcp add --transport http ${shellWord(name)} ${shellWord(url)}`,
+        ({ name }) => `Then run claude mcp login ${shellWord(name)} and sign in.`,
+      ),
+    ],
+  },
+  codex: {
+    name: 'Codex',
+    ways: [
+      command(
+        ({ name, url }) => `codex mcp add ${shellWord(name)} --url ${shellWord(url)}`,
+        () => 'A browser opens: sign in there.',
+      ),
+    ],
+  },
+  gemini: {
+    name: 'Gemini CLI',
+    ways: [
+      command(
+        ({ name, url }) =>
+          `gemini mcp add --scope user --transport http ${shellWord(name)} ${shellWord(url)}`,
+        ({ name }) => `Then start Gemini CLI, type /mcp auth ${name} and sign in.`,
+      ),
+    ],
+  },
+  opencode: {
+    name: 'opencode',
+    ways: [
+      command(
+        ({ name, url }) => `opencode mcp add ${shellWord(name)} --url ${shellWord(url)}`,
+        ({ name }) => `Then run opencode mcp auth ${shellWord(name)} and sign in.`,
+      ),
+    ],
+  },
+  zed: {
+    name: 'Zed',
+    ways: [
+      entry(
+        'settings.json, opened with “zed: open settings file”',
+        configShapes.zed,
+        'Zed asks you to sign in.',
+      ),
+    ],
+  },
+  windsurf: {
+    name: 'Windsurf',
+    ways: [
+      entry(
+        '~/.codeium/windsurf/mcp_config.json',
+        configShapes.windsurf,
+        'Refresh the list of MCP servers in Cascade and sign in.',
+      ),
+    ],
+  },
+  devin: { name: 'Devin Desktop', ways: [] },
+  inspector: {
+    name: 'MCP Inspector',
+    ways: [
+      command(
+        ({ url }) => `npx @modelcontextprotocol/inspector --transport http --server-url ${shellWord(url)}`,
+        () => 'Open the address that it prints, connect and sign in.',
+      ),
+    ],
+  },
+  'claude-desktop': {
+    name: 'Claude Desktop',
+    ways: [
+      {
+        kind: 'entry',
+        place: 'claude_desktop_config.json, opened with Settings > Developer > Edit Config',
+        text: ({ name, url }) =>
+          configText(
+            configShapes['claude-desktop'],
+            name,
+            configShapes['claude-desktop'].programEntry({
+              command: 'npx',
+              args: ['-y', bridgePackage, url],
+              env: {},
+            }),
+          ),
+        next: () => 'Quit Claude Desktop and start it again. A browser opens: sign in there.',
+      },
+    ],
+  },
+  stdio: {
+    name: 'A client that only starts programs',
+    ways: [
+      {
+        ...command(
+          ({ url }) => `npx -y ${bridgePackage} ${shellWord(url)}`,
+          () =>
+            'Give the client this command as a stdio server. A browser opens when it is first used: sign in there.',
+        ),
+        place: 'the command of a stdio server',
+      },
+    ],
+  },
+}
+
+/** What to run or paste to add a server to a client; of several ways the first that is not a link. */
+export function clientText(id: ClientId, server: NamedServer): string {
+  const way = clientTable[id].ways.find(({ kind }) => kind !== 'link')
+  return way?.text(server) ?? ''
+}
+
+function link(text: (server: NamedServer) => string): ClientWay {
+  return { kind: 'link', text, next: () => 'Confirm it in the client, then sign in.' }
+}
+
+function command(text: (server: NamedServer) => string, next: ClientWay['next']): ClientWay {
+  return { kind: 'command', text, next }
+}
+
+function entry(place: string, shape: ConfigShape, next: string): ClientWay {
+  return {
+    kind: 'entry',
+    place,
+    text: ({ name, url }) => configText(shape, name, shape.remoteEntry(url)),
+    next: () => next,
+  }
+}
+
+function settings(place: string, next: string): ClientWay {
+  return { kind: 'settings', place, text: ({ url }) => url, next: () => next }
+}
