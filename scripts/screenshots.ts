@@ -130,8 +130,12 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
   await page.type('input[name=password]', account.password)
   await submit(page, 'form:has(input[name=password]) button')
   await picture(page, folder, 'finished')
-  await page.goto(`${baseUrl}/`)
+  await page.goto(`${baseUrl}/nothing-here`)
   await picture(page, folder, 'nothing-here')
+  await page.goto(`${baseUrl}/mcp`)
+  await picture(page, folder, 'connect')
+  await page.click('.client:nth-of-type(3) summary')
+  await picture(page, folder, 'connect-client')
 }
 
 /** The second step of signing in. Leaves the account with two authenticator apps. */

@@ -11,11 +11,11 @@ export interface ClientWay {
    * address, for a form of the client.
    */
   kind: 'link' | 'command' | 'entry' | 'settings'
-  /** Where the text belongs: the usual place of the file, or the way through the settings in words. */
+  /** Where the text belongs: the usual place of the file, or the way through the settings. Names to type are in backticks. */
   place?: string
-  text(server: NamedServer): string
-  /** What a person does next, in one sentence. */
-  next(server: NamedServer): string
+  text: (server: NamedServer) => string
+  /** What a person does next. Commands are in backticks. */
+  next: (server: NamedServer) => string
 }
 
 /** An MCP client, with the ways to add a server to it. */
@@ -51,7 +51,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       settings(
         'Settings > Connectors > Add custom connector',
-        'Paste this address, add it, then choose Connect and sign in.',
+        'Paste this address, add it, choose Connect and sign in.',
       ),
     ],
   },
@@ -60,8 +60,8 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     isHosted: true,
     ways: [
       settings(
-        'Settings > Apps > Advanced settings: turn on Developer mode, then Create app',
-        'Paste this address as the MCP server URL, choose OAuth, create the app and sign in.',
+        'Settings > Apps > Advanced settings',
+        'Turn on Developer mode and choose Create app. Paste this address as the MCP server URL, choose OAuth and sign in.',
       ),
     ],
   },
@@ -70,7 +70,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       link((server) => base64Link('cursor://anysphere.cursor-deeplink/mcp/install', server)),
       entry(
-        '~/.cursor/mcp.json',
+        '`~/.cursor/mcp.json`',
         configShapes.cursor,
         'Open the MCP page of the settings and sign in there.',
       ),
@@ -81,7 +81,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       link((server) => vsCodeLink('vscode', server)),
       entry(
-        'the file that “MCP: Open User Configuration” opens',
+        '`mcp.json`, which the command “MCP: Open User Configuration” opens',
         configShapes.vscode,
         'Run “MCP: List Servers”, choose it, then Start and sign in.',
       ),
@@ -104,7 +104,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       command(
         ({ name, url }) => `claude mcp add --transport http ${shellWord(name)} ${shellWord(url)}`,
-        ({ name }) => `Then run claude mcp login ${shellWord(name)} and sign in.`,
+        ({ name }) => `Then run \`claude mcp login ${shellWord(name)}\` and sign in.`,
       ),
     ],
   },
@@ -123,7 +123,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
       command(
         ({ name, url }) =>
           `gemini mcp add --scope user --transport http ${shellWord(name)} ${shellWord(url)}`,
-        ({ name }) => `Then start Gemini CLI, type /mcp auth ${name} and sign in.`,
+        ({ name }) => `Then start Gemini CLI, type \`/mcp auth ${name}\` and sign in.`,
       ),
     ],
   },
@@ -132,7 +132,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       command(
         ({ name, url }) => `opencode mcp add ${shellWord(name)} --url ${shellWord(url)}`,
-        ({ name }) => `Then run opencode mcp auth ${shellWord(name)} and sign in.`,
+        ({ name }) => `Then run \`opencode mcp auth ${shellWord(name)}\` and sign in.`,
       ),
     ],
   },
@@ -140,7 +140,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     name: 'Zed',
     ways: [
       entry(
-        'settings.json, opened with “zed: open settings file”',
+        '`settings.json`, which the command “zed: open settings file” opens',
         configShapes.zed,
         'Zed asks you to sign in.',
       ),
@@ -150,7 +150,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     name: 'Windsurf',
     ways: [
       entry(
-        '~/.codeium/windsurf/mcp_config.json',
+        '`~/.codeium/windsurf/mcp_config.json`',
         configShapes.windsurf,
         'Refresh the list of MCP servers in Cascade and sign in.',
       ),
@@ -171,7 +171,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       {
         kind: 'entry',
-        place: 'claude_desktop_config.json, opened with Settings > Developer > Edit Config',
+        place: '`claude_desktop_config.json`, which Settings > Developer > Edit Config opens',
         text: ({ name, url }) =>
           configText(
             configShapes['claude-desktop'],
@@ -182,20 +182,20 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
               env: {},
             }),
           ),
-        next: () => 'Quit Claude Desktop and start it again. A browser opens: sign in there.',
+        next: () =>
+          'Quit Claude Desktop and start it again. A browser opens: sign in there. This way needs Node.js.',
       },
     ],
   },
   stdio: {
-    name: 'A client that only starts programs',
+    name: 'Other stdio clients',
     ways: [
       {
         ...command(
           ({ url }) => `npx -y ${bridgePackage} ${shellWord(url)}`,
-          () =>
-            'Give the client this command as a stdio server. A browser opens when it is first used: sign in there.',
+          () => 'A browser opens when the client starts it: sign in there. This way needs Node.js.',
         ),
-        place: 'the command of a stdio server',
+        place: 'the command of an MCP server',
       },
     ],
   },

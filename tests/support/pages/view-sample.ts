@@ -1,4 +1,5 @@
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
+import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
 import type { DeviceView, RequestView } from '../../../server/http/pages/sign-in-subject.ts'
@@ -150,4 +151,12 @@ export const connectionsSample: ConnectionsView = {
   more: 0,
   ended: [],
   now: 1_791_000_100,
+}
+
+/** The page of a server that everybody can reach. */
+export const connectSample: ConnectView = {
+  ...app,
+  url: 'https://mcp.example.com/mcp',
+  isLocal: false,
+  connectionsPath: '/account/connections',
 }
