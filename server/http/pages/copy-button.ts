@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 
-// The clipboard is there on https and on this computer only; elsewhere the text is selected, for the keyboard to copy.
+// The clipboard is there on https and on this computer only; elsewhere the text is selected, for the person to copy.
 const script = `
 const status = document.getElementById('copy-status')
 for (const button of document.querySelectorAll('button[data-copies]')) {
@@ -18,7 +18,7 @@ for (const button of document.querySelectorAll('button[data-copies]')) {
       say('Copied')
     } catch {
       getSelection().selectAllChildren(source)
-      say('Press Ctrl+C')
+      say('Selected')
     }
   })
 }

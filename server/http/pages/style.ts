@@ -135,18 +135,20 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .done .glyph { margin-top: 0.25rem; color: var(--accent); }
 .note-box .host, .alert .host { font-size: 0.9375em; }
 .connections { list-style: none; display: grid; gap: 1rem; }
-.connection { border: 1px solid var(--line); border-radius: 0.625rem; padding: 1rem 1.125rem 1.125rem; background: var(--field); }
-.connection-head { display: flex; align-items: flex-start; justify-content: space-between; gap: 1rem; }
+.connection { position: relative; border: 1px solid var(--line); border-radius: 0.625rem; padding: 1rem 1.125rem 1.125rem; background: var(--field); }
+.connection-head { padding-right: 5.5rem; }
 .connection h3 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600; display: grid; gap: 0.125rem; min-height: 2.75rem; align-content: center; }
-.connection form { flex: none; }
+.end-one summary { position: absolute; top: 1rem; right: 1.125rem; }
+.end-one form { margin-top: 0.75rem; padding-bottom: 1.25rem; border-bottom: 1px solid var(--line); }
 .connection .alert, .connection .note-box { margin-top: 0.75rem; font-size: 0.9375rem; }
 .own-name.quiet { font-weight: 400; }
 .details { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(8.5rem, 100%), 1fr)); gap: 0.75rem 1.25rem; margin-top: 0.75rem; }
 .details .wide { grid-column: 1 / -1; }
 .details dt { font-size: 0.8125rem; color: var(--quiet); }
 .details dd { font-size: 0.9375rem; }
-.end-all summary { list-style: none; }
-.end-all summary::-webkit-details-marker { display: none; }
+.details dd + dd { margin-top: 0.25rem; }
+.end-all summary, .end-one summary { list-style: none; }
+.end-all summary::-webkit-details-marker, .end-one summary::-webkit-details-marker { display: none; }
 .end-all form { margin-top: 1rem; }
 
 .mcp-address { margin-top: 1.75rem; }

@@ -196,6 +196,12 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
   ],
   ['message', plain(messagePage(messageSample))],
   ['connections', plain(connectionsPage(connectionsSample))],
+  [
+    'connections-asking',
+    plain(
+      connectionsPage(connectionsSample).replace('<details class="end-one"', '<details open class="end-one"'),
+    ),
+  ],
   ['connections-empty', plain(connectionsPage({ ...connectionsSample, connections: [] }))],
   [
     'connections-notices',
@@ -203,7 +209,11 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       connectionsPage({
         ...connectionsSample,
         email: undefined,
-        notice: { text: 'Connection ended.', isFailure: false },
+        notice: {
+          text: 'is no longer connected. To use it again, connect it from there.',
+          isFailure: false,
+          about: 'Quill',
+        },
         connections: connectionsSample.connections.slice(0, 1),
         ended: [
           { client: { name: 'Cursor' }, endedAt: 1_790_900_000, end: 'key_used_twice' },
@@ -251,9 +261,18 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
           },
           expiresAt,
           client: { name: hostileName, host: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
+          permissions: ['W'.repeat(80), 'm'.repeat(80)],
           returnsTo: [`${'w'.repeat(63)}.example`, 'x'.repeat(60)],
         })),
-        waiting: [{ id: 'w', client: { name: 'W'.repeat(200) }, isDevice: true, allowedAt: 1_790_900_000 }],
+        waiting: [
+          {
+            id: 'w',
+            client: { name: 'W'.repeat(200) },
+            isDevice: true,
+            permissions: ['W'.repeat(80)],
+            allowedAt: 1_790_900_000,
+          },
+        ],
         more: 12,
         ended: [{ client: { name: 'W'.repeat(200) }, endedAt: 1_790_900_000, end: 'key_used_twice' }],
       }),
