@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { type ClientId, clientTable, clientText, type ClientWay, type NamedServer } from './client-table.ts'
+import { type ClientId, clientTable, type ClientWay } from './client-table.ts'
+import type { NamedServer } from './server-name.ts'
 
 const server = { name: 'example-com', url: 'https://mcp.example.com/mcp' }
 const rows = Object.entries(clientTable)
@@ -46,10 +47,8 @@ describe('exact texts', () => {
       'npx @modelcontextprotocol/inspector --transport http --server-url https://mcp.example.com/mcp',
     ],
     ['stdio', 'npx -y mcp-drawbridge https://mcp.example.com/mcp'],
-    ['goose', ''],
-    ['devin', ''],
   ])('what to type for %s', (id, text) => {
-    expect(clientText(id, server)).toBe(text)
+    expect(clientTable[id].ways[0]?.text(server)).toBe(text)
   })
 
   test.each<[ClientId, object]>([

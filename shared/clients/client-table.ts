@@ -1,8 +1,15 @@
-import { type ConfigShape, type ConfiguredClient, configShapes, configText } from './config-shape.ts'
-import { base64Link, gooseLink, type NamedServer, vsCodeLink } from './install-link.ts'
-import { shellWord } from './server-name.ts'
-
-export type { NamedServer } from './install-link.ts'
+import {
+  bridgeCommand,
+  claudeCodeCommand,
+  codexCommand,
+  geminiCommand,
+  inspectorCommand,
+  opencodeCommand,
+  shellWord,
+} from './add-command.ts'
+import { bridgeText, type ConfiguredClient, configShapes, remoteText } from './config-shape.ts'
+import { base64Link, gooseLink, vsCodeLink } from './install-link.ts'
+import type { NamedServer } from './server-name.ts'
 
 /** One way to add a server to a client. `text` is what to open, run or paste. */
 export interface ClientWay {
@@ -38,8 +45,6 @@ export type ClientId =
   | 'inspector'
   | 'stdio'
 
-const bridgePackage = 'mcp-drawbridge'
-
 /**
  * Every client that Drawbridge names: on the connect page, in this order, in the popup of the extension, in `install` and in the
  * docs.
@@ -69,11 +74,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     name: 'Cursor',
     ways: [
       link((server) => base64Link('cursor://anysphere.cursor-deeplink/mcp/install', server)),
-      entry(
-        '`~/.cursor/mcp.json`',
-        configShapes.cursor,
-        'Open the MCP page of the settings and sign in there.',
-      ),
+      entry('`~/.cursor/mcp.json`', 'cursor', 'Open the MCP page of the settings and sign in there.'),
     ],
   },
   vscode: {
@@ -82,7 +83,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
       link((server) => vsCodeLink('vscode', server)),
       entry(
         '`mcp.json`, which the command “MCP: Open User Configuration” opens',
-        configShapes.vscode,
+        'vscode',
         'Run “MCP: List Servers”, choose it, then Start and sign in.',
       ),
     ],
@@ -103,35 +104,26 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     name: 'Claude Code',
     ways: [
       command(
-        ({ name, url }) => `claude mcp add --transport http ${shellWord(name)} ${shellWord(url)}`,
+        claudeCodeCommand,
         ({ name }) => `Then run \`claude mcp login ${shellWord(name)}\` and sign in.`,
       ),
     ],
   },
   codex: {
     name: 'Codex',
-    ways: [
-      command(
-        ({ name, url }) => `codex mcp add ${shellWord(name)} --url ${shellWord(url)}`,
-        () => 'A browser opens: sign in there.',
-      ),
-    ],
+    ways: [command(codexCommand, () => 'A browser opens: sign in there.')],
   },
   gemini: {
     name: 'Gemini CLI',
     ways: [
-      command(
-        ({ name, url }) =>
-          `gemini mcp add --scope user --transport http ${shellWord(name)} ${shellWord(url)}`,
-        ({ name }) => `Then start Gemini CLI, type \`/mcp auth ${name}\` and sign in.`,
-      ),
+      command(geminiCommand, ({ name }) => `Then start Gemini CLI, type \`/mcp auth ${name}\` and sign in.`),
     ],
   },
   opencode: {
     name: 'opencode',
     ways: [
       command(
-        ({ name, url }) => `opencode mcp add ${shellWord(name)} --url ${shellWord(url)}`,
+        opencodeCommand,
         ({ name }) => `Then run \`opencode mcp auth ${shellWord(name)}\` and sign in.`,
       ),
     ],
@@ -141,7 +133,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       entry(
         '`settings.json`, which the command “zed: open settings file” opens',
-        configShapes.zed,
+        'zed',
         'Zed asks you to sign in.',
       ),
     ],
@@ -151,7 +143,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       entry(
         '`~/.codeium/windsurf/mcp_config.json`',
-        configShapes.windsurf,
+        'windsurf',
         'Refresh the list of MCP servers in Cascade and sign in.',
       ),
     ],
@@ -159,12 +151,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
   devin: { name: 'Devin Desktop', ways: [] },
   inspector: {
     name: 'MCP Inspector',
-    ways: [
-      command(
-        ({ url }) => `npx @modelcontextprotocol/inspector --transport http --server-url ${shellWord(url)}`,
-        () => 'Open the address that it prints, connect and sign in.',
-      ),
-    ],
+    ways: [command(inspectorCommand, () => 'Open the address that it prints, connect and sign in.')],
   },
   'claude-desktop': {
     name: 'Claude Desktop',
@@ -172,16 +159,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
       {
         kind: 'entry',
         place: '`claude_desktop_config.json`, which Settings > Developer > Edit Config opens',
-        text: ({ name, url }) =>
-          configText(
-            configShapes['claude-desktop'],
-            name,
-            configShapes['claude-desktop'].programEntry({
-              command: 'npx',
-              args: ['-y', bridgePackage, url],
-              env: {},
-            }),
-          ),
+        text: (server) => bridgeText(configShapes['claude-desktop'], server),
         next: () =>
           'Quit Claude Desktop and start it again. A browser opens: sign in there. This way needs Node.js.',
       },
@@ -192,7 +170,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ways: [
       {
         ...command(
-          ({ url }) => `npx -y ${bridgePackage} ${shellWord(url)}`,
+          bridgeCommand,
           () => 'A browser opens when the client starts it: sign in there. This way needs Node.js.',
         ),
         place: 'the command of an MCP server',
@@ -201,25 +179,19 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
   },
 }
 
-/** What to run or paste to add a server to a client; of several ways the first that is not a link. */
-export function clientText(id: ClientId, server: NamedServer): string {
-  const way = clientTable[id].ways.find(({ kind }) => kind !== 'link')
-  return way?.text(server) ?? ''
-}
-
-function link(text: (server: NamedServer) => string): ClientWay {
+function link(text: ClientWay['text']): ClientWay {
   return { kind: 'link', text, next: () => 'Confirm it in the client, then sign in.' }
 }
 
-function command(text: (server: NamedServer) => string, next: ClientWay['next']): ClientWay {
+function command(text: ClientWay['text'], next: ClientWay['next']): ClientWay {
   return { kind: 'command', text, next }
 }
 
-function entry(place: string, shape: ConfigShape, next: string): ClientWay {
+function entry(place: string, client: ConfiguredClient, next: string): ClientWay {
   return {
     kind: 'entry',
     place,
-    text: ({ name, url }) => configText(shape, name, shape.remoteEntry(url)),
+    text: (server) => remoteText(configShapes[client], server),
     next: () => next,
   }
 }

@@ -1,3 +1,6 @@
+import { bridgePackage } from './add-command.ts'
+import type { NamedServer } from './server-name.ts'
+
 /** How a client starts a server that is a program. */
 export interface Launch {
   command: string
@@ -17,10 +20,25 @@ export interface ConfigShape {
   remoteEntry: (url: string) => Entry
 }
 
-const mcpServers: ConfigShape = {
+/** Claude Desktop calls no URL from its file, but keeps to the shape that others took over. */
+export const claudeDesktopShape: ConfigShape = {
   keys: ['mcpServers'],
-  programEntry: (launch) => startedBy(launch),
+  programEntry: startedBy,
   remoteEntry: (url) => ({ url }),
+}
+
+/** Cursor and LM Studio, which follows it. */
+export const cursorShape: ConfigShape = {
+  keys: ['mcpServers'],
+  programEntry: (launch) => ({ type: 'stdio', ...startedBy(launch) }),
+  remoteEntry: (url) => ({ url }),
+}
+
+/** VS Code, all its editions. */
+export const vsCodeShape: ConfigShape = {
+  keys: ['servers'],
+  programEntry: (launch) => ({ type: 'stdio', ...startedBy(launch) }),
+  remoteEntry: (url) => ({ type: 'http', url }),
 }
 
 /** The clients whose configuration file has a known shape. */
@@ -36,24 +54,28 @@ export type ConfiguredClient =
   | 'opencode'
   | 'zed'
 
-/** The {@link ConfigShape} of each of them. */
+/** The {@link ConfigShape} of each of them. Who needs one shape imports that one: the popup of the extension is small. */
 export const configShapes: Readonly<Record<ConfiguredClient, ConfigShape>> = {
-  'claude-desktop': mcpServers,
+  'claude-desktop': claudeDesktopShape,
   'claude-code': {
     keys: ['mcpServers'],
     programEntry: (launch) => ({ type: 'stdio', ...startedBy(launch) }),
     remoteEntry: (url) => ({ type: 'http', url }),
   },
-  cursor: { ...mcpServers, programEntry: (launch) => ({ type: 'stdio', ...startedBy(launch) }) },
-  vscode: {
-    keys: ['servers'],
-    programEntry: (launch) => ({ type: 'stdio', ...startedBy(launch) }),
+  cursor: cursorShape,
+  vscode: vsCodeShape,
+  windsurf: {
+    keys: ['mcpServers'],
+    programEntry: startedBy,
+    remoteEntry: (url) => ({ serverUrl: url }),
+  },
+  devin: { keys: ['mcpServers'], programEntry: startedBy, remoteEntry: (url) => ({ url }) },
+  codex: { keys: ['mcp_servers'], programEntry: startedBy, remoteEntry: (url) => ({ url }) },
+  gemini: {
+    keys: ['mcpServers'],
+    programEntry: startedBy,
     remoteEntry: (url) => ({ type: 'http', url }),
   },
-  windsurf: { ...mcpServers, remoteEntry: (url) => ({ serverUrl: url }) },
-  devin: mcpServers,
-  codex: { ...mcpServers, keys: ['mcp_servers'] },
-  gemini: { ...mcpServers, remoteEntry: (url) => ({ type: 'http', url }) },
   opencode: {
     keys: ['mcp'],
     programEntry: ({ command, args, env }) => ({
@@ -76,6 +98,17 @@ export function configText({ keys }: Pick<ConfigShape, 'keys'>, name: string, en
   let value: Entry = { [name]: entry }
   for (const key of keys.toReversed()) value = { [key]: value }
   return JSON.stringify(value, undefined, 2)
+}
+
+/** {@link configText} of a server that the client calls at its URL. */
+export function remoteText(shape: ConfigShape, { name, url }: NamedServer): string {
+  return configText(shape, name, shape.remoteEntry(url))
+}
+
+/** {@link configText} of a server that the client reaches through the bridge. */
+export function bridgeText(shape: ConfigShape, { name, url }: NamedServer): string {
+  const launch = { command: 'npx', args: ['-y', bridgePackage, url], env: {} }
+  return configText(shape, name, shape.programEntry(launch))
 }
 
 function startedBy({ command, args, env }: Launch): Entry {

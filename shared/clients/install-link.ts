@@ -1,11 +1,5 @@
 import { encodeBase64url, encodeUtf8 } from '../base64url.ts'
-
-/** A server as a client is told about it. */
-export interface NamedServer {
-  /** The name that the client gives it. */
-  name: string
-  url: string
-}
+import type { NamedServer } from './server-name.ts'
 
 /**
  * The link that has Cursor or LM Studio add a server: both read the entry as base64 of JSON. The JSON is ASCII, because one of

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { quotedWord, serverNameOf, shellWord } from './server-name.ts'
+import { quotedWord, shellWord } from './add-command.ts'
+import { serverNameOf } from './server-name.ts'
 
 test.each([
   ['https://mcp.example.com/mcp', 'example-com'],

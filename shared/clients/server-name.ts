@@ -1,3 +1,10 @@
+/** A server as a client is told about it. */
+export interface NamedServer {
+  /** The name that the client gives it. */
+  name: string
+  url: string
+}
+
 /** Leaves room for a suffix within the 64 characters that every client takes. */
 const maxLength = 58
 
@@ -8,14 +15,4 @@ export function serverNameOf(serverUrl: string): string {
   if (labels.length > 2 && /^(?:mcp|www)$/.test(labels[0] ?? '')) labels.shift()
   const name = [...labels, port].filter((part) => part !== '').join('-')
   return (/^[A-Za-z0-9]/.test(name) ? name : `server-${name}`).slice(0, maxLength)
-}
-
-/** One word of a POSIX shell that means exactly this text; without quotes where no shell needs any, cmd.exe included. */
-export function shellWord(text: string): string {
-  return /^[\w:/.,@+=-]+$/.test(text) ? text : quotedWord(text)
-}
-
-/** One word of a POSIX shell that means exactly this text, in quotes whatever it is. */
-export function quotedWord(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,6 +1,13 @@
-import { clientText, type NamedServer } from '@drawbridge/shared/clients/client-table.ts'
-import { configShapes, configText } from '@drawbridge/shared/clients/config-shape.ts'
-import { quotedWord, serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
+import { claudeCodeCommand, codexCommand, quotedWord } from '@drawbridge/shared/clients/add-command.ts'
+import {
+  bridgeText,
+  claudeDesktopShape,
+  configText,
+  cursorShape,
+  remoteText,
+  vsCodeShape,
+} from '@drawbridge/shared/clients/config-shape.ts'
+import { type NamedServer, serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import type { CopyFormat } from './popup-view.ts'
 
 /** What a format is made of. */
@@ -32,17 +39,17 @@ const makers: Record<CopyFormat, (token: string, url: string) => string> = {
     ].join(' \\\n  '),
   // By stdin: everybody on the computer can see the arguments of a program.
   bridge: (token, url) => `printf %s ${quotedWord(token)} | npx mcp-drawbridge token set ${quotedWord(url)}`,
-  'config-claude-code': (_token, url) => clientText('claude-code', named(url)),
-  'config-codex': (_token, url) => clientText('codex', named(url)),
-  'config-claude-desktop': (_token, url) => clientText('claude-desktop', named(url)),
-  'config-cursor': (_token, url) => clientText('cursor', named(url)),
-  'config-vscode': (_token, url) => clientText('vscode', named(url)),
+  'config-claude-code': (_token, url) => claudeCodeCommand(named(url)),
+  'config-codex': (_token, url) => codexCommand(named(url)),
+  'config-claude-desktop': (_token, url) => bridgeText(claudeDesktopShape, named(url)),
+  'config-cursor': (_token, url) => remoteText(cursorShape, named(url)),
+  'config-vscode': (_token, url) => remoteText(vsCodeShape, named(url)),
   'test-claude-code': (token, url) =>
-    `${clientText('claude-code', forTest(url))} --header ${quotedWord(header(token))}`,
+    `${claudeCodeCommand(forTest(url))} --header ${quotedWord(header(token))}`,
   'test-cursor': (token, url) => {
     const headers = { Authorization: `Bearer ${token}` }
-    return configText(configShapes.cursor, forTest(url).name, {
-      ...configShapes.cursor.remoteEntry(url),
+    return configText(cursorShape, forTest(url).name, {
+      ...cursorShape.remoteEntry(url),
       headers,
     })
   },
