@@ -30,11 +30,11 @@ export function connectPage(view: ConnectView): string {
     bridge: 'lowering',
     gate: html`<h1>Connect an AI client to <bdi>${view.appName}</bdi></h1>
       <p class="ask">
-        This is a door for AI clients, such as Claude or Cursor. You sign in once, and the client can then use
-        your account at <bdi>${view.appName}</bdi> until you end it.
+        This is a door for AI clients, such as Claude or Cursor. You sign in once; the client can then use
+        your account at <bdi>${view.appName}</bdi> until you end it or it expires.
       </p>
       <div class="mcp-address">
-        <p class="allows" id="address-label">Address of the MCP server</p>
+        <p class="allows">Address of the MCP server</p>
         <p class="address-line">
           <code class="host" id="address">${view.url}</code>
           ${copyButton('address', 'Copy the address', 'on-gate')}
