@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { commandTable } from '../bridge/cli/command-line/command-table.ts'
 import { failureTable } from '../bridge/cli/failure/failure-table.ts'
+import { clientTable, type ClientWay } from '@drawbridge/shared/clients/client-table.ts'
 import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/setting.ts'
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
 import { settings } from '../server/config/setting-table.ts'
@@ -250,6 +251,30 @@ fill(
     ]),
   ),
 )
+
+const serverSample = { name: 'example-com', url: 'https://mcp.example.com/mcp' }
+
+fill(
+  'clients.md',
+  'ways in',
+  table(
+    ['client', 'way', 'what to open, run or paste', 'then'],
+    Object.values(clientTable).flatMap(({ name, ways }) =>
+      ways.map((way) => [name, wayText(way), `\`${onOneLine(way)}\``, way.next(serverSample)]),
+    ),
+  ),
+)
+
+function wayText({ kind, place }: ClientWay): string {
+  if (kind === 'link') return 'one click'
+  if (kind === 'entry') return `JSON in ${place}`
+  return place ?? 'command'
+}
+
+function onOneLine(way: ClientWay): string {
+  const text = way.text(serverSample)
+  return way.kind === 'entry' ? JSON.stringify(JSON.parse(text)) : text
+}
 
 function flagText(setting: (typeof bridgeSettings)[number]): string {
   const { value, negative } = setting

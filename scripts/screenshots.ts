@@ -130,8 +130,16 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
   await page.type('input[name=password]', account.password)
   await submit(page, 'form:has(input[name=password]) button')
   await picture(page, folder, 'finished')
-  await page.goto(`${baseUrl}/`)
+  await page.goto(`${baseUrl}/nothing-here`)
   await picture(page, folder, 'nothing-here')
+}
+
+/** What a browser shows at the address of the MCP endpoint. */
+async function pictureConnect(page: Page, folder: string): Promise<void> {
+  await page.goto(`${baseUrl}/mcp`)
+  await picture(page, folder, 'connect')
+  await page.click('.client:nth-of-type(3) summary')
+  await picture(page, folder, 'connect-client')
 }
 
 /** The second step of signing in. Leaves the account with two authenticator apps. */
@@ -232,14 +240,17 @@ async function pictureConnections(page: Page, folder: string, serve: Serve): Pro
   runtime.advance(900)
   await page.reload()
   await picture(page, folder, 'connections')
-  await page.click('summary')
+  await page.click('.end-one summary')
+  await picture(page, folder, 'connections-end-one')
+  await page.click('.end-all summary')
   await picture(page, folder, 'connections-end-all')
   await pictureWaiting(page, folder, { store, runtime })
   await store.endGrant('grant code', 'refresh_token_reuse', runtime.now())
   await store.endGrant('grant device', 'provider_session_ended', runtime.now())
   await page.reload()
   await picture(page, folder, 'connections-notices')
-  await submit(page, 'button.end')
+  await page.click('.end-one summary')
+  await submit(page, 'button[value=end]')
   await picture(page, folder, 'connections-ended')
   await submit(page, 'button[value=sign_out]')
   await picture(page, folder, 'connections-signed-out')
@@ -295,6 +306,7 @@ async function pictureAll(executablePath: string, folder: string): Promise<void>
       await pictureWebApp(await browser.newPage(), folder)
       // Ends on an address of another program; what Chromium asks about that would swallow the next clicks.
       await pictureServer(await browser.newPage(), folder)
+      await pictureConnect(await browser.newPage(), folder)
       await pictureSecondFactor(await browser.newPage(), folder, provider?.admin)
       const serve: Serve = (fetch) => {
         serving = fetch

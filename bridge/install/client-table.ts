@@ -1,5 +1,7 @@
 import { posix, win32 } from 'node:path'
-import type { Client, InstallSystem, Launch, Scope } from './client.ts'
+import { clientTable } from '@drawbridge/shared/clients/client-table.ts'
+import { type ConfiguredClient, configShapes } from '@drawbridge/shared/clients/config-shape.ts'
+import type { Client, InstallSystem, Scope } from './client.ts'
 import { InstallError } from './install-error.ts'
 
 /** Joins as the platform of `system` does. */
@@ -45,15 +47,18 @@ function roaming(system: InstallSystem): string {
   return system.environment['APPDATA'] ?? inHome(system, 'AppData', 'Roaming')
 }
 
+/** What every user of the table of clients knows about one. */
+function known(id: ConfiguredClient): Pick<Client, 'id' | 'title' | 'keys' | 'entry'> {
+  const { keys, programEntry } = configShapes[id]
+  return { id, title: clientTable[id].name, keys, entry: programEntry }
+}
+
 /** Every client that an entry can be written for. What is not measured is of the documentation of the client. */
 export const clients: readonly Client[] = [
   {
-    id: 'claude-desktop',
-    title: 'Claude Desktop',
+    ...known('claude-desktop'),
     format: 'json',
     files: claudeDesktopFiles,
-    keys: ['mcpServers'],
-    entry: withCommand({}),
     isPrivate: false,
     afterwards: () => [
       'Quit Claude Desktop and start it again.',
@@ -61,13 +66,10 @@ export const clients: readonly Client[] = [
     ],
   },
   {
-    id: 'claude-code',
-    title: 'Claude Code',
+    ...known('claude-code'),
     format: 'json',
     files: (system) => [inFolderOf(system, 'CLAUDE_CONFIG_DIR', [], '.claude.json')],
     projectFile: '.mcp.json',
-    keys: ['mcpServers'],
-    entry: withCommand({ type: 'stdio' }),
     isPrivate: true,
     afterwards: (name) => [
       `claude mcp get ${name} shows whether it connects.`,
@@ -75,34 +77,25 @@ export const clients: readonly Client[] = [
     ],
   },
   {
-    id: 'cursor',
-    title: 'Cursor',
+    ...known('cursor'),
     format: 'jsonc',
     files: (system) => [inHome(system, '.cursor', 'mcp.json')],
     projectFile: '.cursor/mcp.json',
-    keys: ['mcpServers'],
-    entry: withCommand({ type: 'stdio' }),
     isPrivate: false,
     afterwards: () => ['The MCP page of the settings of Cursor lists the server; switch it on there.'],
   },
   {
-    id: 'vscode',
-    title: 'VS Code',
+    ...known('vscode'),
     format: 'jsonc',
     files: (system) => [inApplicationData(system, 'Code', 'User', 'mcp.json')],
     projectFile: '.vscode/mcp.json',
-    keys: ['servers'],
-    entry: withCommand({ type: 'stdio' }),
     isPrivate: false,
     afterwards: (name) => [`Run "MCP: List Servers" in the command palette, choose ${name}, then Start.`],
   },
   {
-    id: 'windsurf',
-    title: 'Windsurf',
+    ...known('windsurf'),
     format: 'json',
     files: (system) => [inHome(system, '.codeium', 'windsurf', 'mcp_config.json')],
-    keys: ['mcpServers'],
-    entry: withCommand({}),
     isPrivate: false,
     afterwards: () => [
       'Refresh the list of MCP servers in Cascade.',
@@ -110,8 +103,7 @@ export const clients: readonly Client[] = [
     ],
   },
   {
-    id: 'devin',
-    title: 'Devin Desktop',
+    ...known('devin'),
     format: 'jsonc',
     // Not $XDG_CONFIG_HOME: its documentation names ~/.config alone.
     files: (system) => [
@@ -120,56 +112,40 @@ export const clients: readonly Client[] = [
         : inHome(system, '.config', 'devin', 'mcp_config.json'),
     ],
     projectFile: '.devin/mcp_config.json',
-    keys: ['mcpServers'],
-    entry: withCommand({}),
     isPrivate: false,
     afterwards: () => ['The MCP section of the agent panel lists the server.'],
   },
   {
-    id: 'codex',
-    title: 'Codex',
+    ...known('codex'),
     format: 'toml',
     files: (system) => [inFolderOf(system, 'CODEX_HOME', ['.codex'], 'config.toml')],
     projectFile: '.codex/config.toml',
-    keys: ['mcp_servers'],
-    entry: withCommand({}),
     isPrivate: true,
     afterwards: (name) => [`codex mcp get ${name} shows the entry; /mcp inside Codex shows its tools.`],
   },
   {
-    id: 'gemini',
-    title: 'Gemini CLI',
+    ...known('gemini'),
     format: 'jsonc',
     files: (system) => [inHome(system, '.gemini', 'settings.json')],
     projectFile: '.gemini/settings.json',
-    keys: ['mcpServers'],
-    entry: withCommand({}),
     isPrivate: false,
     afterwards: () => [
       'gemini mcp list shows whether it connects, in a folder that Gemini CLI was told to trust: elsewhere it starts no server.',
     ],
   },
   {
-    id: 'opencode',
-    title: 'opencode',
+    ...known('opencode'),
     format: 'jsonc',
     files: (system) => [
       inXdgConfig(system, 'opencode', 'opencode.jsonc'),
       inXdgConfig(system, 'opencode', 'opencode.json'),
     ],
     projectFile: 'opencode.json',
-    keys: ['mcp'],
-    entry: ({ command, args, env }) => ({
-      type: 'local',
-      command: [command, ...args],
-      ...(Object.keys(env).length > 0 && { environment: env }),
-    }),
     isPrivate: false,
     afterwards: () => ['opencode mcp list shows whether it connects.'],
   },
   {
-    id: 'zed',
-    title: 'Zed',
+    ...known('zed'),
     format: 'jsonc',
     files: (system) => [
       system.platform === 'darwin'
@@ -177,9 +153,6 @@ export const clients: readonly Client[] = [
         : inApplicationData(system, system.platform === 'win32' ? 'Zed' : 'zed', 'settings.json'),
     ],
     projectFile: '.zed/settings.json',
-    keys: ['context_servers'],
-    // Versions of 2025 refuse an entry without its source; later ones do not look at it.
-    entry: withCommand({ source: 'custom' }),
     isPrivate: false,
     afterwards: () => ['The settings of the Agent Panel list the server; its dot is green once it runs.'],
   },
@@ -195,15 +168,6 @@ export function findClient(id: string): Client {
     `${JSON.stringify(id)} is no client that is known here.`,
     `Known are ${known}.`,
   )
-}
-
-function withCommand(first: Record<string, unknown>): (launch: Launch) => Record<string, unknown> {
-  return ({ command, args, env }) => ({
-    ...first,
-    command,
-    args: [...args],
-    ...(Object.keys(env).length > 0 && { env: { ...env } }),
-  })
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
+
 /** The computer as an installer sees it. Paths are those of `platform`, so that each one can be tested on any other. */
 export interface InstallSystem {
   platform: NodeJS.Platform
@@ -8,15 +10,6 @@ export interface InstallSystem {
   /** Names of what is in a folder; none if it cannot be read. */
   list(folder: string): readonly string[]
   exists(path: string): boolean
-}
-
-/** How a client starts the bridge. No argument has a blank in it unless the path of the launcher has. */
-export interface Launch {
-  /** Absolute path of Node. */
-  command: string
-  /** Absolute path of the launcher, the server, then flags. */
-  args: readonly string[]
-  env: Readonly<Record<string, string>>
 }
 
 /** A flag of the bridge, with its dashes. A switch has no value. */

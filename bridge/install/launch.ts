@@ -1,5 +1,6 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Launch, LaunchFlag } from './client.ts'
+import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
+import type { LaunchFlag } from './client.ts'
 import { InstallError } from './install-error.ts'
 
 const secretHeader =

@@ -1,4 +1,5 @@
-import type { Client, Launch } from './client.ts'
+import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
+import type { Client } from './client.ts'
 import { readEntries, setEntry } from './edit/entry-edit.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'

@@ -43,7 +43,7 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
 
 function addEndpoint(app: Hono<HttpEnv>, endpoint: Endpoint, isOwnHost: (request: Request) => boolean): void {
   const { path, prefix, methods, otherMethods, anyHost } = endpoint
-  const paths = prefix ? [`${path}:segment`] : [path, `${path}/`]
+  const paths = prefix ? [`${path}:segment`] : path.endsWith('/') ? [path] : [path, `${path}/`]
   const enter: MiddlewareHandler<HttpEnv> = async (c, next) => {
     c.set('endpoint', endpoint)
     c.set('audience', audienceOf(endpoint, c.req.raw))

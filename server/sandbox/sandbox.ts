@@ -49,6 +49,7 @@ export function createSandbox(
       cookieName: config.cookieName,
       database: database(embeddedDatabases.demo),
       mcpUrl: `${baseUrl}/mcp`,
+      connectionsUrl: `${baseUrl}/account/connections`,
     },
     { runtime, authFetch: provider.fetch },
   )

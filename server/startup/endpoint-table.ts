@@ -13,6 +13,7 @@ import type { SessionKeeper } from '../core/session/session-keeper.ts'
 import type { SessionProvider } from '../core/session/session-provider.ts'
 import type { Store } from '../core/store.ts'
 import { createAccountEndpoint } from '../http/account/account.ts'
+import { createConnectEndpoint, createConnectHandler, withConnectPage } from '../http/connect.ts'
 import { createAuthorizeEndpoint } from '../http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../http/login/callback.ts'
 import { type PublicUrls, withDefaultPaths } from '../http/public-urls.ts'
@@ -23,8 +24,8 @@ import { createHealthEndpoints, type ReadinessChecks } from '../http/health.ts'
 import { createBackchannelLogoutEndpoint } from '../http/oauth/backchannel-logout.ts'
 import { createIntrospectEndpoint, createRevokeEndpoint } from '../http/oauth/revoke-introspect.ts'
 import type { LoginCookies } from '../http/login/cookies.ts'
-import type { LoginPorts } from '../http/login/login-subject.ts'
-import { createMcpGate } from '../http/mcp.ts'
+import { accountPath, type LoginPorts } from '../http/login/login-subject.ts'
+import { createMcpGate, type McpPorts } from '../http/mcp.ts'
 import { createKeySetEndpoint } from '../http/oauth/key-set.ts'
 import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
 import { createRegisterEndpoint, createRegisterManagementEndpoint } from '../http/oauth/registration.ts'
@@ -56,7 +57,7 @@ export interface EndpointParts {
 
 /** The endpoint table: everything that is served under BASE_URL, each with the functions it needs. */
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
-  const { config, store, urls, scopes, tools } = parts
+  const { config, store, urls, scopes } = parts
   const codes = codePorts(parts)
   const token = tokenPorts(codes, parts)
   const login = loginPorts(codes, parts)
@@ -66,7 +67,9 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     keeper: parts.keeper,
     provider: parts.provider,
   })
+  const showConnect = createConnectHandler(urls, config, accountPath({ urls }))
   const endpoints = [
+    createConnectEndpoint(urls.basePath, showConnect),
     ...createMetadataEndpoints(urls, {
       scopes,
       resourceName: config.appName,
@@ -93,21 +96,27 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       attempts: store,
     }),
     ...logoutEndpoints(codes, parts),
-    createMcpGate({
-      urls,
-      allowedOrigins: config.allowedOrigins,
-      callers: callerPorts(grantAccess, parts),
-      methods: tools.endpoint.methods,
-      serve: tools.endpoint.handle,
-      has: tools.endpoint.has,
-      callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, parts.runtime),
-      scopesOfCalls: tools.scopesOfCalls,
-      grantUse: parts.grantUses,
-    }),
+    withConnectPage(createMcpGate(gatePorts(grantAccess, parts)), showConnect),
     ...(tools.keySet ? [createKeySetEndpoint(urls.basePath, tools.keySet)] : []),
     ...createHealthEndpoints(urls.basePath, parts.readiness, { isDraining: parts.isDraining }),
   ]
   return withDefaultPaths(endpoints, urls.basePath)
+}
+
+/** What the gate of `/mcp` is made from. */
+function gatePorts(grantAccess: GrantAccess, parts: EndpointParts): McpPorts {
+  const { urls, config, tools } = parts
+  return {
+    urls,
+    allowedOrigins: config.allowedOrigins,
+    callers: callerPorts(grantAccess, parts),
+    methods: tools.endpoint.methods,
+    serve: tools.endpoint.handle,
+    has: tools.endpoint.has,
+    callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, parts.runtime),
+    scopesOfCalls: tools.scopesOfCalls,
+    grantUse: parts.grantUses,
+  }
 }
 
 /** Only where the provider has a way to say whom it has signed out. */

@@ -28,6 +28,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
     let phone: Phone
     let used: Connection
     let copied: Connection
+    let why: string
 
     async function connect(name: string, by = person): Promise<Connection> {
       const client = await registerPlainClient(server, name)
@@ -68,10 +69,16 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       await phone.open(`${server.baseUrl}/account/connections`)
       expect(await phone.heading()).toBe('Sign in to manage your connections')
       expect(await phone.page.$('button[value=deny]')).toBeNull()
+      why = await phone.text()
       await signInOn(phone, person)
       expect(new URL(phone.page.url()).pathname).toBe(`${path}/account/connections`)
       expect(await phone.heading()).toBe('Your connections')
       expect(await phone.text()).toContain(person.email)
+    })
+
+    it('says why it asked, and what each connection was allowed', async () => {
+      expect(why).toContain('this page can end connections, so it asks for itself')
+      expect(await phone.text()).toContain('Allowed to Use the tools of the web app as you')
     })
 
     it('lists what is connected, and when and from where it was used', async () => {
@@ -91,13 +98,16 @@ describe.skipIf(executable === undefined).each(phoneCases)(
     })
 
     it('ends one connection: its tokens are of no use from the next request on', async () => {
+      expect(await phone.page.$eval('button[value=end]', (button) => button.checkVisibility())).toBe(false)
+      await phone.tabTo('.end-one summary')
+      await phone.type(' ')
       await phone.tabTo('button[value=end]')
       await phone.enter()
-      expect(await phone.text()).toContain('Connection ended.')
+      expect(await phone.text()).toContain('“Quill” is no longer connected.')
       expect(await phone.text()).toContain('No app is connected')
       await expectEnded(used)
       await phone.open(phone.page.url())
-      expect(await phone.text()).not.toContain('Connection ended.')
+      expect(await phone.text()).not.toContain('is no longer connected')
     })
 
     it('ends all connections, and nobody else’s', async () => {
@@ -106,7 +116,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       const { tokens: theirs } = await connect('Quill', other)
       await phone.open(phone.page.url())
       expect(await names()).toHaveLength(2)
-      await phone.tabTo('summary')
+      await phone.tabTo('.end-all summary')
       await phone.type(' ')
       await phone.tabTo('button[value=end_all]')
       await phone.enter()

@@ -177,7 +177,9 @@ describe('two instances on one Postgres, and what one does holds at the other at
     at('A')
     const list = await browser.visit(page)
     expect(list.html).toContain('Quill')
-    expect((await browser.submit(list, 'connection', { action: 'end' })).html).toContain('Connection ended.')
+    expect((await browser.submit(list, 'connection', { action: 'end' })).html).toContain(
+      'is no longer connected',
+    )
     at('B')
     expect(await mcpStatus(tokens.access_token)).toBe(401)
     expect((await client.refresh(tokens.refresh_token)).status).toBe(400)

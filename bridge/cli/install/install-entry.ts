@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import type { InstallSystem, Launch, LaunchFlag } from '../../install/client.ts'
+import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
+import type { InstallSystem, LaunchFlag } from '../../install/client.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
 import { type ReadSettings, type Surroundings, createBridgeConfig } from '../../config/config-reader.ts'
 import { resolve } from 'node:path'

@@ -9,10 +9,12 @@ import {
   installPlace,
   installSystem,
 } from './install-entry.ts'
-import type { Client, Launch } from '../../install/client.ts'
+import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
+import type { Client } from '../../install/client.ts'
 import { clientFile, clients, findClient } from '../../install/client-table.ts'
 import { shownPath } from '../../install/config-file.ts'
-import { InstallError, checkServerName, serverNameOf } from '../../install/install-error.ts'
+import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
+import { InstallError, checkServerName } from '../../install/install-error.ts'
 import { checkLasting, whyPassing } from '../../install/program-path.ts'
 import { planInstall, snippetOf } from '../../install/plan-install.ts'
 import type { Plan } from '../../install/plan.ts'

@@ -25,11 +25,11 @@ describe('golden texts', () => {
   -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
     ],
     ['bridge', `printf %s '${token}' | npx mcp-drawbridge token set 'https://mcp.example.com/mcp'`],
-    ['config-claude-code', `claude mcp add --transport http example-com 'https://mcp.example.com/mcp'`],
-    ['config-codex', `codex mcp add example-com --url 'https://mcp.example.com/mcp'`],
+    ['config-claude-code', `claude mcp add --transport http example-com https://mcp.example.com/mcp`],
+    ['config-codex', `codex mcp add example-com --url https://mcp.example.com/mcp`],
     [
       'test-claude-code',
-      `claude mcp add --transport http example-com-test 'https://mcp.example.com/mcp' --header 'Authorization: Bearer ${token}'`,
+      `claude mcp add --transport http example-com-test https://mcp.example.com/mcp --header 'Authorization: Bearer ${token}'`,
     ],
   ] as const)('%s', (format, text) => {
     expect(formatText(format, { token, baseUrl })).toBe(text)
@@ -98,7 +98,7 @@ test.each([
   ['http://localhost:8787', 'localhost-8787'],
   ['http://127.0.0.1:8787', '127-0-0-1-8787'],
   ['http://[::1]:8787', '1-8787'],
-  ['https://bücher.example', 'xn-bcher-kva-example'],
+  ['https://bücher.example', 'xn--bcher-kva-example'],
   [`https://${'a.'.repeat(60)}example`, 'a-'.repeat(29)],
 ])('%s is called %s', (url, name) => {
   expect(formatText('config-codex', { token, baseUrl: url })).toContain(`codex mcp add ${name} --url `)

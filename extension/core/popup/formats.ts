@@ -1,3 +1,13 @@
+import { claudeCodeCommand, codexCommand, quotedWord } from '@drawbridge/shared/clients/add-command.ts'
+import {
+  bridgeText,
+  claudeDesktopShape,
+  configText,
+  cursorShape,
+  remoteText,
+  vsCodeShape,
+} from '@drawbridge/shared/clients/config-shape.ts'
+import { type NamedServer, serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import type { CopyFormat } from './popup-view.ts'
 
 /** What a format is made of. */
@@ -18,33 +28,37 @@ export function formatText(format: CopyFormat, { token, baseUrl = '' }: FormatIn
 const makers: Record<CopyFormat, (token: string, url: string) => string> = {
   token: (token) => token,
   header,
-  environment: (token) => `export DRAWBRIDGE_TOKEN=${quote(token)}`,
+  environment: (token) => `export DRAWBRIDGE_TOKEN=${quotedWord(token)}`,
   curl: (token, url) =>
     [
-      `curl ${quote(url)}`,
-      `-H ${quote(header(token))}`,
+      `curl ${quotedWord(url)}`,
+      `-H ${quotedWord(header(token))}`,
       "-H 'Content-Type: application/json'",
       "-H 'Accept: application/json, text/event-stream'",
       `-d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
     ].join(' \\\n  '),
   // By stdin: everybody on the computer can see the arguments of a program.
-  bridge: (token, url) => `printf %s ${quote(token)} | npx mcp-drawbridge token set ${quote(url)}`,
-  'config-claude-code': (_token, url) => `claude mcp add --transport http ${nameOf(url)} ${quote(url)}`,
-  'config-codex': (_token, url) => `codex mcp add ${nameOf(url)} --url ${quote(url)}`,
-  'config-claude-desktop': (_token, url) =>
-    mcpServers(nameOf(url), { command: 'npx', args: ['-y', 'mcp-drawbridge', url] }),
-  'config-cursor': (_token, url) => mcpServers(nameOf(url), { url }),
-  'config-vscode': (_token, url) => json({ servers: { [nameOf(url)]: { type: 'http', url } } }),
+  bridge: (token, url) => `printf %s ${quotedWord(token)} | npx mcp-drawbridge token set ${quotedWord(url)}`,
+  'config-claude-code': (_token, url) => claudeCodeCommand(named(url)),
+  'config-codex': (_token, url) => codexCommand(named(url)),
+  'config-claude-desktop': (_token, url) => bridgeText(claudeDesktopShape, named(url)),
+  'config-cursor': (_token, url) => remoteText(cursorShape, named(url)),
+  'config-vscode': (_token, url) => remoteText(vsCodeShape, named(url)),
   'test-claude-code': (token, url) =>
-    `claude mcp add --transport http ${nameOf(url)}-test ${quote(url)} --header ${quote(header(token))}`,
-  'test-cursor': (token, url) =>
-    mcpServers(`${nameOf(url)}-test`, { url, headers: { Authorization: `Bearer ${token}` } }),
+    `${claudeCodeCommand(forTest(url))} --header ${quotedWord(header(token))}`,
+  'test-cursor': (token, url) => {
+    const headers = { Authorization: `Bearer ${token}` }
+    return configText(cursorShape, forTest(url).name, {
+      ...cursorShape.remoteEntry(url),
+      headers,
+    })
+  },
   'test-vscode': (_token, url) => {
-    const id = `${nameOf(url)}-token`
+    const id = `${serverNameOf(url)}-token`
     const headers = { Authorization: `Bearer \${input:${id}}` }
     return json({
       inputs: [{ type: 'promptString', id, description: 'Access token', password: true }],
-      servers: { [`${nameOf(url)}-test`]: { type: 'http', url, headers } },
+      servers: { [`${serverNameOf(url)}-test`]: { type: 'http', url, headers } },
     })
   },
 }
@@ -53,23 +67,15 @@ function header(token: string): string {
   return `Authorization: Bearer ${token}`
 }
 
-function mcpServers(name: string, entry: object): string {
-  return json({ mcpServers: { [name]: entry } })
-}
-
-/** One word of a POSIX shell that means exactly this text. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
-}
-
 function json(value: object): string {
   return JSON.stringify(value, undefined, 2)
 }
 
-/** A name that every client takes, made of the host: `mcp.example.com` becomes `example-com`, as the bridge does it. */
-function nameOf(url: string): string {
-  const { hostname, port } = new URL(url)
-  const labels = hostname.split(/[^a-z\d]+/).filter((label) => label !== '')
-  if (labels.length > 2 && /^(?:mcp|www)$/.test(labels[0] ?? '')) labels.shift()
-  return [...labels, ...(port === '' ? [] : [port])].join('-').slice(0, 58)
+function named(url: string): NamedServer {
+  return { name: serverNameOf(url), url }
+}
+
+/** The entry for tests has a name of its own, so that it does not replace the one that signs in. */
+function forTest(url: string): NamedServer {
+  return { name: `${serverNameOf(url)}-test`, url }
 }

@@ -13,6 +13,9 @@ const formUse = 'drawbridge account form'
 /** What the next look at the page says once. A fixed set: no text of a request gets onto the page. */
 export type AccountNotice = 'ended' | 'all_ended' | 'already_ended' | 'form_refused'
 
+/** Keeps the session within a cookie, whatever a client calls itself. */
+const maxNameLength = 100
+
 /** A user who signed in to manage their connections. It gives no access to anything else. */
 export interface AccountSession {
   /** Names this sign-in; no two are the same. */
@@ -20,9 +23,18 @@ export interface AccountSession {
   userId: string
   sub: string
   email: string | undefined
-  notice: AccountNotice | undefined
+  notice: { kind: AccountNotice; clientName?: string | undefined } | undefined
   /** An hour after signing in, regardless of activity; epoch seconds. */
   expiresAt: number
+}
+
+/** The session with a notice, about the client of that name if it is about one. The name is untrusted, and cut. */
+export function withNotice(
+  session: AccountSession,
+  kind: AccountNotice,
+  clientName?: string,
+): AccountSession {
+  return { ...session, notice: { kind, clientName: clientName?.slice(0, maxNameLength) } }
 }
 
 /** The session of a user who has just signed in at the provider with that issuer. */

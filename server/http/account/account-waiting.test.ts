@@ -77,7 +77,7 @@ describe('what was allowed and has not been fetched', () => {
     }
     expect(list.html).not.toContain('No app is connected')
     const after = await browser.submit(list, 'connection', { connection: grantIdIn(list), action: 'end' })
-    expect(after.html).toContain('Connection ended')
+    expect(after.html).toContain('“<bdi>TV</bdi>” is no longer connected')
     expect(after.html).toContain('No app is connected')
     expect(await poll()).toMatchObject({ status: 400, error: 'expired_token' })
     expect(drawbridge.logged()).toContain('connection_revoked')

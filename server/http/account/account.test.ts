@@ -193,6 +193,7 @@ describe('the list', () => {
       '1 hour ago',
       '203.0.113.9',
       'list_notes',
+      'Use the tools of the web app as you: read and change what you can there',
       '15 January 2027',
       '14 February 2027',
     ]) {
@@ -305,13 +306,24 @@ describe('ending a connection', () => {
     await connect('two')
     const list = await end(await signIn(), 'grant one')
     expect(list.url.href).toBe(page)
-    expect(list.html).toContain('Connection ended')
+    expect(list.html).toMatch(
+      /role="status">[\s\S]*“<bdi>Sample<\/bdi>” is no longer connected\. To use it again/,
+    )
     expect(await isLive('grant one')).toBe(false)
     expect(await isLive('grant two')).toBe(true)
     expect(login.logged()).toContain(
       '{"event":"connection_revoked","grant_id":"grant one","client_id":"mcpc_public","sub":"sub ada"}',
     )
-    expect((await browser.visit(page)).html).not.toContain('Connection ended')
+    expect((await browser.visit(page)).html).not.toContain('is no longer connected')
+  })
+
+  it('names what has ended, and the cookie that carries the name stays small', async () => {
+    await login.shared.store.putClient(publicClient({ id: 'mcpc_flag', name: '🌉'.repeat(2000) }))
+    await connect('one', { clientId: 'mcpc_flag' })
+    const list = await signIn()
+    const answer = await end(list, 'grant one')
+    expect(answer.html).toContain('“<bdi>🌉🌉')
+    expect(browser.cookieHeader(page).length).toBeLessThan(3000)
   })
 
   it.each<[what: string, grantId: string]>([

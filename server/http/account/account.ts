@@ -5,6 +5,7 @@ import {
   openAccountSession,
   sealAccountForm,
   sealAccountSession,
+  withNotice,
 } from '../../core/sign-in/account-session.ts'
 import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
 import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
@@ -23,7 +24,7 @@ import type { Endpoint } from '../endpoint.ts'
 import { accountPath, bindingOf, visitorOf } from '../login/login-subject.ts'
 import { readOwnForm, takeLoginForm } from '../login/decide.ts'
 import { renderLogin } from '../login/draw.ts'
-import { connectionsPage, type ConnectionsView } from '../pages/connections-page.ts'
+import { connectionsPage } from '../pages/connections-page.ts'
 import { messagePage } from '../pages/finished-page.ts'
 import { loginHandler, signInErrorPage } from '../login/error-page.ts'
 
@@ -31,8 +32,8 @@ import { loginHandler, signInErrorPage } from '../login/error-page.ts'
 const maxShown = 100
 const maxEndedShown = 10
 
-const noticeTexts: Readonly<Record<AccountNotice, ConnectionsView['notice']>> = {
-  ended: { text: 'Connection ended.', isFailure: false },
+const noticeTexts: Readonly<Record<AccountNotice, { text: string; isFailure: boolean }>> = {
+  ended: { text: 'is no longer connected. To use it again, connect it from there.', isFailure: false },
   all_ended: { text: 'All connections ended.', isFailure: false },
   already_ended: { text: 'The connection had already ended.', isFailure: false },
   form_refused: {
@@ -88,13 +89,15 @@ async function renderConnections({ session, binding }: Visit, login: AccountRequ
   const clients = await createClientNames([...shown, ...ended, ...waiting], login)
   const html = connectionsPage({
     action: accountPath(login),
+    connectPath: `${login.urls.basePath}/mcp`,
     form: sealAccountForm(session, binding, login.signIn),
     email: session.email,
-    notice: session.notice && noticeTexts[session.notice],
+    notice: session.notice && { ...noticeTexts[session.notice.kind], about: session.notice.clientName },
     connections: shown.map(({ grant, lastUse, twoAddresses, replays }) => ({
       id: grant.id,
       client: clients.nameOf(grant.clientId),
       returnsTo: clients.returnsToOf(grant.clientId),
+      permissions: login.codes.scopes.describe(grant.scope),
       createdAt: grant.createdAt,
       lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address, tool: lastUse.tool },
       twoAddresses,
@@ -106,6 +109,7 @@ async function renderConnections({ session, binding }: Visit, login: AccountRequ
       id: code.grant.id,
       client: clients.nameOf(code.grant.clientId),
       isDevice: isDeviceCode(code),
+      permissions: login.codes.scopes.describe(code.grant.scope),
       allowedAt: code.grant.createdAt,
     })),
     more: overview.live.length - shown.length,
@@ -139,7 +143,9 @@ async function takeForm(login: AccountRequest): Promise<Response> {
   switch (fields.get('action')) {
     case 'end': {
       const ended = await endConnection(fields.get('connection') ?? '', session, login)
-      return backWith(ended ? 'ended' : 'already_ended', visit, login)
+      if (!ended) return backWith('already_ended', visit, login)
+      const clients = await createClientNames([{ grant: ended }], login)
+      return backWith('ended', visit, login, clients.nameOf(ended.clientId).name)
     }
     case 'end_all':
       await endAllConnections(session, login)
@@ -155,9 +161,14 @@ async function takeForm(login: AccountRequest): Promise<Response> {
  * Redirects to the list, which shows `notice` once. The notice travels in the sealed session, so a link cannot make the page
  * show it.
  */
-function backWith(notice: AccountNotice, { session, binding }: Visit, login: AccountRequest): Response {
+function backWith(
+  notice: AccountNotice,
+  { session, binding }: Visit,
+  login: AccountRequest,
+  clientName?: string,
+): Response {
   return redirect(accountPath(login), {
-    'set-cookie': sessionCookie({ ...session, notice }, binding, login),
+    'set-cookie': sessionCookie(withNotice(session, notice, clientName), binding, login),
   })
 }
 

@@ -44,28 +44,28 @@ export function listWaiting(
 }
 
 /**
- * Ends one connection with its tokens, or an approval that was not redeemed. False when it had already ended or belongs to
- * another user: the two look the same.
+ * Ends one connection with its tokens, or an approval that was not redeemed, and returns its grant. Undefined when it had already
+ * ended or belongs to another user: the two look the same.
  */
 export async function endConnection(
   grantId: string,
   { userId }: AccountSession,
   account: AccountRequest,
-): Promise<boolean> {
+): Promise<Grant | undefined> {
   const { grants, signIn, context } = account
   const waiting = (await listWaiting(userId, account)).find(({ grant }) => grant.id === grantId)
   if (waiting && (await grants.expireCode(waiting.codeHash, signIn.runtime.now()))) {
     reportRevoked(waiting.grant, context)
-    return true
+    return waiting.grant
   }
   // Also when it was redeemed a moment ago.
   const now = signIn.runtime.now()
   const record = await grants.findGrant(grantId)
-  if (!record || record.grant.user.id !== userId) return false
-  if (record.end || record.grant.expiresAt <= now) return false
+  if (!record || record.grant.user.id !== userId) return undefined
+  if (record.end || record.grant.expiresAt <= now) return undefined
   await grants.endGrant(grantId, 'revoked_by_user', now)
   reportRevoked(record.grant, context)
-  return true
+  return record.grant
 }
 
 /**

@@ -18,23 +18,41 @@ export interface ConnectionForm {
   form: string
 }
 
-/** The client of one entry and the button that ends the connection; `headingId` is unique on the page. */
+/**
+ * The client of one entry and what ends the connection, in two steps without a script: the button is hidden until it is asked
+ * for. `headingId` is unique on the page.
+ */
 export function connectionHead(
   { id, client }: { id: string; client: ConnectedClient },
   headingId: string,
   form: ConnectionForm,
 ): SafeHtml {
   return html`<div class="connection-head">
-    <h3 id="${headingId}">
-      ${client.host === undefined ? '' : html`${hostName(client.host)} `}<span
-        class="${client.host === undefined ? 'own-name' : 'own-name quiet'}"
-        >“<bdi>${claimedName(client.name)}</bdi>”</span
-      >
-    </h3>
-    <form method="post" action="${form.action}">
-      ${formInput(form)} <input type="hidden" name="connection" value="${id}" />
-      <button class="button end" name="action" value="end" aria-describedby="${headingId}">End</button>
-    </form>
+      <h3 id="${headingId}">
+        ${client.host === undefined ? '' : html`${hostName(client.host)} `}<span
+          class="${client.host === undefined ? 'own-name' : 'own-name quiet'}"
+          >“<bdi>${claimedName(client.name)}</bdi>”</span
+        >
+      </h3>
+    </div>
+    <details class="end-one">
+      <summary class="button end" aria-describedby="${headingId}">End…</summary>
+      <form method="post" action="${form.action}" class="stack">
+        ${formInput(form)} <input type="hidden" name="connection" value="${id}" />
+        <p>It loses access to your account until you connect it again.</p>
+        <button class="button danger" name="action" value="end" aria-describedby="${headingId}">
+          End this connection
+        </button>
+      </form>
+    </details>`
+}
+
+/** What a connection was allowed; nothing if no text says it. */
+export function permissionDetail(permissions: readonly string[]): SafeHtml | false {
+  if (permissions.length === 0) return false
+  return html`<div class="wide">
+    <dt>Allowed to</dt>
+    ${permissions.map((sentence) => html`<dd>${sentence}</dd>`)}
   </div>`
 }
 
@@ -48,6 +66,8 @@ export interface WaitingConnectionView {
   id: string
   client: ConnectedClient
   isDevice: boolean
+  /** What it was allowed, as plain sentences. */
+  permissions: readonly string[]
   allowedAt: number
 }
 
@@ -69,10 +89,11 @@ function waitingItem(
   headingId: string,
   view: ConnectionForm & { now: number },
 ): SafeHtml {
-  const { isDevice, allowedAt } = waiting
+  const { isDevice, allowedAt, permissions } = waiting
   return html`<li class="connection">
     ${connectionHead(waiting, headingId, view)}
     <dl class="details">
+      ${permissionDetail(permissions)}
       <div>
         <dt>Kind</dt>
         <dd>${isDevice ? 'A device, with a code' : 'An app'}</dd>

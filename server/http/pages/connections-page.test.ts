@@ -16,6 +16,13 @@ describe('every text of the view is escaped', () => {
     ['form', { form: attack }],
     ['email', { email: attack }],
     ['notice', { notice: { text: attack, isFailure: false } }],
+    ['name in the notice', { notice: { text: 'x', isFailure: false, about: attack } }],
+    ['path of the connect page', { connectPath: attack, connections: [] }],
+    ['what was allowed', one({ permissions: [attack] })],
+    [
+      'what was allowed and not fetched',
+      { waiting: [{ id: 'x', client: { name: 'x' }, isDevice: false, permissions: [attack], allowedAt: 0 }] },
+    ],
     ['app name', { appName: attack }],
     ['app URL', { appUrl: attack }],
     ['grant id', one({ id: attack })],
@@ -37,7 +44,7 @@ describe('every text of the view is escaped', () => {
 })
 
 describe('what there is to press', () => {
-  test('one button for each connection, one for all behind a question, one to sign out', () => {
+  test('one button for each connection and one for all, each behind a question, and one to sign out', () => {
     const found = forms(connectionsPage(connectionsSample))
     expect(found).toHaveLength(5)
     for (const form of found) {
@@ -45,6 +52,9 @@ describe('what there is to press', () => {
       expect(form).toContain(`name="form" value="${connectionsSample.form}"`)
     }
     expect(found.filter((form) => form.includes('value="end"'))).toHaveLength(3)
+    const asking =
+      /<details class="end-one">\s*<summary[^>]*>End…<\/summary>\s*<form[^>]*>(?:(?!<\/details>)[\s\S])*value="end"/g
+    expect(connectionsPage(connectionsSample).match(asking)).toHaveLength(3)
     expect(connectionsPage(connectionsSample)).toMatch(/<details[^>]*>\s*<summary[\s\S]*value="end_all"/)
   })
 
@@ -53,7 +63,8 @@ describe('what there is to press', () => {
     for (const [, id] of page.matchAll(/aria-describedby="(connection-\d)"/g)) {
       expect(page).toContain(`<h3 id="${id}">`)
     }
-    expect(page.match(/aria-describedby="connection-\d"/g)).toHaveLength(3)
+    expect(page.match(/<summary[^>]*aria-describedby="connection-\d"/g)).toHaveLength(3)
+    expect(page.match(/<button[^>]*aria-describedby="connection-\d"/g)).toHaveLength(3)
   })
 
   test.each([
@@ -157,4 +168,10 @@ describe('the page that only tells how something ended', () => {
     const { link: _, ...rest } = messageSample
     expect(messagePage(rest)).not.toContain('<a ')
   })
+})
+
+test('a card says in plain words what was allowed, one sentence each, and nothing where nothing is known', () => {
+  const page = connectionsPage({ ...connectionsSample, ...one({ permissions: ['Read notes', 'Add notes'] }) })
+  expect(page).toMatch(/<dt>Allowed to<\/dt>\s*<dd>Read notes<\/dd><dd>Add notes<\/dd>/)
+  expect(connectionsPage({ ...connectionsSample, ...one({ permissions: [] }) })).not.toContain('Allowed to')
 })

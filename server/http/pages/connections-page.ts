@@ -6,6 +6,7 @@ import {
   type ConnectedClient,
   connectionHead,
   formInput,
+  permissionDetail,
   type WaitingConnectionView,
   waitingList,
 } from './connection-list.ts'
@@ -16,6 +17,8 @@ import { agoText, dateText, machineTime } from './when.ts'
 export interface ConnectionView {
   id: string
   client: ConnectedClient
+  /** What it was allowed, as plain sentences. */
+  permissions: readonly string[]
   /** Hosts that the browser may return to for this client; none for a device. */
   returnsTo: readonly string[]
   createdAt: number
@@ -40,12 +43,14 @@ export interface EndedConnectionView {
 export interface ConnectionsView extends AppView {
   /** Absolute path that the forms post to. */
   action: string
+  /** Absolute path of the page that says how to connect a client. */
+  connectPath: string
   /** Opaque sealed value that ties the forms to this sign-in and browser; travels in hidden inputs. */
   form: string
   /** Name of the account; undefined if the provider did not say. */
   email: string | undefined
-  /** The result of the last form, as a sentence. */
-  notice: { text: string; isFailure: boolean } | undefined
+  /** The result of the last form, as a sentence: whole, or about the client of that name. */
+  notice: { text: string; isFailure: boolean; about?: string | undefined } | undefined
   connections: readonly ConnectionView[]
   /** Approvals that were not redeemed yet. */
   waiting: readonly WaitingConnectionView[]
@@ -83,6 +88,7 @@ export function connectionsPage(view: ConnectionsView): string {
           ? html`<div class="heading">
               <h2>No app is connected</h2>
               <p class="quiet">When you connect one, it is listed here until you end it or it expires.</p>
+              <p><a class="link alone" href="${view.connectPath}">See how to connect one</a></p>
             </div>`
           : connections.length > 0 &&
             html`<h2>${countText(connections.length + view.more)}</h2>
@@ -109,10 +115,12 @@ function countText(count: number): string {
   return count === 1 ? 'One connection' : `${count} connections`
 }
 
-function noticeLine({ text, isFailure }: { text: string; isFailure: boolean }): SafeHtml {
+function noticeLine({ text, isFailure, about }: NonNullable<ConnectionsView['notice']>): SafeHtml {
   return isFailure
     ? html`<p class="alert" role="alert">${alertGlyph} <span>${text}</span></p>`
-    : html`<p class="done" role="status">${checkGlyph} <span>${text}</span></p>`
+    : html`<p class="done" role="status">
+        ${checkGlyph} <span>${about !== undefined && html`“<bdi>${claimedName(about)}</bdi>” `}${text}</span>
+      </p>`
 }
 
 function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): SafeHtml {
@@ -169,6 +177,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
           <dd><span class="address">${connection.client.describedBy}</span></dd>
         </div>`
       }
+      ${permissionDetail(connection.permissions)}
       <div class="wide">
         <dt>${connection.returnsTo.length === 0 ? 'Kind' : 'Returns to'}</dt>
         <dd>${returnText(connection.returnsTo)}</dd>

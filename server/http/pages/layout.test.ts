@@ -21,7 +21,7 @@ describe('the policy', () => {
 })
 
 describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPolicy: policy }) => {
-  const hasCaptcha = /captcha|turnstile/.test(name)
+  const hasScript = /captcha|turnstile|^connect(?!ions)/.test(name)
 
   test('carries exactly the stylesheet that the policy names', () => {
     const styles = [...page.matchAll(/<style>([\s\S]*?)<\/style>/g)]
@@ -33,7 +33,7 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
     expect(page).not.toMatch(/<[^>]*\sstyle=/)
   })
 
-  test.runIf(!hasCaptcha)('runs no script, and has the policy that says so', () => {
+  test.runIf(!hasScript)('runs no script, and has the policy that says so', () => {
     expect(page).not.toMatch(/<script/i)
     expect(policy).toBe(pageContentSecurityPolicy)
   })
@@ -44,7 +44,7 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
 
   test('RFC 9700 4.2.4, CIMD 6.7: reaches for no address but the ones it was given', () => {
     const given =
-      /^(https:\/\/notes\.example\.com|https:\/\/claude\.ai\/|https:\/\/w{63}\.example|cursor:\/\/[^"]*|\/oauth\/(?:authorize|device)|\/account\/connections|https:\/\/(?:js\.hcaptcha|challenges\.cloudflare)\.com\/[^"]*|data:image\/svg\+xml,[^"]*)$/
+      /^(https:\/\/notes\.example\.com|https:\/\/claude\.ai\/|https:\/\/w{63}\.example|(?:cursor|goose|lmstudio):\/\/[^"]*|vscode(?:-insiders)?:mcp\/install\?[^"]*|\/mcp|\/oauth\/(?:authorize|device)|\/account\/connections|https:\/\/(?:js\.hcaptcha|challenges\.cloudflare)\.com\/[^"]*|data:image\/svg\+xml,[^"]*)$/
     for (const [, address] of page.matchAll(/\s(?:href|src|action|srcset|poster)="([^"]*)"/g))
       expect(address).toMatch(given)
     expect(page).not.toMatch(/@import|url\(/)

@@ -54,6 +54,10 @@ export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
         <p class="ask">
           See and end the connections of every app that can use your account at <bdi>${app.appName}</bdi>.
           Signing in here does not give any app access.
+        </p>
+        <p class="ask">
+          Being signed in at <bdi>${app.appName}</bdi> is not enough: this page can end connections, so it
+          asks for itself and forgets you after an hour.
         </p>`
   }
 }

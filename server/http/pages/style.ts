@@ -135,19 +135,47 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .done .glyph { margin-top: 0.25rem; color: var(--accent); }
 .note-box .host, .alert .host { font-size: 0.9375em; }
 .connections { list-style: none; display: grid; gap: 1rem; }
-.connection { border: 1px solid var(--line); border-radius: 0.625rem; padding: 1rem 1.125rem 1.125rem; background: var(--field); }
-.connection-head { display: flex; align-items: flex-start; justify-content: space-between; gap: 1rem; }
+.connection { position: relative; border: 1px solid var(--line); border-radius: 0.625rem; padding: 1rem 1.125rem 1.125rem; background: var(--field); }
+.connection-head { padding-right: 5.5rem; }
 .connection h3 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600; display: grid; gap: 0.125rem; min-height: 2.75rem; align-content: center; }
-.connection form { flex: none; }
+.end-one summary { position: absolute; top: 1rem; right: 1.125rem; }
+.end-one form { margin-top: 0.75rem; padding-bottom: 1.25rem; border-bottom: 1px solid var(--line); }
 .connection .alert, .connection .note-box { margin-top: 0.75rem; font-size: 0.9375rem; }
 .own-name.quiet { font-weight: 400; }
 .details { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(8.5rem, 100%), 1fr)); gap: 0.75rem 1.25rem; margin-top: 0.75rem; }
 .details .wide { grid-column: 1 / -1; }
 .details dt { font-size: 0.8125rem; color: var(--quiet); }
 .details dd { font-size: 0.9375rem; }
-.end-all summary { list-style: none; }
-.end-all summary::-webkit-details-marker { display: none; }
+.details dd + dd { margin-top: 0.25rem; }
+.end-all summary, .end-one summary { list-style: none; }
+.end-all summary::-webkit-details-marker, .end-one summary::-webkit-details-marker { display: none; }
 .end-all form { margin-top: 1rem; }
+
+.mcp-address { margin-top: 1.75rem; }
+.mcp-address .allows { margin-top: 0; }
+.mcp-address .note { margin-top: 0.75rem; }
+.address-line { display: flex; flex-wrap: wrap; align-items: center; gap: 0.75rem 1rem; margin-top: 1rem; }
+.address-line code { font-size: 1rem; color: var(--gate-bright); user-select: all; flex: 0 1 auto; min-width: 0; }
+.copy { width: auto; min-width: 5.5rem; min-height: 2.75rem; padding: 0.375rem 0.875rem; font-weight: 500; flex: none; }
+.copy[hidden] { display: none; }
+.one-click { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(11.5rem, 100%), 1fr)); gap: 0.625rem; }
+.clients { border-top: 1px solid var(--line); }
+.clients + .court-foot { border-top: 0; padding-top: 0; }
+.client { border-bottom: 1px solid var(--line); }
+.client summary { list-style: none; display: flex; align-items: center; gap: 0.75rem; min-height: 3rem; padding: 0.5rem 0.25rem; cursor: pointer; }
+.client summary::-webkit-details-marker { display: none; }
+.client summary > :first-child { font-weight: 550; flex: 1; min-width: 0; overflow-wrap: anywhere; }
+.client summary::after { content: ""; flex: none; width: 0.5rem; height: 0.5rem; margin: 0 0.25rem 0.25rem; border: solid var(--edge); border-width: 0 2px 2px 0; transform: rotate(45deg); }
+.client[open] summary::after { transform: rotate(225deg); margin-bottom: -0.25rem; }
+.client summary:hover { background: var(--wash); }
+.client-steps { display: grid; gap: 0.75rem; padding: 0.25rem 0.25rem 1.25rem; }
+.snippet-head { display: flex; align-items: center; justify-content: space-between; gap: 0.75rem; }
+.snippet-head p { min-width: 0; }
+.snippet { margin: 0; padding: 0.75rem 0.875rem; border: 1px solid var(--line); border-radius: 0.5rem; background: var(--field); font: 0.875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
+.snippet code { font: inherit; user-select: all; }
+.client-steps p code { font: 0.9375em var(--mono); overflow-wrap: anywhere; }
+.later { margin-top: 0.75rem; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
 .lead { font-size: 1.125rem; line-height: 1.5; }
 .quiet { color: var(--quiet); font-size: 0.9375rem; }
@@ -175,6 +203,7 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
   .court { flex: 1 1 50%; }
   .court-inner { max-width: 32rem; width: 100%; margin: 0; padding: 7.25rem 2.5rem 3rem 4.5rem; }
   .gate h1 { margin-top: 2.5rem; font-size: 2.125rem; }
+  .address-line code { font-size: 1.125rem; }
   .court h1 { font-size: 2.125rem; }
   .court h2 { font-size: 1.25rem; }
   .scene, .bare .scene { width: 100%; height: 13.5rem; flex: none; margin-top: auto; overflow: visible; }

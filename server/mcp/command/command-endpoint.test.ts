@@ -290,7 +290,7 @@ describe('what the policy and the access rules hide', () => {
   const policy = {
     allow: ['*'],
     deny: ['secret_*'],
-   
+
     scopes: [['di*', 'admin']] as [string, string][],
   }
   const reader = callerOf('ada', {

@@ -57,6 +57,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
       cookieName: 'sb-localhost-auth-token',
       database: ':memory:',
       mcpUrl: 'http://localhost:8787/mcp',
+      connectionsUrl: 'http://localhost:8787/account/connections',
     }
     app = createWebApp(appConfig, { runtime, authFetch: (request) => running.fetch(request) })
   })

@@ -30,6 +30,7 @@ function openSite(): Site {
       cookieName: 'sb-localhost-auth-token',
       database: ':memory:',
       mcpUrl: `${SITE}/mcp`,
+      connectionsUrl: `${SITE}/account/connections`,
     },
     { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
   )
@@ -234,7 +235,14 @@ describe('a caller of the notes API', () => {
   it('is not known by the session cookie', async () => {
     const { provider } = openSite()
     const app = createWebApp(
-      { appUrl: SITE, authUrl: AUTH, cookieName: 'c', database: ':memory:', mcpUrl: SITE },
+      {
+        appUrl: SITE,
+        authUrl: AUTH,
+        cookieName: 'c',
+        database: ':memory:',
+        mcpUrl: SITE,
+        connectionsUrl: SITE,
+      },
       { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
     )
     const headers = { cookie: 'c=base64-e30', origin: SITE, 'sec-fetch-site': 'same-origin' }

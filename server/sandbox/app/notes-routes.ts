@@ -2,12 +2,12 @@ import { Hono, type Context } from 'hono'
 import type { BrowserSessions, Visitor } from './browser-session.ts'
 import { type PageResponder, readFlash } from './page-frame.ts'
 import { MAX_NOTE_LENGTH, parseNoteText, type Notes } from './notes.ts'
-import { notesPage, plainPage } from './pages.ts'
+import { notesPage, plainPage, type ServerLinks } from './pages.ts'
 import { explainFault } from './auth-client.ts'
 
 /** What the routes of the notes page work with. */
 export interface NotesRoutesParts {
-  mcpUrl: string
+  links: ServerLinks
   notes: Notes
   sessions: BrowserSessions
   pages: PageResponder
@@ -16,7 +16,7 @@ export interface NotesRoutesParts {
 type SignedIn = Extract<Visitor, { kind: 'user' }>
 
 /** The notes page and its forms. Anyone not signed in is sent to the first page. */
-export function createNotesRoutes({ mcpUrl, notes, sessions, pages }: NotesRoutesParts): Hono {
+export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutesParts): Hono {
   const routes = new Hono()
 
   async function forUser(
@@ -30,8 +30,12 @@ export function createNotesRoutes({ mcpUrl, notes, sessions, pages }: NotesRoute
     return pages.show(c, page, { status: 503 })
   }
 
-  function describe({ user }: SignedIn): { email: string; notes: ReturnType<Notes['list']>; mcpUrl: string } {
-    return { email: user.email, notes: notes.list(user.id), mcpUrl }
+  function describe({ user }: SignedIn): {
+    email: string
+    notes: ReturnType<Notes['list']>
+    links: ServerLinks
+  } {
+    return { email: user.email, notes: notes.list(user.id), links }
   }
 
   routes.get('/notes', (c) =>

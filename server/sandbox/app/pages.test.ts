@@ -4,6 +4,10 @@ import { landingPage, notesPage, plainPage, signUpPage } from './pages.ts'
 const HOSTILE = `"><script>alert(1)</script>&'`
 const NOTE = { id: 'abc', text: 'one', created_at: '2027-01-15T08:00:00.000Z' }
 
+const links = {
+  mcpUrl: 'http://localhost:8787/mcp',
+  connectionsUrl: 'http://localhost:8787/account/connections',
+}
 const PAGES = {
   landing: landingPage({}, 'You are signed out.').toString(),
   'landing with an error': landingPage({ email: HOSTILE, error: HOSTILE }, HOSTILE).toString(),
@@ -12,12 +16,12 @@ const PAGES = {
   notes: notesPage({
     email: HOSTILE,
     notes: [{ ...NOTE, id: HOSTILE, text: HOSTILE }],
-    mcpUrl: HOSTILE,
+    links: { mcpUrl: HOSTILE, connectionsUrl: HOSTILE },
   }).toString(),
   'notes with a draft': notesPage({
     email: 'a@b',
     notes: [],
-    mcpUrl: 'http://localhost:8787/mcp',
+    links,
     draft: { text: `</textarea>${HOSTILE}`, error: HOSTILE },
   }).toString(),
   plain: plainPage(HOSTILE, HOSTILE).toString(),
@@ -110,16 +114,22 @@ describe('fields', () => {
   })
 })
 
+it('leads on to the steps for each assistant and to one’s connections', () => {
+  const page = notesPage({ email: 'a@b', notes: [], links }).toString()
+  expect(page).toContain('<a href="http://localhost:8787/mcp">')
+  expect(page).toContain('<a href="http://localhost:8787/account/connections">')
+})
+
 describe('a note', () => {
   it('is shown with its time, and its button says which note it deletes', () => {
     const text = 'x'.repeat(50)
-    const page = notesPage({ email: 'a@b', notes: [{ ...NOTE, text }], mcpUrl: 'u' }).toString()
+    const page = notesPage({ email: 'a@b', notes: [{ ...NOTE, text }], links }).toString()
     expect(page).toMatch(/<time datetime="2027-01-15T08:00:00.000Z">\s*15 Jan 2027, 08:00 UTC\s*<\/time>/)
     expect(page).toContain(`aria-label="Delete note: ${'x'.repeat(40)}…"`)
   })
 
   it('keeps its spaces and lines exactly', () => {
-    const page = notesPage({ email: 'a@b', notes: [{ ...NOTE, text: 'a\n  b' }], mcpUrl: 'u' }).toString()
+    const page = notesPage({ email: 'a@b', notes: [{ ...NOTE, text: 'a\n  b' }], links }).toString()
     expect(page).toContain('<p>a\n  b</p>')
   })
 })

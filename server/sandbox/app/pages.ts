@@ -55,18 +55,24 @@ export function signUpPage(form: FormState): SafeHtml {
   )
 }
 
+/** Addresses of Drawbridge's server. */
+export interface ServerLinks {
+  mcpUrl: string
+  connectionsUrl: string
+}
+
 /** What the page of a signed-in user shows. */
 export interface NotesPage {
   email: string
   notes: readonly Note[]
-  mcpUrl: string
+  links: ServerLinks
   flash?: string | undefined
   /** Refused text, shown again. */
   draft?: { text: string; error: string }
 }
 
 /** The notes of a user, and how to give an assistant access to them. */
-export function notesPage({ email, notes, mcpUrl, flash, draft }: NotesPage): SafeHtml {
+export function notesPage({ email, notes, links, flash, draft }: NotesPage): SafeHtml {
   return framePage(
     { title: titled('Your notes', { ...(draft && { error: draft.error }) }), email, flash },
     html`<div class="desk">
@@ -102,7 +108,7 @@ ${draft?.text}</textarea>
               </ul>`
         }
       </section>
-      ${connectPanel(mcpUrl)}
+      ${connectPanel(links)}
     </div>`,
   )
 }
@@ -133,7 +139,7 @@ function noteItem({ id, text, created_at: createdAt }: Note): SafeHtml {
   </li>`
 }
 
-function connectPanel(mcpUrl: string): SafeHtml {
+function connectPanel({ mcpUrl, connectionsUrl }: ServerLinks): SafeHtml {
   return html`<aside class="card stack connect" aria-labelledby="connect-title">
     <h2 id="connect-title">Connect an assistant</h2>
     <div>
@@ -145,6 +151,8 @@ function connectPanel(mcpUrl: string): SafeHtml {
       <li>Sign in with this account when the browser asks.</li>
       <li>Ask it to list your notes, or to add one.</li>
     </ol>
+    <p><a href="${mcpUrl}">Steps for each assistant</a></p>
+    <p><a href="${connectionsUrl}">See or end your connections</a></p>
   </aside>`
 }
 

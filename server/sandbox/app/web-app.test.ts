@@ -16,6 +16,7 @@ function openSite() {
       cookieName: COOKIE,
       database: ':memory:',
       mcpUrl: 'http://localhost:8787/mcp',
+      connectionsUrl: 'http://localhost:8787/account/connections',
     },
     { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
   )

@@ -26,6 +26,8 @@ export interface WebAppConfig {
   database: string
   /** Address that it tells people to give to their assistant. */
   mcpUrl: string
+  /** Where people see and end what they have connected. */
+  connectionsUrl: string
 }
 
 /** A small web application with users and data: what a team would put Drawbridge in front of. */
@@ -71,7 +73,7 @@ export function createWebApp(
     }),
   )
   site.route('/', createSignInRoutes({ appUrl, auth, sessions, pages, runtime }))
-  site.route('/', createNotesRoutes({ mcpUrl: config.mcpUrl, notes, sessions, pages }))
+  site.route('/', createNotesRoutes({ links: config, notes, sessions, pages }))
   app.route('/', site)
   app.notFound((c) =>
     pages.show(c, plainPage('Nothing here', 'There is no page at this address.'), { status: 404 }),

@@ -1,5 +1,6 @@
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import { captchaPolicy } from '../../../server/http/pages/captcha.ts'
+import { connectPage, connectPolicy, type ConnectView } from '../../../server/http/pages/connect-page.ts'
 import { connectionsPage, type ConnectionView } from '../../../server/http/pages/connections-page.ts'
 import { deviceEntryPage } from '../../../server/http/pages/device-entry-page.ts'
 import { errorPage } from '../../../server/http/pages/error-page.ts'
@@ -10,6 +11,7 @@ import { secondFactorPage } from '../../../server/http/pages/second-factor-page.
 import type { ServedPage } from './page-server.ts'
 import {
   captchaSamples,
+  connectSample,
   connectionsSample,
   deviceEntrySample,
   deviceSample,
@@ -30,6 +32,15 @@ const hostileName =
 
 function plain(document: string): ServedPage {
   return { document, contentSecurityPolicy: pageContentSecurityPolicy }
+}
+
+function connect(view: ConnectView, isOpen = false): ServedPage {
+  const document = connectPage(view)
+  return {
+    // Browsers open one of the clients at a time.
+    document: isOpen ? document.replaceAll('<details name="client"', '<details open') : document,
+    contentSecurityPolicy: connectPolicy,
+  }
 }
 
 function withCaptcha(view: LoginView & { captcha: Captcha }): ServedPage {
@@ -185,6 +196,12 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
   ],
   ['message', plain(messagePage(messageSample))],
   ['connections', plain(connectionsPage(connectionsSample))],
+  [
+    'connections-asking',
+    plain(
+      connectionsPage(connectionsSample).replace('<details class="end-one"', '<details open class="end-one"'),
+    ),
+  ],
   ['connections-empty', plain(connectionsPage({ ...connectionsSample, connections: [] }))],
   [
     'connections-notices',
@@ -192,7 +209,11 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       connectionsPage({
         ...connectionsSample,
         email: undefined,
-        notice: { text: 'Connection ended.', isFailure: false },
+        notice: {
+          text: 'is no longer connected. To use it again, connect it from there.',
+          isFailure: false,
+          about: 'Quill',
+        },
         connections: connectionsSample.connections.slice(0, 1),
         ended: [
           { client: { name: 'Cursor' }, endedAt: 1_790_900_000, end: 'key_used_twice' },
@@ -240,12 +261,37 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
           },
           expiresAt,
           client: { name: hostileName, host: `${'m'.repeat(63)}.${'w'.repeat(63)}.example` },
+          permissions: ['W'.repeat(80), 'm'.repeat(80)],
           returnsTo: [`${'w'.repeat(63)}.example`, 'x'.repeat(60)],
         })),
-        waiting: [{ id: 'w', client: { name: 'W'.repeat(200) }, isDevice: true, allowedAt: 1_790_900_000 }],
+        waiting: [
+          {
+            id: 'w',
+            client: { name: 'W'.repeat(200) },
+            isDevice: true,
+            permissions: ['W'.repeat(80)],
+            allowedAt: 1_790_900_000,
+          },
+        ],
         more: 12,
         ended: [{ client: { name: 'W'.repeat(200) }, endedAt: 1_790_900_000, end: 'key_used_twice' }],
       }),
+    ),
+  ],
+  ['connect', connect(connectSample)],
+  ['connect-open', connect(connectSample, true)],
+  ['connect-local', connect({ ...connectSample, url: 'http://localhost:8787/mcp', isLocal: true }, true)],
+  [
+    'connect-unbreakable',
+    connect(
+      {
+        appName: 'W'.repeat(60),
+        appUrl: `https://${'w'.repeat(63)}.example`,
+        url: `https://${'m'.repeat(63)}.${'w'.repeat(63)}.example/${'x'.repeat(80)}/mcp`,
+        isLocal: true,
+        connectionsPath: '/account/connections',
+      },
+      true,
     ),
   ],
   ['error', plain(errorPage(errorSample))],

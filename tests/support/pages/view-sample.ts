@@ -1,4 +1,5 @@
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
+import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
 import type { DeviceView, RequestView } from '../../../server/http/pages/sign-in-subject.ts'
@@ -108,6 +109,7 @@ export const messageSample: MessageView = {
 export const connectionsSample: ConnectionsView = {
   ...app,
   action: '/account/connections',
+  connectPath: '/mcp',
   form: 'v1.k1.c2VhbGVkLWZvcm0',
   email: 'ada@example.com',
   notice: undefined,
@@ -115,6 +117,10 @@ export const connectionsSample: ConnectionsView = {
     {
       id: 'grant-1',
       client: { name: 'Claude', host: 'claude.ai' },
+      permissions: [
+        'Use the tools of the web app as you: read and change what you can there',
+        'Order and cancel in your name',
+      ],
       returnsTo: ['claude.ai'],
       createdAt: 1_790_000_000,
       lastUse: { at: 1_791_000_000, address: '203.0.113.7', tool: 'list_notes' },
@@ -126,6 +132,7 @@ export const connectionsSample: ConnectionsView = {
     {
       id: 'grant-2',
       client: { name: 'VS Code' },
+      permissions: ['Use the tools of the web app as you: read and change what you can there'],
       returnsTo: ['127.0.0.1', 'vscode.dev', 'insiders.vscode.dev'],
       createdAt: 1_790_500_000,
       lastUse: { at: 1_790_990_000, address: '2001:db8:85a3:8d3:1319:8a2e:370:7348', tool: undefined },
@@ -137,6 +144,7 @@ export const connectionsSample: ConnectionsView = {
     {
       id: 'grant-3',
       client: { name: 'Drawbridge bridge on the build server', describedBy: 'bridge.example.com' },
+      permissions: [],
       returnsTo: [],
       createdAt: 1_790_999_000,
       lastUse: undefined,
@@ -150,4 +158,12 @@ export const connectionsSample: ConnectionsView = {
   more: 0,
   ended: [],
   now: 1_791_000_100,
+}
+
+/** The page of a server that everybody can reach. */
+export const connectSample: ConnectView = {
+  ...app,
+  url: 'https://mcp.example.com/mcp',
+  isLocal: false,
+  connectionsPath: '/account/connections',
 }

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isPageNavigation } from './connect.ts'
+import { type DrawbridgeFixture, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
+import { sessionCookieHeader, signInToWebApp } from '../../tests/support/server/web-app-session.ts'
+
+const firefox = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+const chromium =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7'
+const listTools = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+
+let drawbridge: DrawbridgeFixture
+let token: string
+beforeAll(async () => {
+  drawbridge = await startDrawbridge()
+  token = (await drawbridge.connect()).tokens.access_token
+})
+afterAll(() => drawbridge.close())
+
+/** What people send who open an address in a browser. */
+const people: [string, Record<string, string>][] = [
+  ['Chromium', { accept: chromium, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],
+  ['Firefox over plain http', { accept: firefox }],
+  ['a navigation with any Accept', { accept: '*/*', 'sec-fetch-mode': 'navigate' }],
+  ['a browser of text', { accept: 'text/html, text/*;q=0.5' }],
+  ['HTML before JSON', { accept: 'application/json;q=0.9, text/html' }],
+]
+
+/** What programs and scripts of pages send. */
+const programs: [string, string, Record<string, string>][] = [
+  ['curl', 'GET', { accept: '*/*' }],
+  ['nothing', 'GET', {}],
+  ['the SDK', 'GET', { accept: 'application/json, text/event-stream' }],
+  ['the SDK, for its stream', 'GET', { accept: 'text/event-stream' }],
+  ['EventSource', 'GET', { accept: 'text/event-stream', 'sec-fetch-mode': 'cors' }],
+  ['fetch of a page', 'GET', { accept: '*/*', 'sec-fetch-mode': 'cors' }],
+  ['fetch that likes HTML', 'GET', { accept: 'text/html', 'sec-fetch-mode': 'same-origin' }],
+  ['an image', 'GET', { accept: 'image/avif,*/*', 'sec-fetch-mode': 'no-cors' }],
+  ['JSON as much as HTML', 'GET', { accept: 'text/html, application/json' }],
+  ['an event stream before HTML', 'GET', { accept: 'text/html;q=0.5, text/event-stream' }],
+  ['anything before HTML', 'GET', { accept: '*/*, text/html;q=0.1' }],
+  ['HTML refused', 'GET', { accept: 'text/html;q=0' }],
+  ['a weight that is none', 'GET', { accept: 'text/html;q=x' }],
+  ['HEAD', 'HEAD', { accept: firefox, 'sec-fetch-mode': 'navigate' }],
+  ['a form', 'POST', { accept: firefox, 'sec-fetch-mode': 'navigate' }],
+  ['DELETE', 'DELETE', { accept: firefox }],
+]
+
+describe('GET / and GET /mcp of people', () => {
+  it.each(
+    people.flatMap(([who, headers]) => ['/mcp', '/mcp/', '/'].map((path) => [path, who, headers] as const)),
+  )('%s: the connect page for %s', async (path, _who, headers) => {
+    const response = await drawbridge.fetch(path, { headers })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    const text = await response.text()
+    expect(text).toContain('<code class="host" id="address">http://localhost:8787/mcp</code>')
+    expect(text).not.toContain('list_notes')
+  })
+
+  it('shows it with the session cookie of the app too, which a page of another site can make a browser send', async () => {
+    const cookie = sessionCookieHeader(await signInToWebApp(drawbridge))
+    const headers = { cookie, accept: firefox, 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }
+    expect((await drawbridge.fetch('/mcp', { headers })).status).toBe(200)
+  })
+
+  it('has the headers of the other pages, and no other site may read it', async () => {
+    const { headers } = await drawbridge.fetch('/mcp', {
+      headers: { accept: firefox, origin: 'http://localhost:1' },
+    })
+    const other = await drawbridge.fetch('/account/connections', { headers: { accept: firefox } })
+    for (const name of [
+      'cache-control',
+      'x-frame-options',
+      'referrer-policy',
+      'permissions-policy',
+      'x-content-type-options',
+      'cross-origin-opener-policy',
+      'cross-origin-resource-policy',
+    ]) {
+      expect([name, headers.get(name)]).toEqual([name, other.headers.get(name)])
+      expect(headers.get(name)).not.toBeNull()
+    }
+    expect(headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
+    expect(headers.get('access-control-allow-origin')).toBeNull()
+    expect(headers.get('set-cookie')).toBeNull()
+  })
+
+  it('GET / is a page for everybody, HEAD has no body, and nothing else is taken', async () => {
+    expect((await drawbridge.fetch('/', { headers: { accept: '*/*' } })).status).toBe(200)
+    const head = await drawbridge.fetch('/', { method: 'HEAD' })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+    const post = await drawbridge.fetch('/', { method: 'POST' })
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    expect((await drawbridge.fetch('//')).status).toBe(404)
+  })
+})
+
+describe('every other request to /mcp is as it was', () => {
+  it.each(programs)('%s: %s without a credential gets the challenge', async (_who, method, headers) => {
+    const response = await drawbridge.fetch('/mcp', { method, headers })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toContain('resource_metadata=')
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    if (method !== 'HEAD') expect(await response.json()).toMatchObject({ error: 'unauthorized' })
+  })
+
+  it.each(programs)('%s: %s with a token', async (_who, method, headers) => {
+    const response = await drawbridge.fetch('/mcp', {
+      method,
+      headers: {
+        ...headers,
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+      },
+      ...(method === 'POST' && { body: listTools }),
+    })
+    expect(response.status).toBe(method === 'POST' ? 200 : 405)
+    expect(response.headers.get('content-type') ?? 'application/json').toContain('application/json')
+  })
+
+  it('a form post of another site still cannot use the session cookie', async () => {
+    const cookie = sessionCookieHeader(await signInToWebApp(drawbridge))
+    const headers = {
+      cookie,
+      accept: firefox,
+      'sec-fetch-mode': 'navigate',
+      'content-type': 'application/json',
+    }
+    const response = await drawbridge.fetch('/mcp', { method: 'POST', headers, body: listTools })
+    expect([response.status, await response.json()]).toMatchObject([403, { error: 'forbidden_cookie' }])
+  })
+
+  it('a preflight is answered as before, whatever it accepts', async () => {
+    const response = await drawbridge.fetch('/mcp', {
+      method: 'OPTIONS',
+      headers: { origin: 'http://localhost:6274', accept: firefox, 'access-control-request-method': 'POST' },
+    })
+    expect(response.status).toBe(204)
+    expect(response.headers.get('access-control-allow-methods')).toContain('POST')
+  })
+})
+
+it('reads an absurd Accept in no time', () => {
+  const accept = `${'text/html;q=0.1, '.repeat(4000)}*/*`
+  expect(isPageNavigation(new Request('http://localhost/', { headers: { accept } }))).toBe(true)
+})

@@ -1,0 +1,81 @@
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import type { Endpoint, EndpointHandler } from './endpoint.ts'
+import type { PublicUrls } from './public-urls.ts'
+import { type ConnectView, connectPage, connectPolicy } from './pages/connect-page.ts'
+import type { AppView } from './pages/layout.ts'
+import { page } from './response.ts'
+
+/** Shows the connect page, which is the same for everybody: it is made once, when it is first wanted. */
+export function createConnectHandler(
+  urls: PublicUrls,
+  app: AppView,
+  connectionsPath: string,
+): EndpointHandler {
+  const { appName, appUrl } = app
+  const view: ConnectView = {
+    appName,
+    appUrl,
+    connectionsPath,
+    url: urls.resource,
+    isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
+  }
+  let text: string | undefined
+  return () => {
+    text ??= connectPage(view)
+    return page(text, 200, { 'content-security-policy': connectPolicy })
+  }
+}
+
+/** The base URL itself, which people open in a browser. */
+export function createConnectEndpoint(basePath: string, show: EndpointHandler): Endpoint {
+  return { path: basePath === '' ? '/' : basePath, cors: 'none', methods: { GET: show } }
+}
+
+/**
+ * `endpoint`, with `show` in front of it for people who open its address in a browser. Every other request passes, so that
+ * programs notice nothing. No page of another site may read what is shown.
+ */
+export function withConnectPage(endpoint: Endpoint, show: EndpointHandler): Endpoint {
+  const { cors, methods, otherMethods } = endpoint
+  const inFront =
+    (handler: EndpointHandler): EndpointHandler =>
+    (request, context) =>
+      isPageNavigation(request) ? show(request, context) : handler(request, context)
+  return {
+    ...endpoint,
+    cors:
+      cors === 'none' ? cors : (request) => (isPageNavigation(request) ? { kind: 'nobody' } : cors(request)),
+    methods: Object.fromEntries(
+      Object.entries(methods).map(([method, handler]) => [method, inFront(handler)]),
+    ),
+    ...(otherMethods && { otherMethods: inFront(otherMethods) }),
+  }
+}
+
+/**
+ * Whether a browser wants a page to show. Browsers say so in `Sec-Fetch-Mode`, on https and on this computer; elsewhere the
+ * request must prefer HTML to what MCP clients accept.
+ */
+export function isPageNavigation(request: Request): boolean {
+  if (request.method !== 'GET') return false
+  const mode = request.headers.get('sec-fetch-mode')
+  return mode === null ? prefersHtml(request.headers.get('accept') ?? '') : mode === 'navigate'
+}
+
+/** Whether a list of media ranges (RFC 9110 section 12.5.1) ranks HTML before JSON and event streams. A wildcard names neither. */
+function prefersHtml(accept: string): boolean {
+  const weights = new Map(accept.slice(0, 1024).split(',').map(readRange))
+  const weightOf = (type: string): number => weights.get(type) ?? 0
+  const wanted = weightOf('text/html')
+  return (
+    wanted > 0 &&
+    wanted >= weightOf('*/*') &&
+    wanted > Math.max(weightOf('application/json'), weightOf('text/event-stream'))
+  )
+}
+
+function readRange(range: string): readonly [type: string, weight: number] {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+  return [type, weight === undefined ? 1 : Number(weight) || 0]
+}

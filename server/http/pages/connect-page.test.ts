@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { clientTable } from '@drawbridge/shared/clients/client-table.ts'
+import { html } from '@drawbridge/shared/html.ts'
+import { describe, expect, it, test } from 'vitest'
+import { connectPage, connectPolicy, type ConnectView } from './connect-page.ts'
+import { pageContentSecurityPolicy } from './layout.ts'
+import { connectSample } from '../../../tests/support/pages/view-sample.ts'
+
+const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
+const escaped = (text: string): string => String(html`${text}`)
+
+describe('every text of the view is escaped', () => {
+  test.each<[keyof ConnectView, Partial<ConnectView>]>([
+    ['appName', { appName: attack }],
+    ['appUrl', { appUrl: attack }],
+    ['url', { url: `https://mcp.example.com/${attack}/mcp` }],
+    ['connectionsPath', { connectionsPath: attack }],
+  ])('%s', (_field, part) => {
+    const page = connectPage({ ...connectSample, ...part })
+    expect(page).toContain('&lt;script&gt;')
+    expect(page).not.toMatch(/<script>alert|<img|"'>/)
+  })
+})
+
+describe('the ways in', () => {
+  const page = connectPage(connectSample)
+  const server = { name: 'example-com', url: connectSample.url }
+
+  it.each(Object.values(clientTable).filter(({ ways }) => ways.length > 0))(
+    'of $name',
+    ({ name, ways: [way] }) => {
+      const text = escaped(way?.text(server) ?? '')
+      expect(page).toContain(
+        way?.kind === 'link' ? `href="${text}" aria-label="Add to ${name}">${name}</a>` : `>${text}</code>`,
+      )
+    },
+  )
+
+  it('name a client that is only installed into nowhere', () => {
+    expect(page).not.toContain('Devin')
+  })
+
+  it('lead on to one’s connections and to the app', () => {
+    expect(page).toContain('href="/account/connections"')
+    expect(page).toContain(`href="${connectSample.appUrl}"`)
+  })
+
+  it('say what can only be reached over the internet while the address is of this computer', () => {
+    const note = /calls over the internet and cannot reach this computer/g
+    expect(page).not.toMatch(note)
+    const local = connectPage({ ...connectSample, url: 'http://localhost:8787/mcp', isLocal: true })
+    expect(local.match(note)).toHaveLength(2)
+    expect(local).toContain('Only programs on this computer can reach it.')
+  })
+})
+
+describe('scripts', () => {
+  const page = connectPage(connectSample)
+
+  it('there is one, and the policy names its hash and differs from that of other pages in nothing else', () => {
+    const scripts = [...page.matchAll(/<script>([\s\S]*?)<\/script>/g)]
+    expect(scripts).toHaveLength(1)
+    const hash = createHash('sha256')
+      .update(scripts[0]?.[1] ?? '')
+      .digest('base64')
+    expect(connectPolicy.replace(` script-src 'sha256-${hash}';`, '')).toBe(pageContentSecurityPolicy)
+  })
+
+  it('every copy button is hidden without it, and copies something that is there', () => {
+    const buttons = [...page.matchAll(/<button[^>]*>/g)].map(([tag]) => tag)
+    expect(buttons).toHaveLength(12)
+    for (const tag of buttons) {
+      expect(tag).toMatch(/\shidden\s*>$/)
+      const [, source] = /data-copies="([^"]+)"/.exec(tag) ?? []
+      expect(page).toContain(`<code id="${source}"`.replace('id="address"', 'class="host" id="address"'))
+    }
+  })
+})

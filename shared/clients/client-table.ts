@@ -1,0 +1,201 @@
+import {
+  bridgeCommand,
+  claudeCodeCommand,
+  codexCommand,
+  geminiCommand,
+  inspectorCommand,
+  opencodeCommand,
+  shellWord,
+} from './add-command.ts'
+import { bridgeText, type ConfiguredClient, configShapes, remoteText } from './config-shape.ts'
+import { base64Link, gooseLink, vsCodeLink } from './install-link.ts'
+import type { NamedServer } from './server-name.ts'
+
+/** One way to add a server to a client. `text` is what to open, run or paste. */
+export interface ClientWay {
+  /**
+   * `link`: one click opens the client. `command`: to run in a terminal. `entry`: JSON for a configuration file. `settings`: the
+   * address, for a form of the client.
+   */
+  kind: 'link' | 'command' | 'entry' | 'settings'
+  /** Where the text belongs: the usual place of the file, or the way through the settings. Names to type are in backticks. */
+  place?: string
+  text: (server: NamedServer) => string
+  /** What a person does next. Commands are in backticks. */
+  next: (server: NamedServer) => string
+}
+
+/** An MCP client, with the ways to add a server to it. */
+export interface ClientRow {
+  name: string
+  /** The shortest first; none for a client that only the bridge is installed into. */
+  ways: readonly ClientWay[]
+  /** It calls from the servers of its maker: an address on this computer or in a private network cannot be reached. */
+  isHosted?: true
+}
+
+/** The id of a client: as in `drawbridge install <id>`, where the bridge knows the client. */
+export type ClientId =
+  | ConfiguredClient
+  | 'claude'
+  | 'chatgpt'
+  | 'vscode-insiders'
+  | 'goose'
+  | 'lmstudio'
+  | 'inspector'
+  | 'stdio'
+
+/**
+ * Every client that Drawbridge names: on the connect page, in this order, in the popup of the extension, in `install` and in the
+ * docs.
+ */
+export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
+  claude: {
+    name: 'Claude',
+    isHosted: true,
+    ways: [
+      settings(
+        'Settings > Connectors > Add custom connector',
+        'Paste this address, add it, choose Connect and sign in.',
+      ),
+    ],
+  },
+  chatgpt: {
+    name: 'ChatGPT',
+    isHosted: true,
+    ways: [
+      settings(
+        'Settings > Apps > Advanced settings',
+        'Turn on Developer mode and choose Create app. Paste this address as the MCP server URL, choose OAuth and sign in.',
+      ),
+    ],
+  },
+  cursor: {
+    name: 'Cursor',
+    ways: [
+      link((server) => base64Link('cursor://anysphere.cursor-deeplink/mcp/install', server)),
+      entry('`~/.cursor/mcp.json`', 'cursor', 'Open the MCP page of the settings and sign in there.'),
+    ],
+  },
+  vscode: {
+    name: 'VS Code',
+    ways: [
+      link((server) => vsCodeLink('vscode', server)),
+      entry(
+        '`mcp.json`, which the command “MCP: Open User Configuration” opens',
+        'vscode',
+        'Run “MCP: List Servers”, choose it, then Start and sign in.',
+      ),
+    ],
+  },
+  'vscode-insiders': {
+    name: 'VS Code Insiders',
+    ways: [link((server) => vsCodeLink('vscode-insiders', server))],
+  },
+  goose: {
+    name: 'Goose',
+    ways: [link((server) => gooseLink(server, `The MCP server ${server.name}`))],
+  },
+  lmstudio: {
+    name: 'LM Studio',
+    ways: [link((server) => base64Link('lmstudio://add_mcp', server))],
+  },
+  'claude-code': {
+    name: 'Claude Code',
+    ways: [
+      command(
+        claudeCodeCommand,
+        ({ name }) => `Then run \`claude mcp login ${shellWord(name)}\` and sign in.`,
+      ),
+    ],
+  },
+  codex: {
+    name: 'Codex',
+    ways: [command(codexCommand, () => 'A browser opens: sign in there.')],
+  },
+  gemini: {
+    name: 'Gemini CLI',
+    ways: [
+      command(geminiCommand, ({ name }) => `Then start Gemini CLI, type \`/mcp auth ${name}\` and sign in.`),
+    ],
+  },
+  opencode: {
+    name: 'opencode',
+    ways: [
+      command(
+        opencodeCommand,
+        ({ name }) => `Then run \`opencode mcp auth ${shellWord(name)}\` and sign in.`,
+      ),
+    ],
+  },
+  zed: {
+    name: 'Zed',
+    ways: [
+      entry(
+        '`settings.json`, which the command “zed: open settings file” opens',
+        'zed',
+        'Zed asks you to sign in.',
+      ),
+    ],
+  },
+  windsurf: {
+    name: 'Windsurf',
+    ways: [
+      entry(
+        '`~/.codeium/windsurf/mcp_config.json`',
+        'windsurf',
+        'Refresh the list of MCP servers in Cascade and sign in.',
+      ),
+    ],
+  },
+  devin: { name: 'Devin Desktop', ways: [] },
+  inspector: {
+    name: 'MCP Inspector',
+    ways: [command(inspectorCommand, () => 'Open the address that it prints, connect and sign in.')],
+  },
+  'claude-desktop': {
+    name: 'Claude Desktop',
+    ways: [
+      {
+        kind: 'entry',
+        place: '`claude_desktop_config.json`, which Settings > Developer > Edit Config opens',
+        text: (server) => bridgeText(configShapes['claude-desktop'], server),
+        next: () =>
+          'Quit Claude Desktop and start it again. A browser opens: sign in there. This way needs Node.js.',
+      },
+    ],
+  },
+  stdio: {
+    name: 'Other stdio clients',
+    ways: [
+      {
+        ...command(
+          bridgeCommand,
+          () => 'A browser opens when the client starts it: sign in there. This way needs Node.js.',
+        ),
+        place: 'the command of an MCP server',
+      },
+    ],
+  },
+}
+
+function link(text: ClientWay['text']): ClientWay {
+  return { kind: 'link', text, next: () => 'Confirm it in the client, then sign in.' }
+}
+
+function command(text: ClientWay['text'], next: ClientWay['next']): ClientWay {
+  return { kind: 'command', text, next }
+}
+
+function entry(place: string, client: ConfiguredClient, next: string): ClientWay {
+  return {
+    kind: 'entry',
+    place,
+    text: (server) => remoteText(configShapes[client], server),
+    next: () => next,
+  }
+}
+
+function settings(place: string, next: string): ClientWay {
+  return { kind: 'settings', place, text: ({ url }) => url, next: () => next }
+}

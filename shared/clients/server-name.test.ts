@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { quotedWord, shellWord } from './add-command.ts'
+import { serverNameOf } from './server-name.ts'
+
+test.each([
+  ['https://mcp.example.com/mcp', 'example-com'],
+  ['https://www.example.com/tools/mcp', 'example-com'],
+  ['https://mcp.dev/mcp', 'mcp-dev'],
+  ['http://localhost:8787/mcp', 'localhost-8787'],
+  ['http://[::1]:8787/mcp', '1-8787'],
+  ['https://_a.example/mcp', 'server-_a-example'],
+  [`https://${'a.'.repeat(60)}example/mcp`, 'a-'.repeat(29)],
+])('%s is called %s', (url, name) => {
+  expect(serverNameOf(url)).toBe(name)
+})
+
+test('a word is quoted only where a shell would read it in another way', () => {
+  expect(shellWord('https://mcp.example.com:8443/a/mcp')).toBe('https://mcp.example.com:8443/a/mcp')
+  expect(shellWord('http://[::1]/mcp')).toBe("'http://[::1]/mcp'")
+  expect(shellWord('')).toBe("''")
+  expect(quotedWord("it's")).toBe(String.raw`'it'\''s'`)
+})
