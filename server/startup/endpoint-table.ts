@@ -57,7 +57,7 @@ export interface EndpointParts {
 
 /** The endpoint table: everything that is served under BASE_URL, each with the functions it needs. */
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
-  const { config, store, urls, scopes } = parts
+  const { config, store, urls, scopes, tools } = parts
   const codes = codePorts(parts)
   const token = tokenPorts(codes, parts)
   const login = loginPorts(codes, parts)
