@@ -56,9 +56,12 @@ export class DocumentReader {
   }
 }
 
+/** Members of a list. */
 export const maxListLength = 1000
+/** Characters of a text. */
 export const maxTextLength = 500
 
+/** Whether a value is a text that is neither empty nor too long. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= maxTextLength
 }
