@@ -89,14 +89,25 @@ describe('the keys', () => {
     await verify(await signer.assert(ada), create())
   })
 
-  it('rotate with the ring: at once for what is signed, and the one before stays published', async () => {
+  it('rotate with the ring: a new one is published at once, and signs when verifiers had the time to fetch it', async () => {
     const before = await signer.assert(ada)
     ring = [sampleKey('c', 3), ...ring]
     expect(signer.keySet().keys.map(({ kid }) => kid)).toEqual(['assertion-c', 'assertion-b'])
+    expect(await signer.assert(ada)).toBe(before)
+    runtime.advance(44)
+    const soon = await signer.assert(ada)
+    expect(decodeProtectedHeader(soon).kid).toBe('assertion-b')
+    await verify(soon)
+    runtime.advance(1)
     const after = await signer.assert(ada)
     expect(decodeProtectedHeader(after).kid).toBe('assertion-c')
-    await verify(before)
+    await verify(soon)
     await verify(after)
+  })
+
+  it('sign with the first at once when the one that signed is out of the ring', async () => {
+    ring = [sampleKey('c', 3)]
+    expect(decodeProtectedHeader(await signer.assert(ada)).kid).toBe('assertion-c')
   })
 
   it('have nothing secret in the key set', () => {

@@ -11,6 +11,8 @@ import { type AssertionKey, assertionKeys, type PublicJwk } from './assertion-ke
 const lifeSeconds = 60
 const reuseSeconds = 30
 const maxRemembered = 10_000
+/** Verifiers fetch a key set again for an unknown key, but often only 30 seconds after they last did. */
+const leadSeconds = 45
 
 /** The `typ` of an assertion in its own header, and of one that is sent as a bearer token (RFC 9068). */
 export type AssertionType = 'drawbridge-assertion+jwt' | 'at+jwt'
@@ -27,15 +29,19 @@ export interface AssertionPorts {
 
 /**
  * Tells the upstream who calls: a JWT of 60 seconds, signed with ES256, whose key is in the key set. One caller gets the same for up to
- * 30 seconds, so `jti` names an assertion and not a call.
+ * 30 seconds, so `jti` names an assertion and not a call. A key that comes into the ring signs once it has been in the key set for 45
+ * seconds.
  */
 export class AssertionSigner {
   readonly #ports: AssertionPorts
   readonly #made = createBoundedMap<{ jwt: string; at: number; kid: string }>(maxRemembered)
   #keys: { of: string; keys: AssertionKey[] } | undefined
+  /** The key that signs, and from when on the first one does, where that is another. */
+  #signing: { kid: string | undefined; until?: number }
 
   constructor(ports: AssertionPorts) {
     this.#ports = ports
+    this.#signing = { kid: this.#currentKeys()[0]?.kid }
   }
 
   /** The key set that an upstream checks assertions with (RFC 7517 section 5). */
@@ -45,10 +51,9 @@ export class AssertionSigner {
 
   async assert(caller: Caller): Promise<string> {
     const { runtime } = this.#ports
-    const [key] = this.#currentKeys()
-    if (!key) throw new TypeError('The key ring is empty.')
     const name = nameOf(caller)
     const now = runtime.now()
+    const key = this.#signingKey(now)
     const made = this.#made.get(name)
     if (made && made.kid === key.kid && now >= made.at && now - made.at < reuseSeconds) return made.jwt
     const jwt = await this.#sign(caller, key, now)
@@ -77,6 +82,19 @@ export class AssertionSigner {
       jti: encodeBase64url(runtime.randomBytes(16)),
     }
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ: type, kid }).sign(privateKey)
+  }
+
+  #signingKey(now: number): AssertionKey {
+    const keys = this.#currentKeys()
+    const [first] = keys
+    if (!first) throw new TypeError('The key ring is empty.')
+    const before = keys.find(({ kid }) => kid === this.#signing.kid)
+    if (before && before !== first) {
+      this.#signing.until ??= now + leadSeconds
+      if (now < this.#signing.until) return before
+    }
+    this.#signing = { kid: first.kid }
+    return first
   }
 
   #currentKeys(): AssertionKey[] {

@@ -6,6 +6,7 @@ import {
   type JsonRpcErrorObject,
   type JsonRpcId,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 
 /** The ids of the requests in a message or batch. */
 function requestIds(body: unknown): JsonRpcId[] {
@@ -32,4 +33,20 @@ export function failureResponse(
 /** The error for what is not the client's fault. */
 export function internalError(message: string): JsonRpcErrorObject {
   return { code: jsonRpcCode.internalError, message }
+}
+
+/** The answer to an id of a session that is not there, or not for this caller. */
+export function sessionNotFound(body: unknown): Response {
+  const message = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
+  return failureResponse(404, { code: transportErrorCode.sessionNotFound, message }, body)
+}
+
+/** Whether the text of an answer is a JSON-RPC error. */
+export function isJsonRpcError(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) && value['jsonrpc'] === '2.0' && 'error' in value
+  } catch {
+    return false
+  }
 }

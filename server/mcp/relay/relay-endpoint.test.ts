@@ -196,6 +196,14 @@ describe('a message', () => {
     expect([response.status, await response.text()]).toEqual([202, ''])
   })
 
+  it('that is a notification may be accepted as empty JSON, a request may not', async () => {
+    answer = (response) => response.writeHead(202, { 'content-type': 'application/json' }).end()
+    const accepted = await send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    expect([accepted.status, await accepted.text()]).toEqual([202, ''])
+    expect((await send(ping)).status).toBe(502)
+    expect(reported).toEqual([{ event: 'upstream_failed', reason: 'bad_answer', status: 202 }])
+  })
+
   it('of 2026-07-28 whose headers say something else does not go on', async () => {
     answer = (response) => json(response, resultOf(1, 'done'))
     const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`

@@ -1,30 +1,22 @@
-import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, type JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import {
-  eraOfMessage,
-  mcpHeader,
-  mcpMetaKey,
-  transportErrorCode,
-} from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { Sealer } from '../../core/seal.ts'
-import { callOf, callsOf, type IncomingCalls } from '../../core/tokens/call-record.ts'
+import { callsOf } from '../../core/tokens/call-record.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import type { McpEndpoint } from '../endpoint-config.ts'
 import { type Incoming, lenientHeaders } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
-import { headerMismatchError } from '../plain/plain-route.ts'
-import { standardHeaderMismatch } from '../tools/header-check.ts'
 import { unknownTool } from '../tools/tool.ts'
 import { AnsweredCalls, isOffered, KnownNames } from './answered-calls.ts'
-import { failureResponse, internalError } from './failure-response.ts'
+import { failureResponse, internalError, isJsonRpcError, sessionNotFound } from './failure-response.ts'
 import { relayStream, type StreamFault } from './relayed-stream.ts'
-import { requestHeaders } from './request-headers.ts'
+import { refuseHeaders, requestHeaders } from './request-headers.ts'
 import { SealedSessions } from './sealed-session.ts'
+import { discard, headerOf, mediaType } from './upstream-answer.ts'
 import {
   toUpstreamError,
   UpstreamConnection,
@@ -183,23 +175,29 @@ class Relay {
 
   async #answer(response: Dispatcher.ResponseData, exchange: Exchange): Promise<Response> {
     const { statusCode: status, body } = response
-    const type = headerOf(response, 'content-type')?.split(';')[0]?.trim().toLowerCase()
-    if (status >= 200 && status < 300) {
-      if (type === 'text/event-stream') return this.#stream(response, exchange)
-      if (type === 'application/json') return this.#json(response, exchange)
-      const isEmpty = status === 202 || status === 204 || headerOf(response, 'content-length') === '0'
-      if (!isEmpty && exchange.request.method !== 'DELETE')
-        return this.#fail('bad_answer', response, exchange)
-      await discard(body)
-      return new Response(null, { status, headers: this.#headers(response, exchange) })
-    }
+    if (status >= 200 && status < 300) return this.#success(response, exchange)
     if (status === 401 || status === 403 || status === 407) return this.#refuse(response, exchange)
     if (status < 400) return this.#fail('redirect', response, exchange)
     if (status === 404 && exchange.session !== undefined) {
       await discard(body)
       return sessionNotFound(exchange.incoming.body)
     }
-    return this.#error(response, exchange, type)
+    return this.#error(response, exchange)
+  }
+
+  async #success(response: Dispatcher.ResponseData, exchange: Exchange): Promise<Response> {
+    const { statusCode: status, body } = response
+    const isEmpty = status === 202 || status === 204 || headerOf(response, 'content-length') === '0'
+    // Some say application/json of the empty answer to a notification.
+    const isWhole = isEmpty && exchange.answered.ids().length === 0
+    if (isWhole || exchange.request.method === 'DELETE') {
+      await discard(body)
+      return new Response(null, { status, headers: this.#headers(response, exchange) })
+    }
+    const type = mediaType(response)
+    if (type === 'text/event-stream') return this.#stream(response, exchange)
+    if (type === 'application/json') return this.#json(response, exchange)
+    return this.#fail('bad_answer', response, exchange)
   }
 
   async #json(response: Dispatcher.ResponseData, exchange: Exchange): Promise<Response> {
@@ -217,7 +215,7 @@ class Relay {
     const { request, incoming, answered } = exchange
     const { caller, calls } = incoming
     this.#streaming.add(exchange)
-    const relayed = relayStream(response.body as unknown as Readable, {
+    const relayed = relayStream(response.body, {
       calls: answered,
       maxBytes: this.#ports.upstream.maxBodyBytes,
       hasLeft: () => request.signal.aborted,
@@ -235,15 +233,11 @@ class Relay {
   }
 
   /** An error of the upstream about the message goes on when it is JSON-RPC, with its status. */
-  async #error(
-    response: Dispatcher.ResponseData,
-    exchange: Exchange,
-    type: string | undefined,
-  ): Promise<Response> {
+  async #error(response: Dispatcher.ResponseData, exchange: Exchange): Promise<Response> {
     const { statusCode: status } = response
     const headers = this.#headers(response, exchange)
     const text =
-      type === 'application/json'
+      mediaType(response) === 'application/json'
         ? await this.#readText(response.body, exchange)
         : await discard(response.body)
     if (text !== undefined && isJsonRpcError(text)) {
@@ -326,43 +320,4 @@ const ownStatuses: ReadonlySet<number> = new Set([400, 404, 405, 406, 409, 413, 
 /** Whether the client waits for notifications, for as long as it likes. */
 function waits({ request, incoming: { body } }: Exchange): boolean {
   return request.method === 'GET' || (isJsonObject(body) && body['method'] === 'subscriptions/listen')
-}
-
-/** A router in front of the upstream may go by the headers: those of 2026-07-28 must say what the message says. */
-function refuseHeaders({ headers }: Request, body: unknown): Response | undefined {
-  if (!isJsonObject(body) || eraOfMessage(body as unknown as JsonRpcMessage) !== 'modern') return undefined
-  const { method } = body
-  if (typeof method !== 'string' || body['id'] === undefined) return undefined
-  const params = isJsonObject(body['params']) ? body['params'] : undefined
-  const named = headers.get(mcpHeader.method)
-  const revision = String(metaOf(params)[mcpMetaKey.protocolVersion])
-  const mismatch =
-    named !== null && named !== method
-      ? { header: named, body: `the body names method ${method} but the Mcp-Method header names ${named}` }
-      : standardHeaderMismatch({ method, params }, revision, headers)
-  return mismatch && failureResponse(400, headerMismatchError(mismatch), body)
-}
-
-function sessionNotFound(body: unknown): Response {
-  const message = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
-  return failureResponse(404, { code: transportErrorCode.sessionNotFound, message }, body)
-}
-
-function isJsonRpcError(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) && value['jsonrpc'] === '2.0' && 'error' in value
-  } catch {
-    return false
-  }
-}
-
-function headerOf({ headers }: Dispatcher.ResponseData, name: string): string | undefined {
-  const value = headers[name]
-  return Array.isArray(value) ? value[0] : value
-}
-
-/** Reads and forgets a little, and gives the connection up if there is more. */
-async function discard(body: Dispatcher.ResponseData['body']): Promise<undefined> {
-  if (!body.destroyed) await body.dump({ limit: 65_536 }).catch(() => {})
 }

@@ -49,7 +49,7 @@ export class UpstreamConnection {
       return await this.#agent.request({
         origin: this.#url.origin,
         path: `${this.#url.pathname}${this.#url.search}`,
-        method: method as Dispatcher.HttpMethod,
+        method,
         headers,
         body: body ?? null,
         signal,
