@@ -134,15 +134,19 @@ describe('keys rotate while calls run', () => {
     server = await startGateway({ url: upstream.url })
     const keySet = createRemoteJWKSet(new URL(`${server.baseUrl}/oauth/jwks`))
     const kids = new Set<string>()
+    const answerVerified = async (assertion: string, id: unknown): Promise<unknown> => {
+      const { payload } = await jwtVerify(assertion, keySet, {
+        issuer: server.baseUrl,
+        audience: upstream.url,
+      })
+      kids.add(String(decodeProtectedHeader(assertion).kid))
+      const content = [{ type: 'text', text: String(payload['email']) }]
+      return { jsonrpc: '2.0', id, result: { content } }
+    }
     upstream.answer = (response, { headers, body }) => {
-      const assertion = String(headers['drawbridge-assertion'])
-      void jwtVerify(assertion, keySet, { issuer: server.baseUrl, audience: upstream.url }).then(
-        ({ payload }) => {
-          kids.add(String(decodeProtectedHeader(assertion).kid))
-          const text = String(payload['email'])
-          const { id } = JSON.parse(body) as Message
-          answerJson(response, { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text }] } })
-        },
+      const { id } = JSON.parse(body) as Message
+      answerVerified(String(headers['drawbridge-assertion']), id).then(
+        (answer) => answerJson(response, answer),
         (error: Error) => answerJson(response, { error: error.message }, { status: 401 }),
       )
     }
