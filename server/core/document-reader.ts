@@ -56,9 +56,12 @@ export class DocumentReader {
   }
 }
 
+/** How many members a list of a document may have. */
 export const maxListLength = 1000
+/** How many characters a text of a document may have. */
 export const maxTextLength = 500
 
+/** Whether a value is a text that is neither empty nor too long. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= maxTextLength
 }
