@@ -94,12 +94,14 @@ export class AnsweredCalls {
     if (!isJsonObject(value) || 'method' in value) return text
     const { id, result } = value
     const request = typeof id === 'string' || typeof id === 'number' ? this.#open.get(id) : undefined
-    if (!request) return text
-    this.#open.delete(id as JsonRpcId)
-    this.#record(request, result, text)
-    return request.method === 'tools/list' && isJsonObject(result)
-      ? this.#passList(value, result, text)
-      : text
+    if (request) {
+      this.#open.delete(id as JsonRpcId)
+      this.#record(request, result, text)
+    }
+    if (!isJsonObject(result)) return text
+    // A stream that is resumed has answers to requests of before.
+    const isList = request ? request.method === 'tools/list' : Array.isArray(result['tools'])
+    return isList ? this.#passList(value, result, text) : text
   }
 
   #record({ call, finish }: OpenRequest, result: unknown, text: string): void {

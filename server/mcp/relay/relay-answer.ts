@@ -80,7 +80,9 @@ export class RelayAnswer {
     const text = await this.#readText(answer, exchange)
     if (text === undefined) return this.#fail('too_large', answer, exchange)
     const passed = exchange.answered.pass(text)
-    if (passed === undefined) return this.#fail('bad_answer', answer, exchange)
+    // A client would wait for an answer that is not there.
+    const isUnanswered = exchange.answered.ids().length > 0
+    if (passed === undefined || isUnanswered) return this.#fail('bad_answer', answer, exchange)
     return new Response(passed, {
       status: answer.statusCode,
       headers: { ...this.#headers(answer, exchange), 'content-type': 'application/json' },
@@ -177,20 +179,21 @@ export class RelayAnswer {
 
 type AnswerKind = 'stream' | 'json' | 'empty' | 'refused' | 'session_over' | 'error' | 'redirect' | 'bad'
 
-function kindOf(answer: Answer, { request, session }: Exchange): AnswerKind {
+function kindOf(answer: Answer, exchange: Exchange): AnswerKind {
   const { statusCode: status } = answer
-  if (status < 300) return kindOfSuccess(answer, request)
+  if (status < 300) return kindOfSuccess(answer, exchange)
   if (status < 400) return 'redirect'
   if (status === 401 || status === 403 || status === 407) return 'refused'
-  return status === 404 && session !== undefined ? 'session_over' : 'error'
+  return status === 404 && exchange.session ? 'session_over' : 'error'
 }
 
-function kindOfSuccess(answer: Answer, { method }: Request): AnswerKind {
+function kindOfSuccess(answer: Answer, { request, answered }: Exchange): AnswerKind {
+  const isEmpty = [202, 204].includes(answer.statusCode) || headerOf(answer, 'content-length') === '0'
+  // Some say application/json of the empty answer to a notification.
+  if ((isEmpty && answered.ids().length === 0) || request.method === 'DELETE') return 'empty'
   const type = mediaTypeOf(answer)
   if (type === 'text/event-stream') return 'stream'
-  if (type === 'application/json') return 'json'
-  const isEmpty = [202, 204].includes(answer.statusCode) || headerOf(answer, 'content-length') === '0'
-  return isEmpty || method === 'DELETE' ? 'empty' : 'bad'
+  return type === 'application/json' ? 'json' : 'bad'
 }
 
 /** Statuses that mean something to a client of MCP. */

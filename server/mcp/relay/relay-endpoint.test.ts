@@ -196,6 +196,22 @@ describe('a message', () => {
     expect([response.status, await response.text()]).toEqual([202, ''])
   })
 
+  it('that is a request gets an error for JSON that does not answer it', async () => {
+    for (const said of [resultOf(2, 'other'), '[]', 'null', '{"jsonrpc":"2.0"}']) {
+      answer = (response) => json(response, said)
+      const response = await send(ping)
+      expect([response.status, await response.json()]).toMatchObject([502, { id: 1, error: {} }])
+    }
+  })
+
+  it('that is a notification may be accepted as empty JSON, a request may not', async () => {
+    answer = (response) => response.writeHead(202, { 'content-type': 'application/json' }).end()
+    const accepted = await send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    expect([accepted.status, await accepted.text()]).toEqual([202, ''])
+    expect((await send(ping)).status).toBe(502)
+    expect(reported).toEqual([{ event: 'upstream_failed', reason: 'bad_answer', status: 202 }])
+  })
+
   it('of 2026-07-28 whose headers say something else does not go on', async () => {
     answer = (response) => json(response, resultOf(1, 'done'))
     const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -369,6 +385,15 @@ describe('policy', () => {
     expect(await (await send(list, { caller: poor })).text()).toContain('"tools":[{"name":"read"}],"next":1}')
     expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'read' })).toBe(true)
     expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'debug_x' })).toBe(false)
+  })
+
+  it('takes tools from a list on a stream that is resumed', async () => {
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(`id: 7\ndata: ${listed('read', 'debug_x')}\n\n`)
+    }
+    const resumed = await send(undefined, { method: 'GET', headers: { 'last-event-id': '6' } })
+    expect(await resumed.text()).toContain('"tools":[{"name":"read"}],"next":1}')
   })
 
   it('leaves a list alone that nothing is taken from, but for caches of everybody', async () => {

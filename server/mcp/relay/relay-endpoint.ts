@@ -16,7 +16,7 @@ import { unknownTool } from '../tools/tool.ts'
 import { AnsweredCalls, isOffered, KnownNames } from './answered-calls.ts'
 import { failureResponse, internalError, nextStep, sessionNotFound } from './failure-response.ts'
 import { type Exchange, RelayAnswer, type ReportUpstream, waitsForNotifications } from './relay-answer.ts'
-import { requestHeaders } from './request-headers.ts'
+import { refuseHeaders, requestHeaders } from './request-headers.ts'
 import { SealedSessions } from './sealed-session.ts'
 import { type RequestAnswered, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
 
@@ -159,19 +159,4 @@ class Relay {
     const text = `The MCP server behind this endpoint ${what}. ${nextStep}`
     return failureResponse(failure === 'timeout' ? 504 : 502, internalError(text), incoming.body)
   }
-}
-
-/** A router in front of the upstream may go by the headers: those of 2026-07-28 must say what the message says. */
-function refuseHeaders({ headers }: Request, body: unknown): Response | undefined {
-  if (!isJsonObject(body) || eraOfMessage(body as unknown as JsonRpcMessage) !== 'modern') return undefined
-  const { method } = body
-  if (typeof method !== 'string' || body['id'] === undefined) return undefined
-  const params = isJsonObject(body['params']) ? body['params'] : undefined
-  const named = headers.get(mcpHeader.method)
-  const revision = String(metaOf(params)[mcpMetaKey.protocolVersion])
-  const mismatch =
-    named !== null && named !== method
-      ? { header: named, body: `the body names method ${method} but the Mcp-Method header names ${named}` }
-      : standardHeaderMismatch({ method, params }, revision, headers)
-  return mismatch && failureResponse(400, headerMismatchError(mismatch), body)
 }

@@ -1,4 +1,11 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
+import { headerMismatchError } from '../plain/plain-route.ts'
+import { standardHeaderMismatch } from '../tools/header-check.ts'
+import { failureResponse } from './failure-response.ts'
 
 /** Of the client's headers only these go on, and those that the upstream's document names: no credential, no identity, no hop. */
 const passed =
@@ -28,4 +35,19 @@ export function requestHeaders(
     ...identity,
     ...(sessionId !== undefined && { 'mcp-session-id': sessionId }),
   }
+}
+
+/** A router in front of the upstream may go by the headers: those of 2026-07-28 must say what the message says. */
+export function refuseHeaders({ headers }: Request, body: unknown): Response | undefined {
+  if (!isJsonObject(body) || eraOfMessage(body as unknown as JsonRpcMessage) !== 'modern') return undefined
+  const { method } = body
+  if (typeof method !== 'string' || body['id'] === undefined) return undefined
+  const params = isJsonObject(body['params']) ? body['params'] : undefined
+  const named = headers.get(mcpHeader.method)
+  const revision = String(metaOf(params)[mcpMetaKey.protocolVersion])
+  const mismatch =
+    named !== null && named !== method
+      ? { header: named, body: `the body names method ${method} but the Mcp-Method header names ${named}` }
+      : standardHeaderMismatch({ method, params }, revision, headers)
+  return mismatch && failureResponse(400, headerMismatchError(mismatch), body)
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Python clients of python-clients.test.ts at their pinned versions, each line of the SDK into an environment of its own.
+# Installs the Python clients and servers of the tests at their pinned versions, each requirements file into an environment of its own.
 # What is there already is left alone.
 set -euo pipefail
 cd "$(dirname "$0")"

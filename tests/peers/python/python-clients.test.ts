@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createPerson, type Person } from '../../e2e/person.ts'
 import { type ServerProcess, startServer } from '../../e2e/server-process.ts'
-import { hasPythonClients, type PythonPeer, runPythonClient } from './python-peer.ts'
+import { hasPythonPeers, type PythonPeer, runPythonClient } from './python-peer.ts'
 
 const hour = 3600
 const processes = 8
@@ -20,7 +20,7 @@ const peers: [name: string, peer: PythonPeer][] = [
   ['fastmcp 4', { line: 'mcp-2', library: 'fastmcp' }],
 ]
 
-describe.skipIf(!hasPythonClients())('Python clients that store their tokens', () => {
+describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', () => {
   beforeEach(async () => {
     server = await startServer()
     person = await createPerson(server)

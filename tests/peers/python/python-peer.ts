@@ -3,8 +3,11 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The lines of the Python SDK that clients are built on: each has an environment with the SDK and the FastMCP of that line. */
+/** The lines of the Python SDK that clients are built on: each has an environment with the SDK and the FastMCP client of that line. */
 export type PythonLine = 'mcp-1' | 'mcp-2'
+
+/** What there is an environment of; `fastmcp-4` has all of FastMCP, servers too. */
+export type PythonEnvironment = PythonLine | 'fastmcp-4'
 
 /** What `client.py` can be, and where it runs. */
 export interface PythonPeer {
@@ -39,19 +42,19 @@ const program = fileURLToPath(new URL('client.py', import.meta.url))
 const installer = 'tests/peers/python/install.sh'
 const maxRunMs = 100_000
 
-/** A file of the environment of `line`. */
-function inEnvironment(line: PythonLine, file: string): string {
-  return fileURLToPath(new URL(`.environments/requirements-${line}/${file}`, import.meta.url))
+/** A file of an environment. */
+export function inEnvironment(name: PythonEnvironment, file: string): string {
+  return fileURLToPath(new URL(`.environments/requirements-${name}/${file}`, import.meta.url))
 }
 
 /**
- * Whether the Python clients are installed. Prints one line when they are not, and throws instead when CI=true. Not checked:
- * their versions.
+ * Whether the Python clients and servers are installed. Prints one line when they are not, and throws instead when CI=true. Not
+ * checked: their versions.
  */
-export function hasPythonClients(environment: NodeJS.ProcessEnv = process.env): boolean {
-  if ((['mcp-1', 'mcp-2'] as const).every((line) => existsSync(inEnvironment(line, 'installed.txt'))))
-    return true
-  const missing = `no Python clients found: run ${installer} (needs the apt packages \`python3\` and \`python3-venv\`)`
+export function hasPythonPeers(environment: NodeJS.ProcessEnv = process.env): boolean {
+  const names = ['mcp-1', 'mcp-2', 'fastmcp-4'] as const
+  if (names.every((name) => existsSync(inEnvironment(name, 'installed.txt')))) return true
+  const missing = `no Python clients and servers found: run ${installer} (needs the apt packages \`python3\` and \`python3-venv\`)`
   if (environment['CI'] === 'true') throw new Error(missing)
   process.stderr.write(`skipped: ${missing}\n`)
   return false

@@ -18,14 +18,21 @@ export interface GoServerOptions {
   stateless: boolean
   /** Port to listen on; any that is free when left out. */
   port?: number
+  /** BASE_URL of the Drawbridge that all calls have to come through, with the tools `whoami` and `count`. Undefined: no check. */
+  issuer?: string
 }
 
 /** Compiles the server; answers as {@link buildGoProgram} does. */
 export const buildGoServer = (): Promise<boolean> => buildGoProgram(folder)
 
 /** Starts what {@link buildGoServer} made. It ends with this process, too. */
-export async function startGoServer({ stateless, port = 0 }: GoServerOptions): Promise<GoServer> {
-  const flags = ['-address', `127.0.0.1:${port}`, ...(stateless ? ['-stateless'] : [])]
+export async function startGoServer({ stateless, port = 0, issuer }: GoServerOptions): Promise<GoServer> {
+  const flags = [
+    '-address',
+    `127.0.0.1:${port}`,
+    ...(stateless ? ['-stateless'] : []),
+    ...(issuer === undefined ? [] : ['-issuer', issuer]),
+  ]
   const child = spawn(goProgram(folder), flags, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'close')
   const lines = createInterface({ input: child.stdout })

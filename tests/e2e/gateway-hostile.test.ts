@@ -1,0 +1,338 @@
+import type { ServerResponse } from 'node:http'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sdkClients, type SignedInClient } from './gateway-client.ts'
+import { signToken, startGateway } from './gateway-server.ts'
+import { createPerson, type Person } from './person.ts'
+import { postMcp, registerPlainClient } from './plain-client.ts'
+import {
+  answerEmpty,
+  answerJson,
+  idOf,
+  type RecordedRequest,
+  type RecordingUpstream,
+  startRecordingUpstream,
+} from './recording-upstream.ts'
+import type { ServerProcess } from './server-process.ts'
+
+let upstream: RecordingUpstream
+let server: ServerProcess
+let ada: Person
+let tokenOfAda: string
+let tokenOfEve: string
+let tokenOfOtherClient: string
+
+const open = async (document: Record<string, unknown>): Promise<void> => {
+  upstream = await startRecordingUpstream()
+  server = await startGateway({ url: upstream.url, ...document })
+  ada = await createPerson(server)
+  const client = await registerPlainClient(server)
+  tokenOfAda = (await client.connect(ada)).access_token
+  tokenOfEve = (await client.connect(await createPerson(server))).access_token
+  tokenOfOtherClient = (await (await registerPlainClient(server)).connect(ada)).access_token
+}
+const close = async (): Promise<void> => {
+  await server?.close()
+  upstream?.close()
+}
+
+beforeEach(() => {
+  if (!upstream) return
+  upstream.requests = []
+  upstream.answer = answerEmpty
+})
+
+const call = { method: 'tools/call', params: { name: 'anything', arguments: {} } }
+const send = (
+  headers: Record<string, string> = {},
+  token: string = tokenOfAda,
+  message: { method: string; params?: unknown } = call,
+): Promise<Response> => postMcp(server, message, { ...headers, authorization: `Bearer ${token}` })
+
+/** What a client may try to speak as somebody else with, or what is about its own connection. */
+const forgedNames = [
+  'Cookie',
+  'Forwarded',
+  'Proxy-Authorization',
+  'X-Forwarded-For',
+  'X-Forwarded-Host',
+  'X-Forwarded-Proto',
+  'X-Forwarded-User',
+  'X-Forwarded-Email',
+  'X-Forwarded-Name',
+  'X-Forwarded-Access-Token',
+  'X-Real-IP',
+  'X-User',
+  'X-Remote-User',
+  'Remote-User',
+  'X-Original-URL',
+  'X-Api-Key',
+  'X-Goog-Authenticated-User-Email',
+  'Cf-Access-Jwt-Assertion',
+  'X-Pomerium-Jwt-Assertion',
+  'Drawbridge-Assertion',
+  'drawbridge-user',
+  'DRAWBRIDGE-ANYTHING',
+]
+const forgedHeaders = Object.fromEntries(forgedNames.map((name) => [name, 'forged']))
+
+/** The only names of headers that reach an upstream that asks for nothing more. */
+const passedNames = [
+  'accept',
+  'connection',
+  'content-length',
+  'content-type',
+  'drawbridge-assertion',
+  'host',
+  'traceparent',
+]
+
+describe('what says who calls', () => {
+  beforeAll(() => open({ headers: { 'X-Api-Key': 'key of the door' } }))
+  afterAll(close)
+
+  it('never comes from the client', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    expect((await send({ ...forgedHeaders, traceparent })).status).toBe(200)
+    const [{ headers, rawHeaders }] = upstream.requests as [RecordedRequest]
+    expect(Object.keys(headers).toSorted()).toEqual([...passedNames, 'x-api-key'])
+    expect(rawHeaders).toHaveLength((passedNames.length + 1) * 2)
+    expect(rawHeaders.join()).not.toContain('forged')
+    expect(rawHeaders.join()).not.toContain(tokenOfAda)
+    expect(headers).toMatchObject({ traceparent, 'x-api-key': 'key of the door' })
+    const { payload } = await verified(headers['drawbridge-assertion'])
+    expect(payload['email']).toBe(ada.email)
+  })
+
+  it('is not taken from a valid assertion about another caller either', async () => {
+    const stolen = await signToken(server, { audience: upstream.url })
+    await send({ 'drawbridge-assertion': stolen })
+    const { payload } = await verified(upstream.requests[0]?.headers['drawbridge-assertion'])
+    expect(payload['email']).toBe(ada.email)
+  })
+
+  it('is on every request: of a stream, of the end of a session, of a notification', async () => {
+    const authorization = `Bearer ${tokenOfAda}`
+    const headers = { ...forgedHeaders, authorization, accept: 'text/event-stream' }
+    for (const method of ['GET', 'DELETE']) await server.fetch(server.mcpUrl, { method, headers })
+    await server.fetch(server.mcpUrl, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    })
+    expect(upstream.requests.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'POST'])
+    for (const request of upstream.requests) {
+      const { payload } = await verified(request.headers['drawbridge-assertion'])
+      expect(payload['email']).toBe(ada.email)
+      expect(request.rawHeaders.join()).not.toContain('forged')
+    }
+  })
+})
+
+async function verified(assertion: string | string[] | undefined) {
+  return jwtVerify(String(assertion), createRemoteJWKSet(new URL(`${server.baseUrl}/oauth/jwks`)), {
+    issuer: server.baseUrl,
+    audience: upstream.url,
+    typ: 'drawbridge-assertion+jwt',
+    algorithms: ['ES256'],
+  })
+}
+
+describe('what says who calls, as plain headers', () => {
+  beforeAll(() => open({ identity: ['headers'], forward: ['X-User'] }))
+  afterAll(close)
+
+  it('is what the server knows, not what the client says', async () => {
+    await send(forgedHeaders)
+    const { headers, rawHeaders } = upstream.requests[0] as RecordedRequest
+    expect(headers['x-forwarded-email']).toBe(ada.email)
+    expect(headers['x-forwarded-user']).toMatch(/^[0-9a-f-]{36}$/)
+    // This one was asked for.
+    expect(headers['x-user']).toBe('forged')
+    expect(rawHeaders.filter((text) => text === 'forged')).toHaveLength(1)
+    expect(headers).not.toHaveProperty('drawbridge-assertion')
+    expect(headers).not.toHaveProperty('authorization')
+  })
+})
+
+describe('a session of the upstream', () => {
+  const id = 'session-4711-of-the-upstream'
+  beforeAll(() => open({}))
+  afterAll(close)
+  beforeEach(() => {
+    upstream.answer = (response, request) =>
+      answerJson(
+        response,
+        { jsonrpc: '2.0', id: idOf(request), result: {} },
+        { headers: { 'mcp-session-id': id } },
+      )
+  })
+
+  it('has an id that is of use to its own user and client alone, and the own one stays hidden', async () => {
+    const opened = await send({}, tokenOfAda, { method: 'initialize', params: {} })
+    const sealed = opened.headers.get('mcp-session-id') ?? ''
+    expect(sealed).not.toBe('')
+    expect(JSON.stringify([...opened.headers]) + (await opened.text())).not.toContain(id)
+    upstream.requests = []
+    const again = await send({ 'mcp-session-id': sealed })
+    expect([again.status, again.headers.get('mcp-session-id')]).toEqual([200, sealed])
+    expect(upstream.requests.map(({ headers }) => headers['mcp-session-id'])).toEqual([id])
+    for (const [token, shown] of [
+      [tokenOfEve, sealed],
+      [tokenOfOtherClient, sealed],
+      [tokenOfAda, id],
+      [tokenOfAda, `${sealed.slice(0, -1)}${sealed.endsWith('A') ? 'B' : 'A'}`],
+    ] as const) {
+      for (const method of ['POST', 'GET', 'DELETE']) {
+        const refused = await server.fetch(server.mcpUrl, {
+          method,
+          headers: {
+            authorization: `Bearer ${token}`,
+            accept: 'application/json, text/event-stream',
+            'mcp-session-id': shown,
+            ...(method === 'POST' && { 'content-type': 'application/json' }),
+          },
+          ...(method === 'POST' && { body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }) }),
+        })
+        expect([method, refused.status]).toEqual([method, 404])
+        expect(await refused.text()).not.toContain(id)
+      }
+    }
+    expect(upstream.requests).toHaveLength(1)
+  })
+})
+
+describe('a hostile upstream', () => {
+  let client: SignedInClient
+  beforeAll(async () => {
+    await open({ max_body: '64kb' })
+    upstream.answer = answerHonestly
+    client = await sdkClients['sdk 1, 2025-11-25'](server, ada)
+  })
+  afterAll(close)
+  beforeEach(() => {
+    upstream.answer = answerHonestly
+  })
+  // Whatever happened: the client has its tokens, and was asked to sign in once, at the beginning.
+  afterEach(async () => {
+    upstream.answer = answerHonestly
+    expect((await client.call('anything')).text).toBe('done')
+    expect(client.provider.savedTokens).toHaveLength(1)
+    expect(client.provider.authorizationUrls).toHaveLength(1)
+  })
+
+  const challenge = {
+    'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/.well-known/oauth-protected-resource"',
+    'proxy-authenticate': 'Basic',
+    'set-cookie': ['session=1; Path=/', 'drawbridge=2'],
+    'access-control-allow-origin': 'https://evil.example',
+    'clear-site-data': '"*"',
+    link: '</>; rel="oauth"',
+    location: 'http://127.0.0.1:1/',
+  }
+
+  function answerHonestly(response: ServerResponse, request: RecordedRequest): void {
+    const { id, method } = JSON.parse(request.body || '{}') as { id?: unknown; method?: string }
+    const results: Record<string, unknown> = {
+      initialize: {
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'hostile', version: '1' },
+      },
+      'tools/call': { content: [{ type: 'text', text: 'done' }] },
+    }
+    if (id === undefined) answerEmpty(response, request)
+    else answerJson(response, { jsonrpc: '2.0', id, result: results[method ?? ''] })
+  }
+
+  const expectCallToFail = async (): Promise<void> => {
+    await expect(client.call('anything')).rejects.toThrow(/MCP server behind this endpoint/)
+  }
+
+  it.each([200, 400, 401, 403, 404, 407, 500])(
+    'that challenges and sets cookies with %i does not reach the client',
+    async (status) => {
+      upstream.answer = (response, request) =>
+        answerJson(
+          response,
+          { jsonrpc: '2.0', id: idOf(request), result: {} },
+          { status, headers: challenge },
+        )
+      const response = await send()
+      for (const [name, value] of Object.entries(challenge)) {
+        expect([name, response.headers.get(name) ?? '']).not.toEqual([name, String(value)])
+      }
+      expect(response.headers.get('set-cookie')).toBeNull()
+      expect(response.headers.get('www-authenticate')).toBeNull()
+      expect([401, 403, 407]).not.toContain(response.status)
+      if (status !== 200) await expectCallToFail()
+    },
+  )
+
+  it('that refuses streams and notifications with 401 asks nobody to sign in', async () => {
+    upstream.answer = (response) => void response.writeHead(401, challenge).end()
+    for (const method of ['GET', 'DELETE']) {
+      const response = await server.fetch(server.mcpUrl, {
+        method,
+        headers: { authorization: `Bearer ${tokenOfAda}`, accept: 'text/event-stream' },
+      })
+      expect([method, response.status, response.headers.get('www-authenticate')]).toEqual([method, 502, null])
+    }
+  })
+
+  it.each(['application/json', 'text/event-stream'])('with an endless body of %s is left', async (type) => {
+    const before = upstream.givenUp()
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': type })
+      const chunk = 'a'.repeat(16_384)
+      const write = (): void => {
+        if (response.destroyed) return
+        if (response.write(chunk)) setImmediate(write)
+        else response.once('drain', write)
+      }
+      write()
+    }
+    await expectCallToFail()
+    await expect.poll(() => upstream.givenUp()).toBeGreaterThan(before)
+  })
+
+  it('that redirects to itself is asked once', async () => {
+    upstream.requests = []
+    upstream.answer = (response) => void response.writeHead(307, { location: upstream.url }).end()
+    await expectCallToFail()
+    expect(upstream.requests).toHaveLength(1)
+  })
+
+  it.each(['application/json', 'text/event-stream'])(
+    'that answers other ids with %s leaves nobody waiting',
+    async (type) => {
+      upstream.answer = (response) => {
+        const text = JSON.stringify({ jsonrpc: '2.0', id: 987_654, result: { content: [] } })
+        response.writeHead(200, { 'content-type': type })
+        response.end(type === 'application/json' ? text : `data: ${text}\n\ndata: ${text}\n\n`)
+      }
+      await expectCallToFail()
+    },
+  )
+
+  it('that says nothing sensible leaves nobody waiting', async () => {
+    for (const text of ['', 'no JSON', '[]', '"text"', 'null', '{"jsonrpc":"2.0"}']) {
+      upstream.answer = (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(text)
+      }
+      await expectCallToFail()
+    }
+  })
+
+  it('that hangs up leaves nobody waiting', async () => {
+    upstream.answer = (response) => void response.destroy()
+    await expectCallToFail()
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(': soon\n\n')
+      setTimeout(() => response.destroy(), 20)
+    }
+    await expectCallToFail()
+  })
+})

@@ -1,0 +1,266 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openConnection } from '../../bench/connection.ts'
+import { postRequest } from '../../bench/walkers.ts'
+import { freePort } from '../support/server/free-port.ts'
+import { runCommand } from './command-process.ts'
+import { startGateway } from './gateway-server.ts'
+import { createPerson } from './person.ts'
+import { callTool, registerPlainClient } from './plain-client.ts'
+import { answerJson, type RecordingUpstream, startRecordingUpstream } from './recording-upstream.ts'
+import type { ServerProcess } from './server-process.ts'
+
+let upstream: RecordingUpstream
+let server: ServerProcess
+
+beforeEach(async () => {
+  upstream = await startRecordingUpstream()
+})
+afterEach(async () => {
+  await server?.close()
+  upstream.close()
+})
+
+/** Somebody who is signed in. */
+interface User {
+  sub: string
+  token: string
+}
+
+async function signIn(): Promise<User> {
+  const person = await createPerson(server)
+  const { access_token: token } = await (await registerPlainClient(server)).connect(person)
+  return { sub: person.email, token }
+}
+
+const port = (): number => Number(new URL(server.origin).port)
+
+const post = (token: string, message: unknown): string =>
+  postRequest(
+    { host: new URL(server.baseUrl).host, path: '/mcp' },
+    'application/json',
+    JSON.stringify(message),
+    ['Accept: application/json, text/event-stream', `Authorization: Bearer ${token}`],
+  )
+
+interface Message {
+  id?: number
+  method?: string
+  params: { progressToken: number; message: string; name: string; arguments: { nonce: string; form: string } }
+  result: { content: [{ text: string }] }
+}
+
+/** The messages of an answer, as JSON or as events. */
+function messagesOf(body: string): Message[] {
+  const texts = body.startsWith('{')
+    ? [body]
+    : [...body.matchAll(/^data: (.+)$/gm)].map(([, data = '']) => data)
+  return texts.map((text) => JSON.parse(text) as Message)
+}
+
+describe('two users with 50 calls each at a time, with equal ids and progress tokens', () => {
+  const [connections, calls] = [50, 1000]
+
+  it('get their own answers, 100,000 times', { timeout: 600_000 }, async () => {
+    server = await startGateway({ url: upstream.url }, { LOG: 'error' })
+    const subjects = new Map<string, string>()
+    upstream.answer = (response, { headers, body }) => {
+      upstream.requests.length = 0
+      const assertion = String(headers['drawbridge-assertion'])
+      const sub = subjects.get(assertion) ?? String(decodeJwt(assertion)['email'])
+      subjects.set(assertion, sub)
+      const { id, params } = JSON.parse(body) as Message
+      const text = `${sub} ${params.arguments.nonce}`
+      const answer = { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text }] } }
+      const write = (): void => {
+        if (params.arguments.form === 'json') return answerJson(response, answer)
+        const progress = { progressToken: id, progress: 1, message: text }
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        for (const message of [
+          { jsonrpc: '2.0', method: 'notifications/progress', params: progress },
+          answer,
+        ]) {
+          response.write(`data: ${JSON.stringify(message)}\n\n`)
+        }
+        response.end()
+      }
+      // Answers overtake each other.
+      if ((id ?? 0) % 3 === 0) setTimeout(write, 2)
+      else setImmediate(write)
+    }
+
+    let right = 0
+    const wrong: string[] = []
+    const work = async ({ sub, token }: User, lane: number): Promise<void> => {
+      const connection = await openConnection(port())
+      for (let id = 1; id <= calls && wrong.length === 0; id += 1) {
+        const form = id % 2 === 0 ? 'json' : 'events'
+        const nonce = `${lane}-${id}`
+        const message = {
+          jsonrpc: '2.0',
+          id,
+          method: 'tools/call',
+          params: { name: 'who', arguments: { nonce, form }, _meta: { progressToken: id } },
+        }
+        const { status, body } = await new Promise<{ status: number; body: string }>((resolve) => {
+          connection.send(post(token, message), (answer) => resolve(answer ?? { status: 0, body: '' }))
+        })
+        const text = `${sub} ${nonce}`
+        const messages = status === 200 ? messagesOf(body) : []
+        const answer = messages.at(-1)
+        const progress = messages.slice(0, -1).map(({ params }) => [params.progressToken, params.message])
+        const isRight =
+          answer?.id === id &&
+          answer.result.content[0].text === text &&
+          JSON.stringify(progress) === JSON.stringify(form === 'json' ? [] : [[id, text]])
+        if (isRight) right += 1
+        else wrong.push(`${sub} ${nonce} got ${status} ${body}`)
+      }
+      connection.close()
+    }
+    const users = [await signIn(), await signIn()]
+    await Promise.all(
+      users.flatMap((user) => Array.from({ length: connections }, (_, lane) => work(user, lane))),
+    )
+    expect(wrong).toEqual([])
+    expect(right).toBe(2 * connections * calls)
+  })
+})
+
+describe('keys rotate while calls run', () => {
+  it('fails no call at an upstream that verifies every assertion', { timeout: 180_000 }, async () => {
+    server = await startGateway({ url: upstream.url })
+    const keySet = createRemoteJWKSet(new URL(`${server.baseUrl}/oauth/jwks`))
+    const kids = new Set<string>()
+    const answerVerified = async (assertion: string, id: unknown): Promise<unknown> => {
+      const { payload } = await jwtVerify(assertion, keySet, {
+        issuer: server.baseUrl,
+        audience: upstream.url,
+      })
+      kids.add(String(decodeProtectedHeader(assertion).kid))
+      const content = [{ type: 'text', text: String(payload['email']) }]
+      return { jsonrpc: '2.0', id, result: { content } }
+    }
+    upstream.answer = (response, { headers, body }) => {
+      const { id } = JSON.parse(body) as Message
+      answerVerified(String(headers['drawbridge-assertion']), id).then(
+        (answer) => answerJson(response, answer),
+        (error: Error) => answerJson(response, { error: error.message }, { status: 401 }),
+      )
+    }
+    const users = await Promise.all([signIn(), signIn(), signIn(), signIn()])
+    const state = { calls: 0, isOver: false }
+    const calling = Promise.all(
+      users.map(async ({ sub, token }) => {
+        while (!state.isOver) {
+          expect(await callTool(server, token, 'who')).toBe(sub)
+          state.calls += 1
+          await delay(10)
+        }
+      }),
+    )
+    const failed = calling.then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    try {
+      await expect.poll(() => state.calls).toBeGreaterThan(20)
+      expect([...kids]).toEqual(['assertion-generated'])
+      expect((await runCommand(server, ['keys', 'rotate'])).code).toBe(0)
+      const hasNewKey = async (): Promise<boolean> => {
+        while (kids.size === 1 && !state.isOver) await delay(100)
+        return kids.size === 2
+      }
+      const how = await Promise.race([hasNewKey(), failed, delay(120_000, 'no new key', { ref: false })])
+      expect(how).toBe(true)
+      const before = state.calls
+      await expect.poll(() => state.calls).toBeGreaterThan(before + 200)
+    } finally {
+      state.isOver = true
+    }
+    expect(await failed).toBeUndefined()
+  })
+})
+
+describe('sessions whose clients are gone', () => {
+  const [sessions, dying] = [500, 200]
+
+  it('leave neither connections to the upstream nor memory', { timeout: 300_000 }, async () => {
+    const metricsPort = await freePort()
+    server = await startGateway(
+      { url: upstream.url },
+      { LOG: 'error', METRICS_LISTEN: `127.0.0.1:${metricsPort}` },
+    )
+    let opened = 0
+    upstream.answer = (response, { method, body }) => {
+      upstream.requests.length = 0
+      if (method === 'GET') {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
+        return
+      }
+      if (method === 'DELETE') return void response.writeHead(204).end()
+      const { id } = JSON.parse(body) as Message
+      const headers = { 'mcp-session-id': `session-${(opened += 1)}` }
+      answerJson(response, { jsonrpc: '2.0', id, result: {} }, { headers })
+    }
+    const { token } = await signIn()
+    const headers = { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' }
+
+    const openSession = async (): Promise<{ socket: Socket; id: string }> => {
+      const initialized = await server.fetch(server.mcpUrl, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}',
+      })
+      await initialized.body?.cancel()
+      const id = initialized.headers.get('mcp-session-id') ?? ''
+      const socket = connect(port(), '127.0.0.1')
+      socket.on('error', () => {})
+      const lines = ['GET /mcp HTTP/1.1', `Host: ${new URL(server.baseUrl).host}`, `Mcp-Session-Id: ${id}`]
+      lines.push(`Authorization: Bearer ${token}`, 'Accept: text/event-stream', '', '')
+      socket.write(lines.join('\r\n'))
+      await new Promise<void>((resolve, reject) => {
+        let text = ''
+        socket.on('close', () => reject(new Error(`The stream ended: ${text}`)))
+        socket.on('data', (chunk: Buffer) => {
+          text += chunk.toString()
+          if (text.includes(': open')) resolve()
+        })
+      })
+      return { socket, id }
+    }
+
+    /** Opens all sessions; some die, the others end in order. */
+    const round = async (): Promise<void> => {
+      const open: { socket: Socket; id: string }[] = []
+      while (open.length < sessions)
+        open.push(...(await Promise.all(Array.from({ length: 20 }, openSession))))
+      expect(await upstream.connections()).toBeGreaterThanOrEqual(sessions)
+      // Reset instead of closed: no FIN.
+      for (const { socket } of open.splice(0, dying)) socket.resetAndDestroy()
+      await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(sessions - dying + 30)
+      for (const { socket, id } of open) {
+        const ended = await server.fetch(server.mcpUrl, {
+          method: 'DELETE',
+          headers: { ...headers, 'mcp-session-id': id },
+        })
+        expect(ended.status).toBe(204)
+        socket.end()
+      }
+      await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(30)
+    }
+
+    const memory = async (): Promise<number> => {
+      const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+      return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])
+    }
+
+    // The first ones bring the process to the size that such load takes.
+    for (let warmUp = 0; warmUp < 3; warmUp += 1) await round()
+    const before = await memory()
+    await round()
+    await expect.poll(memory, { timeout: 60_000, interval: 1000 }).toBeLessThanOrEqual(before * 1.1)
+  })
+})

@@ -1,0 +1,153 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { startEverythingServer } from '../peers/everything-server.ts'
+import { hasPythonPeers } from '../peers/python/python-peer.ts'
+import { type PythonServerOptions, startPythonServer } from '../peers/python/python-server.ts'
+import { buildGoServer, startGoServer } from '../support/bridge/process/go-server.ts'
+import { freePort } from '../support/server/free-port.ts'
+import { type SignedInClient, sdkClients } from './gateway-client.ts'
+import { type SignedToken, signToken, startGateway } from './gateway-server.ts'
+import { createPerson, type Person } from './person.ts'
+import type { ServerProcess } from './server-process.ts'
+
+interface Upstream {
+  url: string
+  close(): Promise<void>
+}
+
+let upstream: Upstream
+let server: ServerProcess
+let ada: Person
+let eve: Person
+const clients: SignedInClient[] = []
+
+/** Puts a server in front of one that is started when the address of the first is known. */
+async function open(
+  identity: string,
+  start: (where: { port: number; issuer: string }) => Promise<Upstream>,
+): Promise<void> {
+  const port = await freePort()
+  server = await startGateway({ url: `http://127.0.0.1:${port}/mcp`, identity: [identity] })
+  upstream = await start({ port, issuer: server.baseUrl })
+  ada = await createPerson(server)
+  eve = await createPerson(server)
+}
+
+async function close(): Promise<void> {
+  await server?.close()
+  await upstream?.close()
+}
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.end().catch(() => {})
+})
+
+async function connect(name: keyof typeof sdkClients, person: Person): Promise<SignedInClient> {
+  const client = await sdkClients[name](server, person)
+  clients.push(client)
+  return client
+}
+
+const initialize = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'past-the-door', version: '1' },
+  },
+})
+
+/** The status of a message straight to the upstream. */
+async function statusPastTheDoor(headers: Record<string, string>): Promise<number> {
+  const response = await fetch(upstream.url, {
+    method: 'POST',
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: initialize,
+  })
+  await response.body?.cancel()
+  return response.status
+}
+
+const names = Object.keys(sdkClients) as (keyof typeof sdkClients)[]
+
+/** What holds for every server that knows callers by what Drawbridge tells it. */
+function itKnowsCallers(header: (token: string) => Record<string, string>): void {
+  it.each(names)('%s: lists, calls as two users, hears of progress, ends its session', async (name) => {
+    const ofAda = await connect(name, ada)
+    const ofEve = await connect(name, eve)
+    expect(await ofAda.listTools()).toEqual(expect.arrayContaining(['whoami', 'count']))
+    const said = await Promise.all([ofAda, ofEve, ofAda, ofEve].map((client) => client.call('whoami')))
+    expect(said.map(({ text }) => text)).toEqual([ada, eve, ada, eve].map(({ email }) => `You are ${email}.`))
+    expect(await ofAda.call('count', { to: 3 })).toEqual({ text: 'Counted to 3.', progress: [1, 2, 3] })
+    await ofAda.end()
+    expect((await ofEve.call('whoami')).text).toBe(`You are ${eve.email}.`)
+  })
+
+  it('refuses calls past the door', async () => {
+    const { url: audience } = upstream
+    const statusOf = async (token: SignedToken): Promise<number> =>
+      statusPastTheDoor(header(await signToken(server, token)))
+    expect(await statusOf({ audience })).toBe(200)
+    expect(await statusPastTheDoor({})).toBe(401)
+    expect(await statusOf({ audience, isForged: true })).toBe(401)
+    expect(await statusOf({ audience, ageSeconds: 3600 })).toBe(401)
+    expect(await statusOf({ audience: `${audience}/other` })).toBe(401)
+  })
+}
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
+const assertion = (token: string): Record<string, string> => ({ 'drawbridge-assertion': token })
+
+describe.skipIf(!hasPythonPeers())('in Python', () => {
+  const python =
+    (choice: Pick<PythonServerOptions, 'environment' | 'script'>) =>
+    (where: { port: number; issuer: string }): Promise<Upstream> =>
+      startPythonServer({ ...choice, ...where })
+
+  describe('FastMCP with its JWT verifier', () => {
+    beforeAll(() => open('bearer', python({ environment: 'fastmcp-4', script: 'fastmcp_server.py' })))
+    afterAll(close)
+    itKnowsCallers(bearer)
+  })
+
+  describe.each(['mcp-1', 'mcp-2'] as const)('the SDK, %s', (environment) => {
+    beforeAll(() => open('assertion', python({ environment, script: 'sdk_server.py' })))
+    afterAll(close)
+    itKnowsCallers(assertion)
+  })
+})
+
+describe.skipIf(!(await buildGoServer()))('the Go SDK', () => {
+  describe.each([
+    ['with sessions', false],
+    ['without sessions', true],
+  ])('%s', (_name, stateless) => {
+    beforeAll(() => open('bearer', (where) => startGoServer({ stateless, ...where })))
+    afterAll(close)
+    itKnowsCallers(bearer)
+  })
+})
+
+describe('@modelcontextprotocol/server-everything', () => {
+  beforeAll(async () => {
+    upstream = await startEverythingServer()
+    server = await startGateway({ url: upstream.url })
+    ada = await createPerson(server)
+  })
+  afterAll(close)
+
+  it.each(names)('%s: lists, calls, hears of progress, ends its session', async (name) => {
+    const client = await connect(name, ada)
+    expect(await client.listTools()).toContain('echo')
+    expect((await client.call('echo', { message: 'über' })).text).toContain('über')
+    const input = { duration: 1, steps: 2 }
+    const long = await client.call('trigger-long-running-operation', input)
+    expect(long.progress).toEqual([1, 2])
+    expect(client.sessionId()).toBeDefined()
+  })
+})

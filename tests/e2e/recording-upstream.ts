@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** One request as the upstream got it. */
+export interface RecordedRequest {
+  method: string
+  headers: IncomingHttpHeaders
+  /** Names and values in turn, as they were sent. */
+  rawHeaders: string[]
+  body: string
+}
+
+/** An upstream that answers as a test says. */
+export interface RecordingUpstream {
+  url: string
+  requests: RecordedRequest[]
+  answer: (response: ServerResponse, request: RecordedRequest) => void
+  /** How many connections to it are open. */
+  connections(): Promise<number>
+  /** How many answers were given up before they were whole. */
+  givenUp(): number
+  close(): void
+}
+
+/** Starts an upstream on loopback. Until it is told otherwise it answers every request with an empty result. */
+export async function startRecordingUpstream(): Promise<RecordingUpstream> {
+  let givenUp = 0
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    response.on('close', () => void (givenUp += response.writableFinished ? 0 : 1))
+    response.on('error', () => {})
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { method = '', headers, rawHeaders } = request
+      const recorded = { method, headers, rawHeaders, body: Buffer.concat(chunks).toString() }
+      upstream.requests.push(recorded)
+      upstream.answer(response, recorded)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const upstream: RecordingUpstream = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    requests: [],
+    answer: answerEmpty,
+    connections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
+      }),
+    givenUp: () => givenUp,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+  return upstream
+}
+
+/** The id of a request's message. */
+export function idOf({ body }: Pick<RecordedRequest, 'body'>): unknown {
+  return body === '' ? undefined : (JSON.parse(body) as { id?: unknown }).id
+}
+
+/** Answers with JSON. */
+export function answerJson(
+  response: ServerResponse,
+  value: unknown,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string | string[]> } = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify(value))
+}
+
+/** As a server does that has nothing to say: a notification is accepted, there are no streams, and a request gets an empty result. */
+export function answerEmpty(response: ServerResponse, request: RecordedRequest): void {
+  const id = idOf(request)
+  if (request.method === 'POST' && id !== undefined) answerJson(response, { jsonrpc: '2.0', id, result: {} })
+  else response.writeHead(request.method === 'GET' ? 405 : 202).end()
+}

@@ -1,0 +1,17 @@
+import { createRequire } from 'node:module'
+import { freePort } from '../support/server/free-port.ts'
+import { type ServingProcess, startServingProcess } from './serving-process.ts'
+
+const require = createRequire(import.meta.url)
+
+/** Starts `@modelcontextprotocol/server-everything` by Streamable HTTP. It does not ask who calls. */
+export async function startEverythingServer(): Promise<ServingProcess> {
+  const program = require.resolve('@modelcontextprotocol/server-everything/dist/index.js')
+  const port = await freePort()
+  return startServingProcess({
+    command: process.execPath,
+    args: [program, 'streamableHttp'],
+    port,
+    environment: { PORT: String(port) },
+  })
+}

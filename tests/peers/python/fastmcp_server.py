@@ -1,0 +1,37 @@
+"""An MCP server of FastMCP that takes calls through Drawbridge only.
+
+    fastmcp_server.py PORT ISSUER
+
+ISSUER is the BASE_URL of Drawbridge, whose upstream has `"identity": ["bearer"]`.
+"""
+
+import sys
+
+from fastmcp import Context, FastMCP
+from fastmcp.server.auth.providers.jwt import JWTVerifier
+from fastmcp.server.dependencies import get_access_token
+
+port, issuer = int(sys.argv[1]), sys.argv[2]
+
+verifier = JWTVerifier(
+    jwks_uri=f"{issuer}/oauth/jwks",
+    issuer=issuer,
+    audience=f"http://127.0.0.1:{port}/mcp",
+    algorithm="ES256",
+)
+mcp = FastMCP("fastmcp", auth=verifier)
+
+
+@mcp.tool
+def whoami() -> str:
+    return f"You are {get_access_token().claims['email']}."
+
+
+@mcp.tool
+async def count(to: int, context: Context) -> str:
+    for done in range(1, to + 1):
+        await context.report_progress(done, to)
+    return f"Counted to {to}."
+
+
+mcp.run(transport="http", host="127.0.0.1", port=port, show_banner=False)
