@@ -222,6 +222,21 @@ describe('arguments that are repeated in headers', () => {
   )
 })
 
+describe('a client that names the newest revision in a header of an older message', () => {
+  it('keeps its session', async () => {
+    const client = open(['--era', 'legacy']).client()
+    const { headers } = await client.open({ roots: {} })
+    const echo = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'echo', arguments: { value: 1 } },
+    }
+    const response = await client.post(echo, { ...headers, 'mcp-protocol-version': '2026-07-28' })
+    expect(await responseOf(response)).toMatchObject({ result: {} })
+  })
+})
+
 describe('endStreams', () => {
   it('ends what waits for notifications, now and from now on, and no call', async () => {
     const fixture = open()

@@ -142,6 +142,21 @@ describe('input', () => {
     await fixture.close()
   })
 
+  it('that waits for too long ends the process', async () => {
+    const fixture = open()
+    const client = fixture.client()
+    await client.call('stop_reading')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const value = 'z'.repeat(5 * 1024 * 1024)
+    const answers = await Promise.all([...Array(14).keys()].map((id) => client.call('echo', { value }, id)))
+    expect(new Set(answers.map(({ error }) => error?.message)).size).toBe(1)
+    expect(answers[0]?.error?.message).toMatch(/ended during the call/)
+    await expect.poll(fixture.processes).toEqual([])
+    expect(fixture.reported('upstream_ended')).toMatchObject([
+      { error: { message: 'The process does not read its input.' } },
+    ])
+  })
+
   it('carries large messages both ways', async () => {
     const value = 'ü'.repeat(1024 * 1024)
     const client = open().client()
