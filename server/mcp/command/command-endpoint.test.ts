@@ -301,6 +301,39 @@ describe('log messages', () => {
   })
 })
 
+describe('log messages that could be of several calls', () => {
+  it("go to the person's sessions, each from its own level on, and to nobody else", async () => {
+    const fixture = open(['--era', 'legacy'])
+    const client = fixture.client()
+    const [all, few] = [await client.open(), await client.open()]
+    const other = fixture.client(callerOf('bob'))
+    const setLevel = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } }
+    await responseOf(await client.post(setLevel, few.headers))
+    const streams = await Promise.all(
+      [all, few].map(async ({ headers }) => readMessages(await client.send('GET', headers))),
+    )
+    const others = readMessages(await other.send('GET', (await other.open()).headers))
+    const leaving = new AbortController()
+    const hanging = client.post(
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hang' } },
+      {},
+      leaving.signal,
+    )
+    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
+    await client.call('log', { level: 'info', data: 'first' })
+    await client.call('log', { level: 'alert', data: 'second' })
+    const dataOf = async (stream: (typeof streams)[number] | undefined): Promise<unknown> =>
+      (await stream?.next())?.message.params?.['data']
+    expect(await dataOf(streams[0])).toBe('first')
+    expect(await dataOf(streams[0])).toBe('second')
+    expect(await dataOf(streams[1])).toBe('second')
+    leaving.abort()
+    await hanging
+    fixture.endpoint.endStreams()
+    expect(await others.rest()).toEqual([])
+  })
+})
+
 describe('what the policy and the access rules hide', () => {
   const policy = {
     allow: ['*'],

@@ -85,7 +85,7 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
     try {
       const response = await slot.endpoint.handle(request, body, caller, calls)
       const opened = isEarlier ? response.headers.get(mcpHeader.sessionId) : null
-      if (opened !== null) pool.addSession(opened, slot)
+      if (opened !== null) pool.addSession(opened, slot, caller)
       else if (slot.isOwn) pool.end(slot, 'session_over')
       return response
     } finally {

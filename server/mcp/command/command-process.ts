@@ -87,10 +87,9 @@ export class CommandProcess {
     const line = `${JSON.stringify(message)}\n`
     this.#queuedLength += line.length
     if (this.#queuedLength > maxQueuedLength) this.#fail('The process does not read its input.')
-    this.#writing = this.#writing.then(async () => {
-      await this.#write(line)
-      this.#queuedLength -= line.length
-    })
+    this.#writing = this.#writing
+      .then(() => this.#write(line))
+      .finally(() => (this.#queuedLength -= line.length))
     return this.#writing
   }
 

@@ -109,10 +109,12 @@ describe('a process', () => {
     expect((await bob.post(hang, headers)).status).toBe(404)
   })
 
-  it('of another person is out of reach with their session', async () => {
+  it('is out of reach with the session of another person or grant', async () => {
     const fixture = open()
     const { headers } = await fixture.client().open()
-    expect((await fixture.client(callerOf('bob')).post(hang, headers)).status).toBe(404)
+    for (const caller of [callerOf('bob'), callerOf('ada', { grantId: 'another' })])
+      expect((await fixture.client(caller).post(hang, headers)).status).toBe(404)
+    expect((await fixture.client().send('DELETE', headers)).status).toBe(200)
     expect(fixture.processes()).toHaveLength(1)
     expect((await fixture.client().send('GET')).status).toBe(405)
   })
