@@ -258,6 +258,15 @@ describe("the provider's token", () => {
     expect(tokens).toEqual(['one', 'one', 'three'])
   })
 
+  it('of another grant ends nothing, whatever session that grant names', async () => {
+    const fixture = open([], { env })
+    const own = fixture.client(withToken('one'))
+    const { headers } = await own.open()
+    const another = fixture.client(withToken('two', { grantId: 'another' }))
+    expect((await another.post(hang, headers)).status).toBe(404)
+    expect((await about(own, headers)).env['TOKEN']).toBe('one')
+  })
+
   it('refuses the call when there is none', async () => {
     const fixture = open([], { env })
     const providerToken = (): string => {
