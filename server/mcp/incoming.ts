@@ -42,6 +42,15 @@ export function lenientHeaders(given: Headers, body: unknown): Headers {
   return headers
 }
 
+/**
+ * The request with {@link lenientHeaders}. A changed one has no signal, which a copied request would lose to the garbage
+ * collector: where the end of the client matters, the original signal is passed on beside it.
+ */
+export function withLenientHeaders(request: Request, body: unknown): Request {
+  const headers = lenientHeaders(request.headers, body)
+  return headers === request.headers ? request : new Request(request.url, { method: request.method, headers })
+}
+
 function isRevision2026(headers: Headers, body: unknown): boolean {
   if (!isJsonObject(body)) return false
   const message = body as unknown as JsonRpcMessage

@@ -222,6 +222,21 @@ describe('arguments that are repeated in headers', () => {
   )
 })
 
+describe('a client that names the newest revision in a header of an older message', () => {
+  it('keeps its session', async () => {
+    const client = open(['--era', 'legacy']).client()
+    const { headers } = await client.open({ roots: {} })
+    const echo = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'echo', arguments: { value: 1 } },
+    }
+    const response = await client.post(echo, { ...headers, 'mcp-protocol-version': '2026-07-28' })
+    expect(await responseOf(response)).toMatchObject({ result: {} })
+  })
+})
+
 describe('endStreams', () => {
   it('ends what waits for notifications, now and from now on, and no call', async () => {
     const fixture = open()
@@ -283,6 +298,39 @@ describe('log messages', () => {
     expect(await client.request2026('tools/call', { name: 'log', arguments: { data: 1 } })).toMatchObject({
       result: {},
     })
+  })
+})
+
+describe('log messages that could be of several calls', () => {
+  it("go to the person's sessions, each from its own level on, and to nobody else", async () => {
+    const fixture = open(['--era', 'legacy'])
+    const client = fixture.client()
+    const [all, few] = [await client.open(), await client.open()]
+    const other = fixture.client(callerOf('bob'))
+    const setLevel = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } }
+    await responseOf(await client.post(setLevel, few.headers))
+    const streams = await Promise.all(
+      [all, few].map(async ({ headers }) => readMessages(await client.send('GET', headers))),
+    )
+    const others = readMessages(await other.send('GET', (await other.open()).headers))
+    const leaving = new AbortController()
+    const hanging = client.post(
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hang' } },
+      {},
+      leaving.signal,
+    )
+    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
+    await client.call('log', { level: 'info', data: 'first' })
+    await client.call('log', { level: 'alert', data: 'second' })
+    const dataOf = async (stream: (typeof streams)[number] | undefined): Promise<unknown> =>
+      (await stream?.next())?.message.params?.['data']
+    expect(await dataOf(streams[0])).toBe('first')
+    expect(await dataOf(streams[0])).toBe('second')
+    expect(await dataOf(streams[1])).toBe('second')
+    leaving.abort()
+    await hanging
+    fixture.endpoint.endStreams()
+    expect(await others.rest()).toEqual([])
   })
 })
 

@@ -6,7 +6,7 @@ import { createBoundedMap } from '../../core/bounded-map.ts'
 import { callsOf, type IncomingCalls } from '../../core/tokens/call-record.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
-import { isTooLongToKeep } from '../incoming.ts'
+import { isTooLongToKeep, withLenientHeaders } from '../incoming.ts'
 import { methodNotAllowed } from '../sdk/sdk-endpoint.ts'
 import { opensSession, sessionNotFound } from '../sdk/sessions/session-transport.ts'
 import { createProcessGuardian } from './process-guardian.ts'
@@ -71,7 +71,7 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
     caller: Caller,
     calls: IncomingCalls,
   ): Promise<Response> {
-    const isEarlier = await isLegacyRequest(request, body)
+    const isEarlier = await isLegacyRequest(withLenientHeaders(request, body), body)
     const sessionId = isEarlier ? request.headers.get(mcpHeader.sessionId) : null
     if (sessionId !== null) {
       const slot = pool.ofSession(sessionId, caller, hasRequest(body))
@@ -85,7 +85,7 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
     try {
       const response = await slot.endpoint.handle(request, body, caller, calls)
       const opened = isEarlier ? response.headers.get(mcpHeader.sessionId) : null
-      if (opened !== null) pool.addSession(opened, slot)
+      if (opened !== null) pool.addSession(opened, slot, caller)
       else if (slot.isOwn) pool.end(slot, 'session_over')
       return response
     } finally {

@@ -7,6 +7,8 @@ import type { ErrorOutput } from './error-output.ts'
 import type { ProcessGuardian } from './process-guardian.ts'
 
 const maxLineBytes = 16 * 1024 * 1024
+/** Calls that were cancelled wait here too: a process that reads nothing must not fill the memory. */
+const maxQueuedLength = 64 * 1024 * 1024
 /** How long the output of a process that has ended is still read: its last answers may be in there. */
 const lastOutputMs = 50
 /** How a process is stopped, and how long each step may take. Its input has ended before. */
@@ -49,6 +51,7 @@ export class CommandProcess {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #ports: CommandPorts
   #writing: Promise<unknown> = Promise.resolve()
+  #queuedLength = 0
   #isOver = false
   #stopping: Promise<void> | undefined
 
@@ -82,7 +85,11 @@ export class CommandProcess {
   /** Resolves when there is room for the next message. A process that has ended gets none. */
   send(message: JsonRpcMessage): Promise<unknown> {
     const line = `${JSON.stringify(message)}\n`
-    this.#writing = this.#writing.then(() => this.#write(line))
+    this.#queuedLength += line.length
+    if (this.#queuedLength > maxQueuedLength) this.#fail('The process does not read its input.')
+    this.#writing = this.#writing
+      .then(() => this.#write(line))
+      .finally(() => (this.#queuedLength -= line.length))
     return this.#writing
   }
 

@@ -29,7 +29,7 @@ export class ProcessPool {
   readonly #live = new Map<string, ProcessSlot>()
   /** Those that have been replaced, and wait for their last call. */
   readonly #replaced = new Set<ProcessSlot>()
-  readonly #sessions = new Map<string, ProcessSlot>()
+  readonly #sessions = new Map<string, { slot: ProcessSlot; owner: string }>()
   /** The processes that exist, those that are ending among them. */
   readonly #existing = new Set<ServedProcess>()
   readonly #waiting = new Set<() => void>()
@@ -77,8 +77,8 @@ export class ProcessPool {
    * session whose process has been replaced begins no new calls.
    */
   ofSession(id: string, caller: Caller, isCall: boolean): ProcessSlot | undefined {
-    const slot = this.#sessions.get(id)
-    if (!slot || slot.isOver || slot.userId !== this.#userOf(caller)) return undefined
+    const { slot, owner } = this.#sessions.get(id) ?? {}
+    if (!slot || slot.isOver || owner !== ownerOf(caller)) return undefined
     if (isCall && this.#live.get(slot.key) === slot && !this.#isCurrent(slot, this.#environmentFor(caller)))
       this.#replace(slot)
     if (isCall && this.#live.get(slot.key) !== slot) return undefined
@@ -87,15 +87,15 @@ export class ProcessPool {
     return slot
   }
 
-  addSession(id: string, slot: ProcessSlot): void {
-    this.#sessions.set(id, slot)
+  addSession(id: string, slot: ProcessSlot, caller: Caller): void {
+    this.#sessions.set(id, { slot, owner: ownerOf(caller) })
     const dropped = slot.addSession(id)
     if (dropped !== undefined) this.#sessions.delete(dropped)
   }
 
   /** A session is over. With it goes a process that was its own. */
   removeSession(id: string): void {
-    const slot = this.#sessions.get(id)
+    const slot = this.#sessions.get(id)?.slot
     this.#sessions.delete(id)
     slot?.sessions.delete(id)
     if (slot?.isOwn) this.end(slot, 'session_over')
@@ -103,14 +103,7 @@ export class ProcessPool {
 
   end(slot: ProcessSlot, reason: EndReason): void {
     this.#forget(slot)
-    const { process } = slot
-    if (!process) return
-    const end = process.stop(reason).finally(() => {
-      this.#ends.delete(end)
-      this.#existing.delete(process)
-      for (const wake of this.#waiting) wake()
-    })
-    this.#ends.add(end)
+    if (slot.process) this.#stop(slot.process, reason)
   }
 
   /** Ends the streams that wait for notifications, now and from now on. */
@@ -124,7 +117,7 @@ export class ProcessPool {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const slot of [...this.#live.values(), ...this.#replaced]) this.end(slot, 'closed')
-    for (const wake of this.#waiting) wake()
+    this.#wake()
     while (this.#ends.size > 0) await Promise.all(this.#ends)
   }
 
@@ -221,18 +214,25 @@ export class ProcessPool {
       slot.isReady = true
       if (this.#isDraining) slot.endpoint.endStreams()
     } catch (error) {
-      void this.#gone(process)
+      this.#stop(process, 'not_started')
       throw error
     }
   }
 
-  /** Resolves when a process that did not start has gone. */
-  async #gone(process: ServedProcess): Promise<void> {
-    const end = process.stop('not_started').finally(() => this.#existing.delete(process))
+  #stop(process: ServedProcess, reason: EndReason): void {
+    const end = process.stop(reason).finally(() => {
+      this.#ends.delete(end)
+      this.#existing.delete(process)
+      this.#wake()
+    })
     this.#ends.add(end)
-    await end
-    this.#ends.delete(end)
-    for (const wake of this.#waiting) wake()
+  }
+
+  /** Lets those who wait for room look again. */
+  #wake(): void {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const wake of waiting) wake()
   }
 
   #failed(slot: ProcessSlot, error: unknown): Unavailable {

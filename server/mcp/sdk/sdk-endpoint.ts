@@ -2,7 +2,7 @@ import { isLegacyRequest, WebStandardStreamableHTTPServerTransport } from '@mode
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
-import { asksForProgress, authInfoOf, type Incoming, lenientHeaders } from '../incoming.ts'
+import { asksForProgress, authInfoOf, type Incoming, withLenientHeaders } from '../incoming.ts'
 import { createTransport2026 } from './transport-2026-07-28.ts'
 import { isEventStream, keepAliveMs } from '../event-stream.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
@@ -150,13 +150,4 @@ function createStatelessTransport(
 export function methodNotAllowed(): Response {
   const error = jsonRpcError(null, transportErrorCode.refused, 'Without a session only POST is allowed.')
   return Response.json(error, { status: 405, headers: { allow: 'POST' } })
-}
-
-/**
- * The request with {@link lenientHeaders}. A changed one has no signal, which a copied request would lose to the garbage
- * collector: where the end of the client matters, the original signal is passed on beside it.
- */
-function withLenientHeaders(request: Request, body: unknown): Request {
-  const headers = lenientHeaders(request.headers, body)
-  return headers === request.headers ? request : new Request(request.url, { method: request.method, headers })
 }
