@@ -19,6 +19,9 @@ import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
 import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
 import { version } from '../config/version.ts'
+import { createTerminalLog } from '../observability/terminal-log.ts'
+import { addressLines, toolsText } from './ready-lines.ts'
+import { asTyped } from './program-name.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
 
 /**
@@ -78,7 +81,9 @@ export async function serve(checked: CheckedSettings, output: { json: boolean })
     await app.close()
     throw error
   }
-  process.stdout.write(output.json ? `${JSON.stringify(readyFacts(config))}\n` : readyText(config))
+  process.stdout.write(
+    output.json ? `${JSON.stringify(readyFacts(config))}\n` : asTyped(readyText(config, tools)),
+  )
   const signal = await stopping
   reportTo(log)('stopping', { signal })
   app.drain()
@@ -144,7 +149,8 @@ function openLog(
       events?.write(line)
     },
   }
-  const log = createLog(config.log, destination, { metrics, audit: audit || events ? both : undefined })
+  const shown = process.stderr.isTTY ? createTerminalLog(destination) : destination
+  const log = createLog(config.log, shown, { metrics, audit: audit || events ? both : undefined })
   if (audit) process.on('SIGHUP', () => void audit.reopen())
   return { log, audit, events }
 }
@@ -172,20 +178,29 @@ function readyFacts(config: ServerConfig): Record<string, unknown> {
   }
 }
 
-function readyText(config: ServerConfig): string {
-  const { baseUrl, appUrl, provider, store } = config
+function readyText(config: ServerConfig, tools: ToolModule | undefined): string {
+  const { baseUrl, appUrl, appName, provider, store } = config
   const forgets = store.kind === 'memory' ? ' everything is forgotten at the end' : ''
+  const isTrial = provider === 'embedded'
+  const steps = isTrial
+    ? `  1. Create an account      ${appUrl}
+  2. Add to an MCP client   ${baseUrl}/mcp
+     and sign in once on the page that it opens.`
+    : `  Add to an MCP client   ${baseUrl}/mcp
+  and sign in once with your account at ${appName}.`
   return `Drawbridge ${version} is ready.
 
-  1. Create an account      ${appUrl}
-  2. Add to an MCP client   ${baseUrl}/mcp
-     and sign in once on the page that it opens.
+${steps}
 
+  Tools          ${toolsText(config, tools)}
   Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
   Kept in        ${storeName(store)}${forgets}
-${provider === 'embedded' ? '' : `  Signed in by   ${config.providerUrl}\n`}${listenNote(config)}
-${provider === 'embedded' ? trialNote : '  Check it all   drawbridge-server doctor\n'}`
+${isTrial ? '' : `  Signed in by   ${config.providerUrl}\n`}${addressLines(config)}${listenNote(config)}
+${isTrial ? trialNote : '  Check it all   drawbridge-server doctor\n'}
+  Open ${baseUrl}/
+
+`
 }
 
 const trialNote = `  For trying things out only: the embedded session provider, its stand-in Google and

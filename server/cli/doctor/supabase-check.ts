@@ -62,7 +62,7 @@ const name = 'provider'
 
 function unreachable({ provider, providerUrl }: SupabaseConfig, reason: string): Finding {
   if (provider === 'embedded') {
-    const fix = 'Start drawbridge-server, and run doctor beside it.'
+    const fix = 'Start the server, then run doctor again in another terminal.'
     return warn(name, 'The embedded provider runs inside the server, which is not running.', fix)
   }
   return fail(
