@@ -21,7 +21,7 @@ import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
 import { version } from '../config/version.ts'
 import { createTerminalLog } from '../observability/terminal-log.ts'
 import { addressLines, toolsText } from './ready-lines.ts'
-import { asTyped } from './program-name.ts'
+import { asTyped } from '../startup/program-name.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
 
 /**

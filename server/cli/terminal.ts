@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { asTyped } from './program-name.ts'
+import { asTyped } from '../startup/program-name.ts'
 
 /** Where a command says what it found. Colour is there for a terminal only, and never says anything by itself. */
 export interface Terminal {

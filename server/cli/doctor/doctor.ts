@@ -22,7 +22,7 @@ import {
 import { checkSigningKeys } from './signing-key-check.ts'
 import { checkStore, type StoreReport } from './store-check.ts'
 import { askSupabase, checkApiKey, checkAuthApi, checkIssuer, checkSignInMethods } from './supabase-check.ts'
-import { checkToken } from './token-check.ts'
+import { checkToken, readGivenToken } from './token-check.ts'
 
 /** Findings as they come: each group is printed when it is there. */
 export type Findings = AsyncGenerator<readonly Finding[]>
@@ -48,7 +48,7 @@ export async function* examine(
     ...checkBaseUrl(config, await askBaseUrl(config, runtime), store.isRunning),
   ]
   if (config.provider === 'oidc') yield* examineOidc(config, runtime)
-  else yield* examineSupabase(config, runtime)
+  else yield* examineSupabase(config, runtime, token)
   yield [...noteSessionLimits(config), ...noteRateLimit(config), noteSessionTokens(config)]
   if (token !== undefined) {
     yield await checkToken(token, config, openProvider(config, runtime), runtime.now())
@@ -60,6 +60,7 @@ const unknownStore: StoreReport = { findings: [], isRunning: undefined }
 async function* examineSupabase(
   config: ServerConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
+  token: string | undefined,
 ): Findings {
   const facts = await askSupabase(config, runtime)
   const capabilities = await openProvider(config, runtime)
@@ -72,7 +73,7 @@ async function* examineSupabase(
     ...checkClock([facts.settings, facts.health, facts.keySet], runtime.now()),
     ...checkSignInMethods(config, facts, capabilities),
     ...checkSigningKeys(config, facts.keySet),
-    checkIssuer(config, facts),
+    checkIssuer(config, facts, token === undefined ? undefined : readGivenToken(token)),
     noteRedirectUrl(config),
     ...noteAccess(config, capabilities),
     ...(config.sessionTokens ? [checkCookieName(config), checkCookieReach(config)] : []),
