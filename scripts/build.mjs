@@ -13,6 +13,7 @@ try {
   // To stderr: stdout belongs to the program that starts next.
   process.stderr.write(`Built in ${((performance.now() - start) / 1000).toFixed(1)} s.\n`)
 } catch (error) {
-  process.stderr.write(`The build failed. Correct this, and run it again:\n${error.message}\n`)
+  const reasons = [error.message, error.cause?.message].filter(Boolean).join('\n')
+  process.stderr.write(`The build failed. Correct this, and run it again:\n${reasons}\n`)
   process.exitCode = 1
 }

@@ -15,6 +15,7 @@ const leftOut = new Set([
   'audit',
   'err',
   'host',
+  'signal',
   'next_step',
   'trace_id',
   'address',
@@ -63,8 +64,13 @@ function readableLine(line: JsonObject, colour: (colour: LogColour, text: string
   const [, word, levelColour] = levels.find(([least]) => Number(level) >= least) ?? levels[0]!
   const sentence = `${word}${sentenceOf(String(event), line)}${errorText(err)}`
   const said = levelColour === undefined ? plainText(sentence) : colour(levelColour, plainText(sentence))
+  const isSaid = (value: unknown): boolean =>
+    typeof value === 'string' && value.length > 3 && sentence.includes(value)
   const fields = Object.entries(rest)
-    .filter(([name]) => !leftOut.has(name) && !(name === 'request_id' && line['audit'] === true))
+    .filter(
+      ([name, value]) =>
+        !leftOut.has(name) && !isSaid(value) && !(name === 'request_id' && line['audit'] === true),
+    )
     .map(([name, value]) => `${name}=${plainText(textOf(value))}`)
   const step = typeof nextStep === 'string' ? `\n          -> ${plainText(nextStep)}` : ''
   const details = fields.length === 0 ? '' : `  ${colour('dim', fields.join(' '))}`

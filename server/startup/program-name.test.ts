@@ -13,6 +13,11 @@ describe('a command that is advised', () => {
   it.each([
     ['Next: drawbridge-server doctor', 'Next: npm start -- doctor', 'Next: npx drawbridge-server doctor'],
     ['drawbridge-server --help', 'npm start -- --help', 'npx drawbridge-server --help'],
+    [
+      'Usage: drawbridge-server [command]',
+      'Usage: npm start -- [command]',
+      'Usage: npx drawbridge-server [command]',
+    ],
     ['  drawbridge-server    try it', '  npm start    try it', '  npx drawbridge-server    try it'],
     [
       'X=$(drawbridge-server keys generate)',
