@@ -19,10 +19,14 @@ const fresh = (folder: string, part: string): string => `${folder}/.new-${part}`
  * Puts everything that `entries` import before they run into one file called `name`, also what later parts share with it. Of
  * two groups that want a module the first in the list has it.
  */
-function createGroup(name: string, entries: readonly string[]): { name: CodeSplittingNameFunction } {
+function createGroup(
+  name: string,
+  entries: readonly string[],
+): { debugName: string; name: CodeSplittingNameFunction } {
   const group = new Set(entries.map((entry) => fileURLToPath(new URL(entry, import.meta.url))))
   let isComplete = false
   return {
+    debugName: name,
     name: (id, context) => {
       if (!isComplete) {
         // A set that grows is walked to its new end. What is no file, such as node:fs, has nothing to follow.

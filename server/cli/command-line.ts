@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode } from './command.ts'
 import { commandGroups, type CommandRow, commandTable } from './command-table.ts'
 import { failureJson, failureText } from './failure-text.ts'
+import { asTyped } from '../startup/program-name.ts'
 import { systemTerminal } from './terminal.ts'
 import { flagOf } from '../config/setting.ts'
 import { settings } from '../config/setting-table.ts'
@@ -69,6 +70,10 @@ function createCommandLine(
     .version(version)
     .usage('[command] [options]')
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void process.stdout.write(asTyped(text)),
+      writeErr: (text) => void process.stderr.write(asTyped(text)),
+    })
     .showHelpAfterError(`Run ${program} --help for every command and flag.`)
     .addHelpText('before', examples)
   const groups = new Map<string, Command>()

@@ -25,14 +25,24 @@ function partsOf(error: unknown): { messages: readonly string[]; nextStep: strin
   if (error instanceof CommandFailure) {
     return { messages: [error.message], nextStep: error.nextStep, code: error.code }
   }
-  const { code, message } = error as NodeJS.ErrnoException
-  return { messages: [message], nextStep: nextStepOf(code), code: exitCode.failed }
+  const { code, message, address, port } = error as NodeJS.ErrnoException & ListenAddress
+  const isTaken = code === 'EADDRINUSE' && port !== undefined
+  const problem = isTaken
+    ? `Port ${port} of ${address ?? 'this computer'} is already in use (${code}).`
+    : message
+  return { messages: [problem], nextStep: nextStepOf(code), code: exitCode.failed }
+}
+
+/** What Node says about an address that cannot be listened on. */
+interface ListenAddress {
+  address?: string
+  port?: number
 }
 
 function nextStepOf(code: string | undefined): string {
   switch (code) {
     case 'EADDRINUSE':
-      return 'Stop what uses that port, or choose another with --listen, --base-url and --app-url.'
+      return 'Stop the program that uses it, or choose another with --listen and --base-url, for the demo app with --app-url: drawbridge-server --listen 127.0.0.1:9000 --base-url http://localhost:9000'
     case 'EACCES':
     case 'EROFS':
       return 'Choose a place that can be written with --store sqlite:PATH.'

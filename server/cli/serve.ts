@@ -21,6 +21,9 @@ import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
 import { readUpstream } from '../config/upstream-file.ts'
 import { version } from '../config/version.ts'
 import { upstreamOf } from '../core/gateway/upstream-document.ts'
+import { createTerminalLog } from '../observability/terminal-log.ts'
+import { addressLines, toolsText } from './ready-lines.ts'
+import { asTyped } from '../startup/program-name.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
 
 /**
@@ -84,7 +87,7 @@ export async function serve(
     throw error
   }
   process.stdout.write(
-    json ? `${JSON.stringify(readyFacts(config, served?.upstream))}\n` : readyText(config, served?.upstream),
+    json ? `${JSON.stringify(readyFacts(config, served?.upstream))}\n` : asTyped(readyText(config, served)),
   )
   const signal = await stopping
   reportTo(log)('stopping', { signal })
@@ -151,7 +154,8 @@ function openLog(
       events?.write(line)
     },
   }
-  const log = createLog(config.log, destination, { metrics, audit: audit || events ? both : undefined })
+  const shown = process.stderr.isTTY ? createTerminalLog(destination) : destination
+  const log = createLog(config.log, shown, { metrics, audit: audit || events ? both : undefined })
   if (audit) process.on('SIGHUP', () => void audit.reopen())
   return { log, audit, events }
 }
@@ -210,20 +214,29 @@ function readyFacts(config: ServerConfig, upstream: string | undefined): Record<
   }
 }
 
-function readyText(config: ServerConfig, upstream: string | undefined): string {
-  const { baseUrl, appUrl, provider, store } = config
+function readyText(config: ServerConfig, served: Served | undefined): string {
+  const { baseUrl, appUrl, appName, provider, store } = config
   const forgets = store.kind === 'memory' ? ' everything is forgotten at the end' : ''
+  const isTrial = provider === 'embedded'
+  const steps = isTrial
+    ? `  1. Create an account      ${appUrl}
+  2. Add to an MCP client   ${baseUrl}/mcp
+     and sign in once on the page that it opens.`
+    : `  Add to an MCP client   ${baseUrl}/mcp
+  and sign in once with your account at ${appName}.`
   return `Drawbridge ${version} is ready.
 
-  1. Create an account      ${appUrl}
-  2. Add to an MCP client   ${baseUrl}/mcp
-     and sign in once on the page that it opens.
+${steps}
 
+  Tools          ${served?.upstream === undefined ? toolsText(config, served?.module) : `those of ${served.upstream}`}
   Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
   Kept in        ${storeName(store)}${forgets}
-${upstream === undefined ? '' : `  In front of    ${upstream}\n`}${provider === 'embedded' ? '' : `  Signed in by   ${config.providerUrl}\n`}${listenNote(config)}
-${provider === 'embedded' ? trialNote : '  Check it all   drawbridge-server doctor\n'}`
+${isTrial ? '' : `  Signed in by   ${config.providerUrl}\n`}${addressLines(config)}${listenNote(config)}
+${isTrial ? trialNote : '  Check it all   drawbridge-server doctor\n'}
+  Open ${baseUrl}/
+
+`
 }
 
 const trialNote = `  For trying things out only: the embedded session provider, its stand-in Google and

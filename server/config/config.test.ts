@@ -65,7 +65,7 @@ describe('createConfig', () => {
       metricsListen: undefined,
       adminListen: undefined,
       adminTokenFile: undefined,
-      appName: 'localhost:8788',
+      appName: 'Fieldnotes',
       embeddedTokenTtl: 3600,
       log: 'info',
     })

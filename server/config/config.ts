@@ -76,6 +76,9 @@ function withoutPassword(text: string): string {
 
 const defaults = defaultValues(settings, undefined) as Partial<ServerConfig>
 
+/** What the demo web app calls itself. */
+const demoAppName = 'Fieldnotes'
+
 /** Fields whose default is not a text of its own: most follow from other settings. */
 type Derived =
   | 'providerUrl'
@@ -100,7 +103,7 @@ function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConf
     providerParameters: {},
     cookieName: defaultSessionCookieName(providerUrl),
     allowedOrigins: [...new Set([new URL(baseUrl).origin, new URL(appUrl).origin])],
-    appName: new URL(appUrl).host,
+    appName: provider === 'embedded' ? demoAppName : new URL(appUrl).host,
     ...config,
   }
 }

@@ -67,7 +67,7 @@ export function brokenEmbeddedRules(config: ServerConfig, production: boolean): 
     [
       !production,
       'provider',
-      'the embedded provider is for trying things out and refuses NODE_ENV=production.',
+      'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase or oidc, as docs/supabase.md and docs/openid-connect.md say; to try it, leave NODE_ENV out.',
     ],
     [
       isLoopbackHostname(new URL(baseUrl).hostname),

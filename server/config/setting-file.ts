@@ -1,5 +1,5 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { adminTokenFault } from './admin-token.ts'
 import { readAccessFile } from './access-file.ts'
 import { readClientFile, readDocumentFile } from './client-file.ts'
@@ -193,7 +193,7 @@ function databaseFault(path: string): StoreFault {
 }
 
 function newDatabaseFault(path: string): StoreFault {
-  const folder = nearestExisting(dirname(path))
+  const folder = nearestExisting(dirname(resolve(path)))
   if (!statSync(folder).isDirectory()) {
     return { problem: `${path} cannot be made: ${folder} is not a folder.`, nextStep: 'Name another file.' }
   }

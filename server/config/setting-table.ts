@@ -177,7 +177,7 @@ const table: SettingTable<ServerConfig> = {
   },
   appName: {
     parse: parseText,
-    defaultText: 'host of APP_URL',
+    defaultText: 'host of APP_URL; Fieldnotes for the demo app',
     doc: 'What the sign-in pages call the web app.',
   },
   embeddedTokenTtl: {

@@ -72,7 +72,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   }),
   registration_limited: audit('The registration limit was reached.'),
   client_document_unavailable: event('info', "A client's metadata document could not be used.", {
-    fields: ['client_id', 'reason'],
+    fields: ['client_id', 'host', 'reason', 'next_step'],
   }),
   client_not_kept: event(
     'error',

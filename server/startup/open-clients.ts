@@ -7,7 +7,11 @@ import type { ClientMetadataPolicy } from '../core/clients/client-metadata.ts'
 import type { ClientFinder, ClientStore } from '../core/clients/client.ts'
 import { createGuardedFetch } from '../fetch/guarded-fetch.ts'
 import type { ServerConfig } from '../config/setting.ts'
+import { asTyped } from './program-name.ts'
 import { version } from '../config/version.ts'
+
+const trialStep =
+  'If this computer cannot reach that host, stop the server, run drawbridge-server --client-documents off and connect again: the app then registers itself.'
 
 /** Clients of every kind, and what they may say about themselves. */
 export interface Clients {
@@ -35,13 +39,17 @@ export function openClients(
   })
   const fetch = limitFetches(guarded, runtime)
   const copies = readDocumentCopies(config)
+  // In a trial whoever signs in is the operator: nobody else can be told.
+  const operatorStep = config.provider === 'embedded' ? asTyped(trialStep) : undefined
   return {
     policy,
     finder: createClientFinder({
       configured: readConfiguredClients(config, runtime.now()),
       store,
       runtime,
-      documents: config.clientDocuments ? { store, fetch, policy, copies, report, hosts } : undefined,
+      documents: config.clientDocuments
+        ? { store, fetch, policy, copies, report, hosts, operatorStep }
+        : undefined,
     }),
     fetchKeys: createClientKeySource({ fetch, runtime }),
   }

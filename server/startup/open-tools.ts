@@ -35,13 +35,15 @@ export interface Served {
   scopes: Readonly<Record<string, string>>
   /** The MCP server behind, as people call it: its URL or command. Undefined: the tools are this server's own. */
   upstream?: string
+  /** The module, where it is one. */
+  module?: ToolModule
   /** Throws what is wrong with it. */
   open(ports: ToolsPorts): Tools
 }
 
 /** Serves the tools of a module. */
 export function serveModule(module: ToolModule): Served {
-  return { scopes: module.scopes ?? {}, open: (ports) => openTools(module, ports) }
+  return { scopes: module.scopes ?? {}, module, open: (ports) => openTools(module, ports) }
 }
 
 /** The module that is served when TOOLS names none. */

@@ -34,7 +34,7 @@ describe('a file of tools', () => {
   it.each<[string, string, string[]]>([
     ['with named exports', `export const tools = [{ name: 'a', call: () => 'A' }]`, ['a']],
     ['with a default export', `export default { tools: [{ name: 'a', call: () => 'A' }] }`, ['a']],
-    ['with helpers beside', `export const helper = 1\nexport const tools = []`, []],
+    ['with both kinds of exports', `export const tools = []\nexport default {}`, []],
     ['that only registers', `export function register() {}`, []],
     [
       'with everything',
@@ -156,6 +156,26 @@ describe('a file that cannot be used says what to do', () => {
     expect(await faultsOf(`export const tools = [${tool}, ${tool}]`)).toEqual([
       expect.stringMatching(/^tools\[1\] \(a\): name: another tool has it/),
     ])
+  })
+
+  it('has members that are not known: the nearest name is suggested', async () => {
+    const source = `export const scope = {}; export const util = 1
+      export const tools = [{ name: 'a', inputschema: {}, decsription: 'A', call: () => '' }]`
+    expect(await faultsOf(source)).toEqual([
+      'scope: there is no such member. Did you mean scopes?',
+      'util: there is no such member.',
+      'tools[0] (a): inputschema: there is no such member. Did you mean inputSchema?',
+      'tools[0] (a): decsription: there is no such member. Did you mean description?',
+    ])
+  })
+
+  it('has wrong schemas beside other faults: all are told', async () => {
+    const wrong = `{ type: 'string' }`
+    const source = `export const tools = [{ name: 'a b', scope: 'x', title: 1, inputSchema: ${wrong}, outputSchema: { type: 5 } }]`
+    const faults = (await faultsOf(source)).map((fault) =>
+      fault.replace(/^tools\[0\] \(a b\): /, '').replace(/:.*/s, ''),
+    )
+    expect(faults).toEqual(['name', 'call', 'scope', 'inputSchema', 'outputSchema', 'title'])
   })
 
   it('tells all faults at once', async () => {

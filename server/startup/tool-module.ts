@@ -2,6 +2,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { unreadableText } from '../config/setting-file-text.ts'
 import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from '../mcp/tools/tool.ts'
 import type { ToolDeclaration, ToolModule } from '../mcp/tools/tool-module.ts'
@@ -87,9 +88,11 @@ function checkToolModule(
     const where = `tools[${index}]${isJsonObject(tool) && typeof tool['name'] === 'string' ? ` (${tool['name']})` : ''}`
     const found = isJsonObject(tool) ? toolFaults(tool, names, module.scopes) : ['must be an object.']
     if (isJsonObject(tool)) names.add(tool['name'])
-    const opened = found.length === 0 ? open(tool as ToolDeclaration, report) : found
-    if (!Array.isArray(opened)) return [opened]
-    faults.push(...opened.map((fault) => `${where}: ${fault}`))
+    const opened = isJsonObject(tool) ? open(tool as unknown as ToolDeclaration, report) : []
+    if (!Array.isArray(opened) && found.length === 0) return [opened]
+    // What is wrong with the name is said better above.
+    const further = Array.isArray(opened) ? opened.filter((fault) => !fault.startsWith('name:')) : []
+    faults.push(...[...found, ...further].map((fault) => `${where}: ${fault}`))
     return []
   })
   return { faults, definitions }
@@ -123,7 +126,23 @@ export function toolModuleFaults(reading: ToolModuleReading | undefined): FileFa
   return faults.map((problem) => ({ field: 'tools', problem, nextStep }))
 }
 
+/** The tool, or all that is wrong with its schemas and what it lists. */
 function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition | string[] {
+  const opened = openMembers(tool, report)
+  if (!Array.isArray(opened)) return opened
+  // The first fault hides those of the other members, so each is looked at by itself.
+  const { inputSchema, outputSchema, ...rest } = tool
+  const minimal = { name: 'a', call: tool.call }
+  const parts = [
+    ...(inputSchema === undefined ? [] : [{ ...minimal, inputSchema }]),
+    ...(outputSchema === undefined ? [] : [{ ...minimal, outputSchema }]),
+    rest,
+  ]
+  const faults = parts.map((part) => openMembers(part, report)).filter((part) => Array.isArray(part))
+  return faults.length > 0 ? faults.flat() : opened
+}
+
+function openMembers(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition | string[] {
   try {
     const definition = prepareTool(tool, report)
     const faults = listingFaults(definition.listing)
@@ -133,6 +152,38 @@ function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition 
   }
 }
 
+const moduleMembers: readonly (keyof ToolModule)[] = [
+  'tools',
+  'scopes',
+  'instructions',
+  'serverInfo',
+  'register',
+  'asksClient',
+  'start',
+]
+
+/** What Node adds to the exports of a CommonJS file. */
+const loaderMembers = ['default', 'module.exports', '__esModule']
+
+const toolMembers: readonly (keyof ToolDeclaration)[] = [
+  'name',
+  'title',
+  'description',
+  'inputSchema',
+  'outputSchema',
+  'annotations',
+  'icons',
+  'scope',
+  'call',
+]
+
+/** A misspelt member would be left out without a word: a scope, say, that then protects nothing. */
+function unknownMembers(given: object, known: readonly string[], suggested = known): string[] {
+  return Object.keys(given)
+    .filter((member) => !known.includes(member))
+    .map((member) => `${member}: there is no such member.${suggestion(member, suggested)}`)
+}
+
 function moduleFaults(module: ToolModule, reserved: readonly string[]): string[] {
   if (module.tools === undefined && module.register === undefined) {
     const names = Object.keys(module)
@@ -140,6 +191,7 @@ function moduleFaults(module: ToolModule, reserved: readonly string[]): string[]
     return [`The module ${seen}. Export tools, an array, or register, a function.`]
   }
   const faults = [
+    ...unknownMembers(module, [...moduleMembers, ...loaderMembers], moduleMembers),
     ...kindFault('instructions', module.instructions, 'string'),
     ...kindFault('register', module.register, 'function'),
     ...kindFault('asksClient', module.asksClient, 'boolean'),
@@ -184,7 +236,7 @@ function toolFaults(
   scopes: ToolModule['scopes'],
 ): string[] {
   const { name, call, scope } = tool
-  const faults = []
+  const faults = unknownMembers(tool, toolMembers)
   if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(name))
     faults.push('name: must be 1 to 128 letters, digits, _, - or dots.')
   if (names.has(name)) faults.push('name: another tool has it. Rename one of them.')

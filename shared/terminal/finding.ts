@@ -19,6 +19,14 @@ export function ok<Name extends string>(name: Name, message: string): Finding<Na
   return { name, state: 'ok', message }
 }
 
+/**
+ * Nothing is wrong, and nothing that this program could see would ever say more: to be read once. It counts as ok, so that
+ * warnings are what somebody can end.
+ */
+export function note<Name extends string>(name: Name, message: string, fix: string): Finding<Name> {
+  return { name, state: 'ok', message: `Note: ${message}`, fix }
+}
+
 /** It works, or may work, and somebody should know. */
 export function warn<Name extends string>(name: Name, message: string, fix?: string): Finding<Name> {
   return { name, state: 'warn', message, ...(fix !== undefined && { fix }) }

@@ -42,15 +42,15 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(copy, { recursive: true }))
 
-/** The build of `npm start`, in a process of its own. */
-function build(version: string): Promise<unknown> {
+/** The build of `npm start`, in a process of its own; answers what it says. */
+async function build(version: string): Promise<string> {
   const manifest = join(copy, 'server/package.json')
   writeFileSync(
     manifest,
     readFileSync(manifest, 'utf8').replace(/"version": ".*"/, `"version": "${version}"`),
   )
-  const cli = join(root, 'node_modules/rolldown/bin/cli.mjs')
-  return run(process.execPath, [cli, '-c'], { cwd: copy })
+  const { stdout, stderr } = await run(process.execPath, ['scripts/build.mjs'], { cwd: copy })
+  return stdout + stderr
 }
 
 /** What a program that is started at this moment lacks: the entry, or a part that it names. */
@@ -67,7 +67,7 @@ async function runServer(...argv: string[]): Promise<string> {
 }
 
 it('a program that is started while the build of npm start runs finds all of itself', async () => {
-  await build('1.0.0')
+  expect(await build('1.0.0')).toMatch(/^Built in \d+\.\d s\.\n$/)
   expect(await runServer('--version')).toBe('1.0.0')
   const count = (): number => readdirSync(join(copy, 'server/dist')).length
   const before = count()

@@ -55,7 +55,7 @@ export function checkBaseUrl(
     const problem = `${baseUrl} cannot be reached: ${metadata.reason}.`
     return isRunning
       ? [fail(name, `${problem} A server is running.`, proxyHint(config))]
-      : [warn(name, problem, 'Start drawbridge-server, and run doctor beside it.')]
+      : [warn(name, problem, 'Start the server, then run doctor again in another terminal.')]
   }
   const issuer = metadata.json?.['issuer']
   if (metadata.status !== 200 || typeof issuer !== 'string') {

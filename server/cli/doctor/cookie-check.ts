@@ -1,6 +1,6 @@
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
+import { type Finding, note, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 
 type CookieConfig = Pick<ServerConfig, 'baseUrl' | 'appUrl' | 'cookieName' | 'providerUrl'>
 
@@ -25,7 +25,7 @@ export function checkCookieReach({ baseUrl, appUrl, cookieName }: CookieConfig):
       'Choose a name without __Host- in the web app, if pages are to call /mcp.',
     )
   }
-  return warn(
+  return note(
     name,
     `Browsers send cookies of ${app} to ${server} only when they are set for their common domain.`,
     `Set cookieOptions: { domain: '${domain}' } in the web app, if pages are to call /mcp. Every host below ${domain} then gets the cookie.`,

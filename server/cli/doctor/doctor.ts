@@ -23,7 +23,7 @@ import {
 import { checkSigningKeys } from './signing-key-check.ts'
 import { checkStore, type StoreReport } from './store-check.ts'
 import { askSupabase, checkApiKey, checkAuthApi, checkIssuer, checkSignInMethods } from './supabase-check.ts'
-import { checkToken } from './token-check.ts'
+import { checkToken, readGivenToken } from './token-check.ts'
 import { checkUpstream } from './upstream-check.ts'
 
 /** Findings as they come: each group is printed when it is there. */
@@ -50,7 +50,7 @@ export async function* examine(
     ...checkBaseUrl(config, await askBaseUrl(config, runtime), store.isRunning),
   ]
   if (config.provider === 'oidc') yield* examineOidc(config, runtime)
-  else yield* examineSupabase(config, runtime)
+  else yield* examineSupabase(config, runtime, token)
   if (config.upstream !== undefined && !faulty.has('upstream')) {
     const reading = readUpstream(config.upstream, process.env)
     if (reading.kind === 'upstream') yield await checkUpstream(reading.upstream, runtime, process.env['PATH'])
@@ -66,6 +66,7 @@ const unknownStore: StoreReport = { findings: [], isRunning: undefined }
 async function* examineSupabase(
   config: ServerConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
+  token: string | undefined,
 ): Findings {
   const facts = await askSupabase(config, runtime)
   const capabilities = await openProvider(config, runtime)
@@ -78,7 +79,7 @@ async function* examineSupabase(
     ...checkClock([facts.settings, facts.health, facts.keySet], runtime.now()),
     ...checkSignInMethods(config, facts, capabilities),
     ...checkSigningKeys(config, facts.keySet),
-    checkIssuer(config, facts),
+    checkIssuer(config, facts, token === undefined ? undefined : readGivenToken(token)),
     noteRedirectUrl(config),
     ...noteAccess(config, capabilities),
     ...(config.sessionTokens ? [checkCookieName(config), checkCookieReach(config)] : []),

@@ -89,7 +89,7 @@ describe('discovery', () => {
 describe('features', () => {
   it.each<[what: string, changes: Record<string, unknown>, name: string, state: string | undefined]>([
     ['S256 is offered', {}, 'pkce', undefined],
-    ['nothing is said about PKCE', { code_challenge_methods_supported: undefined }, 'pkce', 'warn'],
+    ['nothing is said about PKCE', { code_challenge_methods_supported: undefined }, 'pkce', 'ok'],
     ['only plain is offered', { code_challenge_methods_supported: ['plain'] }, 'pkce', 'fail'],
     ['the code flow is not offered', { response_types_supported: ['id_token'] }, 'code-flow', 'fail'],
     ['nothing is said about flows', { response_types_supported: undefined }, 'code-flow', undefined],

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
+import { fail, type Finding, note, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 import { visit, type Visit } from './visit.ts'
 
 /** What an OpenID provider says without anybody signing in. */
@@ -78,7 +78,13 @@ export function checkOidcFeatures(config: OidcConfig, { discovery }: OidcFacts):
   }
   const findings: Finding[] = []
   if (lists('code_challenge_methods_supported', 'S256') === undefined) {
-    findings.push(warn('pkce', 'The provider does not say that it supports PKCE; it is used all the same.'))
+    findings.push(
+      note(
+        'pkce',
+        'The provider does not say that it supports PKCE; it is used all the same.',
+        'Nothing to do unless signing in fails at the provider.',
+      ),
+    )
   } else if (!lists('code_challenge_methods_supported', 'S256')) {
     findings.push(
       fail(
@@ -136,7 +142,7 @@ function checkSignOut({ providerSessions }: OidcConfig, document: JsonObject): F
   const lasting =
     'The provider has no revocation endpoint: what is ended here lives on there until it expires.'
   return providerSessions === 'one'
-    ? warn(name, lasting, 'Keep sessions at the provider short if that matters.')
+    ? note(name, lasting, 'Keep sessions at the provider short if that matters.')
     : warn(
         name,
         `${lasting} If it is dex, it also keeps one refresh token for each person, so that a second connection ends the first.`,

@@ -1,7 +1,7 @@
 import { readAccessFile } from '../../config/access-file.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
-import { type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
+import { type Finding, note, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
 
 /** What the `/token` endpoint of a Supabase project allows one address, by default: 150 in five minutes. */
 const tokenCallsPerMinute = 30
@@ -21,13 +21,13 @@ export function noteRedirectUrl({ baseUrl, provider }: Pick<ServerConfig, 'baseU
   const url = `${baseUrl}/oauth/callback`
   if (provider === 'embedded') return ok(name, `${url} is allowed at the embedded provider.`)
   if (provider === 'oidc') {
-    return warn(
+    return note(
       name,
       `The client at the provider must have the redirect URI ${url}, to the letter; that cannot be seen from outside.`,
       `Register ${url} there.`,
     )
   }
-  return warn(
+  return note(
     name,
     'A redirect URL that the project does not allow is silently replaced by its Site URL, and the sign-in never comes back; that cannot be seen from outside.',
     `Add ${url} to the redirect URLs of the project (Authentication, URL configuration).`,
@@ -46,7 +46,7 @@ export function noteSessionLimits({
   if (provider === 'embedded') return []
   if (provider === 'oidc') {
     return [
-      warn(
+      note(
         name,
         `Connections last ${length} only if the provider's refresh tokens do; that cannot be seen from outside.`,
         'Look at the idle and maximum life of sessions and offline sessions at the provider.',
@@ -54,7 +54,7 @@ export function noteSessionLimits({
     ]
   }
   return [
-    warn(
+    note(
       name,
       `Three settings of the project end connections before their ${length}: time-box, inactivity timeout and single session per user; they cannot be seen from outside.`,
       'Look at them under Authentication, Sessions. With a single session, connecting a client signs the user out of the web app, and of every other client they connected.',

@@ -179,6 +179,15 @@ describe('the issuer', () => {
     expect(finding).toMatchObject({ state: 'fail', fix: `Set DRAWBRIDGE_PROVIDER_ISSUER=${AUTH}/` })
   })
 
+  it.each([
+    [AUTH, 'ok'],
+    ['https://elsewhere.example', 'warn'],
+  ])('that is not published, and a token of %s: %s', (iss, state) => {
+    const token = { header: {}, claims: { iss }, expiresAt: undefined }
+    const facts = { ...sound, discovery: [answer(404), answer(404)] }
+    expect(checkIssuer(config, facts, token).state).toBe(state)
+  })
+
   it('that is empty: the provider has to be given one, not this server', () => {
     const finding = check(answer(200, { issuer: '' }), answer(404))
     expect(finding).toMatchObject({ state: 'fail', fix: `Set GOTRUE_JWT_ISSUER=${AUTH} at the provider.` })

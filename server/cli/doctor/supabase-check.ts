@@ -1,4 +1,4 @@
-import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import { readJwt, type UnverifiedJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
@@ -62,7 +62,7 @@ const name = 'provider'
 
 function unreachable({ provider, providerUrl }: SupabaseConfig, reason: string): Finding {
   if (provider === 'embedded') {
-    const fix = 'Start drawbridge-server, and run doctor beside it.'
+    const fix = 'Start the server, then run doctor again in another terminal.'
     return warn(name, 'The embedded provider runs inside the server, which is not running.', fix)
   }
   return fail(
@@ -132,14 +132,24 @@ function notes(said: JsonObject, { captcha }: SupabaseConfig): string {
   ].join('')
 }
 
-/** Whether tokens carry the `iss` that is demanded; said only as far as it can be seen without a token. */
-export function checkIssuer(config: SupabaseConfig, { discovery }: SupabaseFacts): Finding {
+/**
+ * Whether tokens carry the `iss` that is demanded. Where the provider publishes none, only `token` can say so, a provider
+ * access token; its signature is judged elsewhere.
+ */
+export function checkIssuer(
+  config: SupabaseConfig,
+  { discovery }: SupabaseFacts,
+  token?: UnverifiedJwt,
+): Finding {
   const name = 'issuer'
   const { providerIssuer: expected, provider } = config
   if (provider === 'embedded') return ok(name, `The embedded provider issues as ${expected}.`)
   const issuer = discovery
     .map((answer) => (answer.kind === 'answered' ? answer.json?.['issuer'] : undefined))
     .find((value): value is string => typeof value === 'string')
+  if (issuer === undefined && token?.claims['iss'] === expected) {
+    return ok(name, `The token on stdin carries iss ${JSON.stringify(expected)}.`)
+  }
   if (issuer === undefined) {
     return warn(
       name,

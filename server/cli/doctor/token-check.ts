@@ -133,7 +133,7 @@ export async function checkToken(
   { verify, probe }: Pick<SessionProvider, 'verify' | 'probe'>,
   now: number,
 ): Promise<Finding[]> {
-  const token = text.trim().replace(/^Bearer +/i, '')
+  const token = tokenIn(text)
   const jwt = readJwt(token)
   if (!jwt) return [fail('token-form', 'What came on stdin is no JWT.', takeUserToken)]
   if (!verify) {
@@ -153,6 +153,15 @@ export async function checkToken(
   const verified = await verdict(token, verify)
   if (verified.state !== 'ok' || !probe || config.sessionCheck === undefined) return [...findings, verified]
   return [...findings, verified, await checkLife(token, probe)]
+}
+
+/** What came on stdin, read as a JWT whose signature nobody has looked at; undefined when it is none. */
+export function readGivenToken(text: string): UnverifiedJwt | undefined {
+  return readJwt(tokenIn(text))
+}
+
+function tokenIn(text: string): string {
+  return text.trim().replace(/^Bearer +/i, '')
 }
 
 /** Whether the session behind a token that is sound still lives, which `/mcp` asks as well. */

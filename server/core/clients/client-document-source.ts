@@ -3,7 +3,13 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { freshnessOf } from './client-document-life.ts'
 import type { AttemptSource } from '../access/attempt-limit.ts'
-import { type FetchFailure, fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
+import {
+  type FetchFailure,
+  fetchFailureText,
+  isFaultyAnswer,
+  isNetworkFailure,
+  isOwnLimit,
+} from './client-fetch.ts'
 import type { LimitedFetch } from './client-fetch-limit.ts'
 import { type DocumentClient, readClientDocument } from './client-id-metadata-document.ts'
 import { isExpired } from './client-life.ts'
@@ -26,6 +32,8 @@ export interface DocumentSourcePorts {
   /** Documents that the operator keeps here, for hosts that cannot be reached; by client id. */
   copies: ReadonlyMap<string, DocumentClient>
   report: (event: string, fields: Record<string, unknown>) => void
+  /** What to do when hosts cannot be reached at all, for a server whose operator is the one who signs in. */
+  operatorStep?: string | undefined
 }
 
 /** Why there is no document, and when it may be requested again. */
@@ -39,6 +47,7 @@ interface Failure {
   isGone: boolean
   /** The requester exceeded its own limit. */
   limited?: boolean
+  operatorStep?: string | undefined
   until: number
 }
 
@@ -126,6 +135,7 @@ export class DocumentSource {
     const { failure: before } = entry
     const failure = {
       text: fetchFailureText[reason],
+      operatorStep: isNetworkFailure(reason) ? this.#ports.operatorStep : undefined,
       faulty: isFaultyAnswer(reason),
       permanent: isGone,
       isGone,
@@ -141,7 +151,13 @@ export class DocumentSource {
   #fail(url: string, entry: Entry, failure: Omit<Failure, 'until'>, reason: string): void {
     const pause = this.#ports.copies.has(url) ? failurePauseWithCopySeconds : failurePauseSeconds
     entry.failure = { ...failure, until: this.#ports.runtime.now() + pause }
-    this.#ports.report('client_document_unavailable', { client_id: url, reason })
+    const { operatorStep } = failure
+    this.#ports.report('client_document_unavailable', {
+      client_id: url,
+      host: new URL(url).host,
+      reason,
+      ...(operatorStep !== undefined && { next_step: operatorStep }),
+    })
   }
 
   async #storeDocument(entry: Entry, client: Client, stored: Client | undefined): Promise<void> {
@@ -167,7 +183,7 @@ export class DocumentSource {
     const copy = this.#ports.copies.get(url)
     if (copy) return documentClient(copy, undefined, now)
     if (client && purpose === 'connected') return client
-    throw unavailable(failure, now)
+    throw unavailable(url, failure, now)
   }
 
   async find(url: string, purpose: ClientPurpose, source?: AttemptSource): Promise<Client> {
@@ -198,15 +214,19 @@ function documentClient(described: DocumentClient, document: Client['document'],
   }
 }
 
-function unavailable(failure: Failure | undefined, now: number): ClientUnavailableError {
+function unavailable(url: string, failure: Failure | undefined, now: number): ClientUnavailableError {
   const { text = '', permanent = false, faulty = false, limited = false, until = now } = failure ?? {}
+  const operatorStep = failure?.operatorStep
+  const problem = `The document of this client at ${new URL(url).host} could not be used: ${text}`
   const nextStep = faulty
     ? 'Tell the people who make it.'
     : 'Try again in a minute; if it stays, tell whoever runs this server.'
-  return new ClientUnavailableError(`The document of this client could not be used: ${text} ${nextStep}`, {
+  // The operator's step is shown by itself, and trying again would contradict it.
+  return new ClientUnavailableError(operatorStep === undefined ? `${problem} ${nextStep}` : problem, {
     permanent,
     faulty,
     limited,
+    operatorStep,
     retryAfterSeconds: until > now ? until - now : undefined,
   })
 }

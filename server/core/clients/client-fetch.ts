@@ -56,6 +56,18 @@ export function isOwnLimit(reason: FetchFailure): boolean {
   return reason === 'too_many_fetches' || reason === 'too_many_of_address'
 }
 
+const networkFailures: ReadonlySet<FetchFailure> = new Set([
+  'forbidden_address',
+  'unknown_host',
+  'unreachable',
+  'too_slow',
+])
+
+/** Whether the host did not answer at all: a network without the internet looks like this. */
+export function isNetworkFailure(reason: FetchFailure): boolean {
+  return networkFailures.has(reason)
+}
+
 const faultyAnswers: ReadonlySet<FetchFailure> = new Set([
   'redirected',
   'not_found',

@@ -227,11 +227,11 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
 
   it('the message says why, and what to do', async () => {
     await expect(createFixture({ answer: failed('too_slow') }).name()).rejects.toThrow(
-      'The document of this client could not be used: the host answers too slowly. Try again in a minute; if it stays, tell whoever runs this server.',
+      `The document of this client at ${new URL(url).host} could not be used: the host answers too slowly. Try again in a minute; if it stays, tell whoever runs this server.`,
     )
     const faulty: FetchOutcome = { kind: 'fetched', text: documentText(''), headers: new Headers() }
     await expect(createFixture({ answer: faulty }).name()).rejects.toThrow(
-      'The document of this client could not be used: it is faulty: client_name is missing. Tell the people who make it.',
+      `The document of this client at ${new URL(url).host} could not be used: it is faulty: client_name is missing. Tell the people who make it.`,
     )
   })
 
@@ -259,13 +259,14 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
   it('the log learns which document failed, and why', async () => {
     const { name, reports } = createFixture({ answer: failed('redirected') })
     await expect(name()).rejects.toThrow()
-    expect(reports).toEqual([['client_document_unavailable', { client_id: url, reason: 'redirected' }]])
+    const { host } = new URL(url)
+    expect(reports).toEqual([['client_document_unavailable', { client_id: url, host, reason: 'redirected' }]])
     const faulty = createFixture({ answer: { kind: 'fetched', text: '{}', headers: new Headers() } })
     await expect(faulty.name()).rejects.toThrow()
     expect(faulty.reports).toEqual([
       [
         'client_document_unavailable',
-        { client_id: url, reason: expect.stringMatching(/^faulty: .*client_id/) },
+        { client_id: url, host, reason: expect.stringMatching(/^faulty: .*client_id/) },
       ],
     ])
   })

@@ -97,6 +97,8 @@ export class ClientUnavailableError extends Error {
   readonly faulty: boolean
   readonly limited: boolean
   readonly retryAfterSeconds: number | undefined
+  /** What whoever runs this server can do, where that is the person who reads it. */
+  readonly operatorStep: string | undefined
 
   constructor(
     message: string,
@@ -105,6 +107,7 @@ export class ClientUnavailableError extends Error {
       faulty?: boolean
       limited?: boolean
       retryAfterSeconds?: number | undefined
+      operatorStep?: string | undefined
     } = {},
   ) {
     super(message)
@@ -113,6 +116,7 @@ export class ClientUnavailableError extends Error {
     this.faulty = options.faulty ?? this.permanent
     this.limited = options.limited ?? false
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.operatorStep = options.operatorStep
   }
 }
 

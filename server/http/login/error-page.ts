@@ -160,17 +160,19 @@ export const signInErrors: Readonly<Record<SignInErrorReason, SignInErrorText>> 
 
 const retryAfterSeconds: Readonly<Record<number, string>> = { 429: '60', 503: '5' }
 
-/** The error page for `reason`, with the request id that leads to the details in the log. */
+/** The error page for `reason`, whose next step `operatorStep` replaces, with the request id that leads to the details in the log. */
 export function signInErrorPage(
   reason: SignInErrorReason,
   { context, appUrl, appName }: Login,
   detail?: string,
   back?: ErrorView['back'],
+  operatorStep?: string,
 ): Response {
   context.report('sign_in_stranded', { reason })
   const { status, ...text } = signInErrors[reason]
   const view = {
     ...text,
+    ...(operatorStep !== undefined && { nextStep: operatorStep }),
     requestId: context.id,
     app: { appUrl, appName },
     ...(detail !== undefined && { detail }),
@@ -193,7 +195,7 @@ export function loginHandler<Ports extends LoginPorts>(
       if (!(error instanceof ClientUnavailableError)) throw error
       if (error.limited) return signInErrorPage('client_limited', login)
       const reason = error.faulty ? 'client_document_faulty' : 'client_unavailable'
-      return signInErrorPage(reason, login, error.message)
+      return signInErrorPage(reason, login, error.message, undefined, error.operatorStep)
     }
   }
 }

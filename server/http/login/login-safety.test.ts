@@ -200,6 +200,16 @@ describe('a client that nobody can say anything about right now', () => {
     expect(refused.html).toContain('connect again in the app')
   })
 
+  it('in a trial the next step is that of the operator, who reads it', async () => {
+    const { login, browser } = await withUnavailable()
+    const operatorStep = 'npm start -- --client-documents off'
+    login.shared.store.findClient = () =>
+      Promise.reject(new ClientUnavailableError('The document at claude.ai is away.', { operatorStep }))
+    const { html } = await login.open(browser)
+    expect(html).toContain(operatorStep)
+    expect(html).not.toContain('server’s operator')
+  })
+
   it('POST: the same, and the password is sent nowhere', async () => {
     const { login, browser, page } = await withUnavailable()
     fail(login)

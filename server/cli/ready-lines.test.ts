@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { addressLines, toolsText } from './ready-lines.ts'
+
+const tool = (name: string) => ({ name, call: () => '' })
+
+describe('the tools of the ready text', () => {
+  it.each([
+    ['embedded', 'whoami and 3 more, 1 scope'],
+    ['supabase', 'whoami, 1 scope'],
+  ] as const)('of %s without a module are named', (provider, text) => {
+    expect(toolsText({ provider, tools: undefined }, undefined)).toBe(text)
+  })
+
+  it('of a module are its file, their number and that of the scopes', () => {
+    const config = { provider: 'supabase', tools: './my-tools.mjs' } as const
+    const scopes = { 'notes:write': 'Change notes' }
+    expect(toolsText(config, { tools: [tool('a'), tool('b')], scopes })).toBe(
+      './my-tools.mjs: 2 tools, 2 scopes',
+    )
+    expect(toolsText(config, { register() {} })).toBe(
+      './my-tools.mjs: 0 tools and what it registers, 1 scope',
+    )
+  })
+})
+
+describe('addresses of the ready text', () => {
+  it('are those of listeners that are on', () => {
+    expect(addressLines({ metricsListen: undefined, adminListen: undefined })).toBe('')
+    const metricsListen = { host: '127.0.0.1', port: 9464 }
+    expect(addressLines({ metricsListen, adminListen: { host: '::1', port: 9465 } })).toBe(
+      '  Metrics        http://127.0.0.1:9464/metrics\n  Admin API      http://[::1]:9465\n',
+    )
+  })
+})

@@ -1,0 +1,37 @@
+import type { ServerConfig } from '../config/setting.ts'
+import type { ToolModule } from '../mcp/tools/tool-module.ts'
+import { defaultToolModule } from '../startup/open-tools.ts'
+
+/** What `/mcp` offers, for the ready text. `module` is that of TOOLS; undefined is the one that is built in. */
+export function toolsText(
+  config: Pick<ServerConfig, 'tools' | 'provider'>,
+  module: ToolModule | undefined,
+): string {
+  const { tools = [], scopes = {}, register } = module ?? defaultToolModule(config)
+  const names = tools.map(({ name }) => name)
+  const counted = module
+    ? `${config.tools ?? 'a module'}: ${count(names.length, 'tool')}`
+    : names.slice(0, 1).join('') + (names.length > 1 ? ` and ${names.length - 1} more` : '')
+  // Those of all tools, with `mcp`, which every client asks for.
+  const scopeCount = Object.keys(scopes).length + 1
+  return `${counted}${register ? ' and what it registers' : ''}, ${count(scopeCount, 'scope')}`
+}
+
+/** Lines of the ready text for listeners that are off by default. */
+export function addressLines({
+  metricsListen,
+  adminListen,
+}: Pick<ServerConfig, 'metricsListen' | 'adminListen'>): string {
+  return [
+    metricsListen ? `  Metrics        http://${hostOf(metricsListen)}/metrics\n` : '',
+    adminListen ? `  Admin API      http://${hostOf(adminListen)}\n` : '',
+  ].join('')
+}
+
+function hostOf({ host, port }: { host: string; port: number }): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -1,0 +1,114 @@
+import { styleText } from 'node:util'
+import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
+import type { DestinationStream } from 'pino'
+import { logEvents } from './log-event.ts'
+
+/** How a line of the log is coloured: `dim` for what matters least. */
+export type LogColour = 'red' | 'yellow' | 'dim'
+
+/** Fields that are in the sentence, are about the line itself, or say nothing to somebody who watches. */
+const leftOut = new Set([
+  'level',
+  'time',
+  'event',
+  'audit',
+  'err',
+  'host',
+  'signal',
+  'next_step',
+  'trace_id',
+  'address',
+  'unknown',
+  'revision',
+  'request_bytes',
+  'response_bytes',
+])
+
+const levels: readonly (readonly [least: number, word: string, colour: LogColour | undefined])[] = [
+  [50, 'error: ', 'red'],
+  [40, 'warning: ', 'yellow'],
+  [30, '', undefined],
+  [0, '', 'dim'],
+]
+
+/** What some events mean to whoever sits in front of the terminal, in other words than the table has. */
+const sentences: Readonly<Record<string, (line: JsonObject) => string>> = {
+  stopping: ({ signal }) =>
+    signal === 'SIGINT'
+      ? 'Stopping; running requests may finish. Press Ctrl-C again to stop at once.'
+      : 'Stopping; running requests may finish.',
+  client_document_unavailable: ({ host, client_id: id }) =>
+    `The app ${textOf(id)} could not be checked: its metadata document could not be fetched from ${textOf(host)}.`,
+  tool_called: ({ tool }) => `Somebody called the tool ${textOf(tool)}.`,
+}
+
+/**
+ * Writes each line of the log, which is JSON and has no secrets any more, to `destination` as people read it: local time,
+ * what happened, and the fields that say more. Text of others in it is made plain.
+ */
+export function createTerminalLog(
+  destination: DestinationStream,
+  colour: (colour: LogColour, text: string) => string = colourOfStderr,
+): DestinationStream {
+  return {
+    write(json) {
+      const line = parseJsonObject(json)
+      destination.write(line ? readableLine(line, colour) : json)
+    },
+  }
+}
+
+function readableLine(line: JsonObject, colour: (colour: LogColour, text: string) => string): string {
+  const { event, level, time, err, next_step: nextStep, ...rest } = line
+  const [, word, levelColour] = levels.find(([least]) => Number(level) >= least) ?? levels[0]!
+  const sentence = `${word}${sentenceOf(String(event), line)}${errorText(err)}`
+  const said = levelColour === undefined ? plainText(sentence) : colour(levelColour, plainText(sentence))
+  const isSaid = (value: unknown): boolean =>
+    typeof value === 'string' && value.length > 3 && sentence.includes(value)
+  const fields = Object.entries(rest)
+    .filter(
+      ([name, value]) =>
+        !leftOut.has(name) && !isSaid(value) && !(name === 'request_id' && line['audit'] === true),
+    )
+    .map(([name, value]) => `${name}=${plainText(textOf(value))}`)
+  const step = typeof nextStep === 'string' ? `\n          -> ${plainText(nextStep)}` : ''
+  const details = fields.length === 0 ? '' : `  ${colour('dim', fields.join(' '))}`
+  return `${colour('dim', localTime(time))}  ${said}${details}${step}${stackText(Number(level), err, colour)}\n`
+}
+
+/** The first sentence of the meaning in the table; for an event that is not in it, its name. */
+function sentenceOf(event: string, line: JsonObject): string {
+  const sentence = sentences[event]
+  if (sentence) return sentence(line)
+  const meaning = logEvents[event]?.meaning ?? `${event.replaceAll('_', ' ')}.`
+  return meaning.replace(/(?<=\.) .*$/s, '')
+}
+
+function errorText(error: unknown): string {
+  return isJsonObject(error) && typeof error['message'] === 'string' ? ` ${error['message']}` : ''
+}
+
+/** Where an error comes from, below its line: a tool that threw is mended by whoever watches. */
+function stackText(
+  level: number,
+  error: unknown,
+  colour: (colour: LogColour, text: string) => string,
+): string {
+  const stack = isJsonObject(error) && level >= 50 ? error['stack'] : undefined
+  if (typeof stack !== 'string') return ''
+  const frames = stack.split('\n').filter((frame) => /^ +at /.test(frame))
+  return frames.map((frame) => `\n          ${colour('dim', plainText(frame.trim()))}`).join('')
+}
+
+function localTime(time: unknown): string {
+  return new Date(String(time)).toLocaleTimeString('en-GB')
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function colourOfStderr(colour: LogColour, text: string): string {
+  return styleText(colour, text, { stream: process.stderr })
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { asTyped, type Started } from './program-name.ts'
+
+const launcher = '/home/me/drawbridge/server/launcher.cjs'
+const byStart: Started = { launcher, environment: { npm_command: 'start', npm_lifecycle_event: 'start' } }
+const byNpx: Started = { launcher, environment: { npm_command: 'exec', npm_lifecycle_event: 'npx' } }
+const fetched: Started = {
+  launcher: '/home/me/.npm/_npx/ab/node_modules/.bin/drawbridge-server',
+  environment: {},
+}
+
+describe('a command that is advised', () => {
+  it.each([
+    ['Next: drawbridge-server doctor', 'Next: npm start -- doctor', 'Next: npx drawbridge-server doctor'],
+    ['drawbridge-server --help', 'npm start -- --help', 'npx drawbridge-server --help'],
+    [
+      'Usage: drawbridge-server [command]',
+      'Usage: npm start -- [command]',
+      'Usage: npx drawbridge-server [command]',
+    ],
+    ['  drawbridge-server    try it', '  npm start    try it', '  npx drawbridge-server    try it'],
+    [
+      'X=$(drawbridge-server keys generate)',
+      'X=$(npx drawbridge-server keys generate)',
+      'X=$(npx drawbridge-server keys generate)',
+    ],
+    [
+      'Run `drawbridge-server migrate`.',
+      'Run `npm start -- migrate`.',
+      'Run `npx drawbridge-server migrate`.',
+    ],
+  ])('%s', (text, start, npx) => {
+    expect(asTyped(text, byStart)).toBe(start)
+    expect(asTyped(text, byNpx)).toBe(npx)
+    expect(asTyped(text, fetched)).toBe(npx)
+    expect(asTyped(text, { launcher, environment: {} })).toBe(text)
+  })
+
+  it.each([
+    'drawbridge-server did not start.',
+    'drawbridge-server keys rotate failed.',
+    'npx drawbridge-server keys list',
+    '/opt/drawbridge-server doctor',
+    'drawbridge-server needs Node 22.13 or newer.',
+  ])('%s is left as it is', (text) => {
+    for (const started of [byStart, byNpx]) expect(asTyped(text, started)).toBe(text)
+  })
+
+  it('of npm test or another script is the bare one: nothing is known of who started that', () => {
+    const environment = { npm_command: 'run-script', npm_lifecycle_event: 'deploy' }
+    expect(asTyped('drawbridge-server doctor', { launcher, environment })).toBe('drawbridge-server doctor')
+  })
+})

@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePort } from '../support/server/free-port.ts'
+import { runServer, until } from './server-process.ts'
+
+const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
+const builder = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-terminal-'))
+})
+afterEach(() => {
+  chmodSync(folder, 0o700)
+  rmSync(folder, { recursive: true })
+})
+
+/** A server on a terminal of its own, as if `npm start` had started it. */
+interface TerminalServer {
+  baseUrl: string
+  /** Everything on the terminal, without colours. */
+  shown(): string
+  type(text: string): void
+  ended: Promise<number | null>
+}
+
+async function startOnTerminal(): Promise<TerminalServer> {
+  const [port, appPort] = [await freePort(), await freePort()]
+  const baseUrl = `http://localhost:${port}`
+  const child = spawn('script', ['-qec', `exec ${process.execPath} ${launcher}`, '/dev/null'], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      npm_command: 'start',
+      npm_lifecycle_event: 'start',
+      DRAWBRIDGE_LISTEN: `127.0.0.1:${port}`,
+      DRAWBRIDGE_BASE_URL: baseUrl,
+      DRAWBRIDGE_APP_URL: `http://localhost:${appPort}`,
+      DRAWBRIDGE_STORE: 'memory:',
+    },
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  // oxlint-disable-next-line no-control-regex
+  const shown = (): string => output.replaceAll(/\u001B\[\d*m|\r/g, '')
+  const ended = new Promise<number | null>((resolve) => void child.once('close', resolve))
+  await until(
+    () => shown().includes('Open http'),
+    () => `the ready text; so far:\n${shown()}`,
+  )
+  return { baseUrl, shown, type: (text) => void child.stdin.write(text), ended }
+}
+
+describe.runIf(process.platform === 'linux')('a server on a terminal', () => {
+  it('says what it has and ends with the address to open; its log is lines to read; Ctrl-C ends it', async () => {
+    const { baseUrl, shown, type, ended } = await startOnTerminal()
+    expect(shown()).toContain('Tools          whoami and 3 more, 1 scope')
+    expect(shown()).toMatch(new RegExp(`\n  Open ${baseUrl}/\n\n$`))
+
+    const client = { redirect_uris: ['http://127.0.0.1/callback'] }
+    const headers = { 'content-type': 'application/json' }
+    await fetch(`${baseUrl}/oauth/register`, { method: 'POST', headers, body: JSON.stringify(client) })
+    await until(() => shown().includes('registered'), 'the line of the log')
+    expect(shown()).toMatch(/^\d\d:\d\d:\d\d {2}A client registered itself\. {2}client_id=mcpc_\S+$/m)
+    expect(shown()).not.toContain('{"level"')
+
+    type('\u0003')
+    expect(await ended).toBe(0)
+    expect(shown()).toContain('Stopping; running requests may finish. Press Ctrl-C again to stop at once.')
+  })
+
+  it('names the host of a document that cannot be fetched, and the flag to set', async () => {
+    const { baseUrl, shown, type, ended } = await startOnTerminal()
+    const query = new URLSearchParams({
+      client_id: 'https://assistant.invalid/client.json',
+      redirect_uri: 'http://127.0.0.1/callback',
+      response_type: 'code',
+    })
+    const page = await fetch(`${baseUrl}/oauth/authorize?${query.toString()}`)
+    const html = await page.text()
+    expect(page.status).toBe(503)
+    await until(() => shown().includes(' -> '), 'the line of the log')
+    for (const text of [html, shown()]) {
+      expect(text).toContain('assistant.invalid')
+      expect(text).toContain('npm start -- --client-documents off')
+    }
+    expect(html).not.toContain('tell')
+    type('\u0003')
+    expect(await ended).toBe(0)
+  })
+})
+
+describe('commands that are advised', () => {
+  it.each([
+    [{ npm_command: 'start', npm_lifecycle_event: 'start' }, 'npm start -- '],
+    [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx drawbridge-server '],
+    [{}, 'drawbridge-server '],
+  ])('of %j begin with %s', async (environment, prefix) => {
+    const { stderr } = await runServer({ environment, settings: { LOG: 'verbose' } })
+    expect(stderr).toContain(`\nEvery setting: ${prefix}serve --help`)
+    const { stdout } = await runServer({ environment, argv: ['keys', 'rotate', '--help'] })
+    expect(stdout).toMatch(new RegExp(`^Examples:\n  ${prefix}keys rotate\n`))
+  })
+})
+
+describe('a folder that cannot be written', () => {
+  it.runIf(process.getuid?.() !== undefined)('is named, with the next step', async () => {
+    chmodSync(folder, 0o555)
+    // Root may write everywhere, so another user runs it.
+    const [program = '', ...argv] =
+      process.getuid?.() === 0
+        ? ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, launcher]
+        : [process.execPath, launcher]
+    const child = spawn(program, argv, { cwd: folder, env: { PATH: process.env['PATH'] ?? '' } })
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    const code = await new Promise((resolve) => void child.once('close', resolve))
+    expect(code).toBe(2)
+    expect(stderr).toContain(`this user may not write ${folder}. Let the user`)
+    expect(stderr).not.toMatch(/^ +at /m)
+  })
+})
+
+describe('the build of npm start', () => {
+  it('that fails says why, and exits 1', async () => {
+    const child = spawn(process.execPath, [builder], { cwd: folder })
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    expect(await new Promise((resolve) => void child.once('close', resolve))).toBe(1)
+    expect(stderr).toMatch(/^The build failed\. Correct this, and run it again:\n.*rolldown\.config/s)
+  })
+})
