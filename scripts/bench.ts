@@ -13,6 +13,7 @@ import { measureBridgeSize } from '../bench/bridge/size-area.ts'
 import { measureBridgeStart } from '../bench/bridge/start-area.ts'
 import { type BarredFigure, figureJson, figureTable, reported } from '../bench/figure.ts'
 import { measureCallCost, measureNeighbour } from '../bench/call-area.ts'
+import { measureGateway } from '../bench/gateway-area.ts'
 import { measureFlood } from '../bench/flood-area.ts'
 import { measureMetadata, measureToolsList } from '../bench/read-area.ts'
 import { measureRefresh } from '../bench/refresh-area.ts'
@@ -26,6 +27,7 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
   'tools/list': measureToolsList,
   'call cost': measureCallCost,
   neighbour: measureNeighbour,
+  gateway: measureGateway,
   start: measureStart,
   flood: measureFlood,
   'bridge start': measureBridgeStart,

@@ -38,21 +38,9 @@ async function connectSdk1(server: ServerProcess, person: Person): Promise<Signe
   await refused.finishAuth((await callbackOf(provider, person)).get('code') ?? '')
   const [client, transport] = [create(), open()]
   await client.connect(transport)
-  return {
-    provider,
-    sessionId: () => transport.sessionId,
-    listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    async call(name, input = {}) {
-      const progress: number[] = []
-      const onprogress = (each: { progress: number }): void => void progress.push(each.progress)
-      const result = await client.callTool({ name, arguments: input }, undefined, { onprogress })
-      return { text: textOf(result.content), progress }
-    },
-    async end() {
-      await transport.terminateSession()
-      await client.close()
-    },
-  }
+  return signedIn(provider, { client, transport }, (call, onprogress) =>
+    client.callTool(call, undefined, { onprogress }),
+  )
 }
 
 /** Connects a client of `@modelcontextprotocol/client` likewise. */
@@ -73,15 +61,35 @@ async function connectSdk2(
   await refused.finishAuth(await callbackOf(provider, person))
   const [client, transport] = [create(), open()]
   await client.connect(transport)
+  return signedIn(provider, { client, transport }, (call, onprogress) =>
+    client.callTool(call, { onprogress }),
+  )
+}
+
+interface ToolCall {
+  name: string
+  arguments: Record<string, unknown>
+}
+
+type CallTool = (
+  call: ToolCall,
+  onprogress: (told: { progress: number }) => void,
+) => Promise<Record<string, unknown>>
+
+function signedIn(
+  provider: MemoryOAuthProvider,
+  { client, transport }: { client: Client1 | Client2; transport: Transport1 | Transport2 },
+  callTool: CallTool,
+): SignedInClient {
   return {
     provider,
     sessionId: () => transport.sessionId,
     listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
     async call(name, input = {}) {
       const progress: number[] = []
-      const onprogress = (each: { progress: number }): void => void progress.push(each.progress)
-      const result = await client.callTool({ name, arguments: input }, { onprogress })
-      return { text: textOf(result.content), progress }
+      const result = await callTool({ name, arguments: input }, (told) => progress.push(told.progress))
+      const content = result['content'] as { text?: string }[]
+      return { text: content.map(({ text = '' }) => text).join('\n'), progress }
     },
     async end() {
       await transport.terminateSession()
@@ -94,8 +102,4 @@ async function callbackOf(provider: MemoryOAuthProvider, person: Person): Promis
   const [authorizationUrl] = provider.authorizationUrls
   if (!authorizationUrl) throw new Error('The client asked for no sign-in.')
   return (await person.allow(authorizationUrl)).searchParams
-}
-
-function textOf(content: unknown): string {
-  return (content as { text?: string }[]).map(({ text = '' }) => text).join('\n')
 }

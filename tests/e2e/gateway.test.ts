@@ -7,6 +7,7 @@ import { freePort } from '../support/server/free-port.ts'
 import { type SignedInClient, sdkClients } from './gateway-client.ts'
 import { type SignedToken, signToken, startGateway } from './gateway-server.ts'
 import { createPerson, type Person } from './person.ts'
+import { postMcp } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 interface Upstream {
@@ -73,6 +74,13 @@ async function statusPastTheDoor(headers: Record<string, string>): Promise<numbe
   return response.status
 }
 
+/** The status of a message through the door, in a session of that client. */
+async function statusInSession(session: string, { provider }: SignedInClient): Promise<number> {
+  const authorization = `Bearer ${provider.tokens()?.access_token}`
+  const headers = { authorization, 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
+  return (await postMcp(server, { method: 'tools/list' }, headers)).status
+}
+
 const names = Object.keys(sdkClients) as (keyof typeof sdkClients)[]
 
 /** What holds for every server that knows callers by what Drawbridge tells it. */
@@ -84,7 +92,9 @@ function itKnowsCallers(header: (token: string) => Record<string, string>): void
     const said = await Promise.all([ofAda, ofEve, ofAda, ofEve].map((client) => client.call('whoami')))
     expect(said.map(({ text }) => text)).toEqual([ada, eve, ada, eve].map(({ email }) => `You are ${email}.`))
     expect(await ofAda.call('count', { to: 3 })).toEqual({ text: 'Counted to 3.', progress: [1, 2, 3] })
+    const session = ofAda.sessionId()
     await ofAda.end()
+    if (session !== undefined) expect(await statusInSession(session, ofAda)).toBe(404)
     expect((await ofEve.call('whoami')).text).toBe(`You are ${eve.email}.`)
   })
 
