@@ -81,7 +81,7 @@ describe.runIf(process.platform === 'linux')('a server on a terminal', () => {
       redirect_uri: 'http://127.0.0.1/callback',
       response_type: 'code',
     })
-    const page = await fetch(`${baseUrl}/oauth/authorize?${query}`)
+    const page = await fetch(`${baseUrl}/oauth/authorize?${query.toString()}`)
     const html = await page.text()
     expect(page.status).toBe(503)
     await until(() => shown().includes(' -> '), 'the line of the log')
