@@ -11,7 +11,7 @@ import { asTyped } from './program-name.ts'
 import { version } from '../config/version.ts'
 
 const trialStep =
-  'If this computer cannot reach that host, stop the server, run drawbridge-server --client-documents off and connect again: the app then registers itself.'
+  'Wait a minute, then connect again. If this computer cannot reach that host, start the server with drawbridge-server --client-documents off first: the app then registers itself.'
 
 /** Clients of every kind, and what they may say about themselves. */
 export interface Clients {

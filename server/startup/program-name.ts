@@ -40,8 +40,10 @@ export function asTyped(text: string, started: Started = thisProcess()): string 
 /** Undefined: by its bare name, or by somebody of whom nothing is known. */
 function typedProgram({ launcher, environment }: Started): TypedProgram | undefined {
   const { npm_command: npmCommand, npm_lifecycle_event: script } = environment
-  if (script === 'start' && ['start', 'run', 'run-script'].includes(npmCommand ?? '')) return npmStart
-  return isFetchedByNpx(launcher) || npmCommand === 'exec' ? npx : undefined
+  if (isFetchedByNpx(launcher) || npmCommand === 'exec') return npx
+  // The start script of another project may have arguments that leave no room for a command.
+  if (script === 'start' && /[\\/]server[\\/]launcher\.cjs$/.test(launcher)) return npmStart
+  return npmCommand !== undefined && /[\\/]node_modules[\\/]/.test(launcher) ? npx : undefined
 }
 
 function thisProcess(): Started {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,7 +28,7 @@ interface TerminalServer {
   ended: Promise<number | null>
 }
 
-async function startOnTerminal(): Promise<TerminalServer> {
+async function startOnTerminal(settings: Readonly<Record<string, string>> = {}): Promise<TerminalServer> {
   const [port, appPort] = [await freePort(), await freePort()]
   const baseUrl = `http://localhost:${port}`
   const child = spawn('script', ['-qec', `exec ${process.execPath} ${launcher}`, '/dev/null'], {
@@ -42,6 +42,7 @@ async function startOnTerminal(): Promise<TerminalServer> {
       DRAWBRIDGE_BASE_URL: baseUrl,
       DRAWBRIDGE_APP_URL: `http://localhost:${appPort}`,
       DRAWBRIDGE_STORE: 'memory:',
+      ...settings,
     },
   })
   let output = ''
@@ -58,7 +59,8 @@ async function startOnTerminal(): Promise<TerminalServer> {
 
 describe.runIf(process.platform === 'linux')('a server on a terminal', () => {
   it('says what it has and ends with the address to open; its log is lines to read; Ctrl-C ends it', async () => {
-    const { baseUrl, shown, type, ended } = await startOnTerminal()
+    const audit = join(folder, 'audit.jsonl')
+    const { baseUrl, shown, type, ended } = await startOnTerminal({ DRAWBRIDGE_AUDIT: audit })
     expect(shown()).toContain('Tools          whoami and 3 more, 1 scope')
     expect(shown()).toMatch(new RegExp(`\n  Open ${baseUrl}/\n\n$`))
 
@@ -71,7 +73,23 @@ describe.runIf(process.platform === 'linux')('a server on a terminal', () => {
 
     type('\u0003')
     expect(await ended).toBe(0)
+    expect(JSON.parse(readFileSync(audit, 'utf8'))).toMatchObject({ event: 'client_registered', audit: true })
     expect(shown()).toContain('Stopping; running requests may finish. Press Ctrl-C again to stop at once.')
+  })
+
+  it('in front of a web app names the app, and asks for no account', async () => {
+    const { shown, type, ended } = await startOnTerminal({
+      DRAWBRIDGE_PROVIDER: 'supabase',
+      DRAWBRIDGE_PROVIDER_URL: 'http://localhost:9/auth/v1',
+      DRAWBRIDGE_PROVIDER_KEY: 'sb_publishable_0123456789',
+      DRAWBRIDGE_SECRET_KEYS: `a:${Buffer.alloc(32, 7).toString('base64')}`,
+      DRAWBRIDGE_APP_NAME: 'Acme Notes',
+    })
+    expect(shown()).toContain('and sign in once with your account at Acme Notes.')
+    expect(shown()).toContain('Check it all   npm start -- doctor')
+    expect(shown()).not.toContain('Create an account')
+    type('\u0003')
+    expect(await ended).toBe(0)
   })
 
   it('names the host of a document that cannot be fetched, and the flag to set', async () => {

@@ -75,7 +75,7 @@ describe('discovery at the root', () => {
         authorization_servers: [baseUrl],
         scopes_supported: ['mcp'],
         bearer_methods_supported: ['header'],
-        resource_name: 'localhost:8788',
+        resource_name: 'Fieldnotes',
       })
     },
   )
