@@ -213,11 +213,11 @@ class Relay {
     })
   }
 
-  #stream(response: Dispatcher.ResponseData, exchange: Exchange): Response {
+  async #stream(response: Dispatcher.ResponseData, exchange: Exchange): Promise<Response> {
     const { request, incoming, answered } = exchange
     const { caller, calls } = incoming
     this.#streaming.add(exchange)
-    const relayed = relayStream(response.body, {
+    const relayed = await relayStream(response.body, {
       calls: answered,
       maxBytes: this.#ports.upstream.maxBodyBytes,
       hasLeft: () => request.signal.aborted,
@@ -229,6 +229,10 @@ class Relay {
       'content-type': 'text/event-stream',
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
+    }
+    if (typeof relayed === 'string') {
+      calls.over()
+      return new Response(relayed, { headers })
     }
     const kind = waits(exchange) ? 'notifications' : 'call'
     return this.#streams.track(new Response(relayed, { headers }), { caller, calls, kind })
