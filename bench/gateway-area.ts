@@ -7,7 +7,7 @@ import { type Bench, startFilledDrawbridge } from './bench.ts'
 import { type Child, startChild } from './child.ts'
 import { compete, type Contender, type Summary } from './contest.ts'
 import { atLeast, atMost, type BarredFigure, reported } from './figure.ts'
-import { openLoad } from './load.ts'
+import { type Load, openLoad, type Walker } from './load.ts'
 import { installPeers } from './peer-install.ts'
 import { createRepeatingWalker, postRequest } from './walkers.ts'
 
@@ -151,11 +151,24 @@ async function contend(
         ({ status, body }) => status === 200 && body.includes('hello') && body.includes(`"id":${id}`),
       )
     })
-    contenders.push({ name, child, load: await openLoad(port, walkers) })
+    contenders.push({ name, child, load: freshLoad(port, walkers) })
   }
-  const summaries = await compete(contenders, bench.plan)
-  for (const { load } of contenders) load.close()
-  return summaries
+  return compete(contenders, bench.plan)
+}
+
+/** Load over new connections in each round: some close those that nobody uses while the others have their turn. */
+function freshLoad(port: number, walkers: readonly Walker[]): Load {
+  return {
+    async run(milliseconds) {
+      const load = await openLoad(port, walkers)
+      try {
+        return await load.run(milliseconds)
+      } finally {
+        load.close()
+      }
+    },
+    close() {},
+  }
 }
 
 function figures(

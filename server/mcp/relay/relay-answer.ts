@@ -89,11 +89,11 @@ export class RelayAnswer {
     })
   }
 
-  #stream(answer: Answer, exchange: Exchange): Response {
+  async #stream(answer: Answer, exchange: Exchange): Promise<Response> {
     const { request, incoming, answered } = exchange
     const { caller, calls } = incoming
     exchange.isStreaming = true
-    const relayed = relayStream(answer.body, {
+    const relayed = await relayStream(answer.body, {
       calls: answered,
       maxBytes: this.#ports.upstream.maxBodyBytes,
       hasLeft: () => request.signal.aborted,
@@ -105,6 +105,10 @@ export class RelayAnswer {
       'content-type': 'text/event-stream',
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
+    }
+    if (typeof relayed === 'string') {
+      calls.over()
+      return new Response(relayed, { headers })
     }
     const kind = waitsForNotifications(exchange) ? 'notifications' : 'call'
     return this.#ports.streams.track(new Response(relayed, { headers }), { caller, calls, kind })

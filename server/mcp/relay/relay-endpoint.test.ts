@@ -253,6 +253,23 @@ describe('a stream', () => {
     expect(records).toMatchObject([{ event: 'tool_called', tool: 'slow', outcome: 'ok' }])
   })
 
+  it('goes on as it comes, however long the rest takes', async () => {
+    let finish = (): void => {}
+    answer = (response) => {
+      events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
+      finish = () => void response.end(`data: ${resultOf(1, 'done')}\n\n`)
+    }
+    const { body } = await send(call('slow'))
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    const next = async (): Promise<string> => Buffer.from((await reader.read()).value ?? []).toString()
+    expect(await next()).toBe('data: {"jsonrpc":"2.0","method":"x"}\n\n')
+    expect(records).toEqual([])
+    finish()
+    expect(await next()).toBe(`data: ${resultOf(1, 'done')}\n\n`)
+    expect(await next()).toBe('')
+    expect(records).toMatchObject([{ tool: 'slow', outcome: 'ok' }])
+  })
+
   it('that breaks off answers what is open with an error', async () => {
     answer = (response) => {
       events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
