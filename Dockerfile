@@ -32,5 +32,6 @@ EXPOSE 8787
 STOPSIGNAL SIGTERM
 # Liveness only. Where requests go is for /readyz and the load balancer.
 HEALTHCHECK --interval=15s --timeout=3s --start-period=10s CMD ["node", "-e", "const {DRAWBRIDGE_LISTEN: listen = '', DRAWBRIDGE_BASE_URL: base = 'http://localhost'} = process.env; const path = new URL(base).pathname.replace(/\\/$/, ''); fetch(`http://127.0.0.1:${listen.split(':').at(-1)}${path}/healthz`, {signal: AbortSignal.timeout(2500)}).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# Node is process 1: the server listens for SIGTERM and SIGINT itself, and starts no other process.
+# Node is process 1: the server listens for SIGTERM and SIGINT itself. It starts other processes only in front of an MCP server that is a
+# command: then run it with --init, see docs/gateway.md.
 ENTRYPOINT ["node", "/app/launcher.cjs"]
