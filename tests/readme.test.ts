@@ -74,7 +74,7 @@ describe('the README', () => {
     ).connect(await createPerson(server))
     const command = block('tools/list').replace('http://localhost:8787', server.baseUrl)
     const { stdout } = await promisify(execFile)('sh', ['-c', command], {
-      env: { PATH: process.env['PATH'] ?? '', ACCESS_TOKEN: token },
+      env: { PATH: process.env['PATH'] ?? '', DRAWBRIDGE_TOKEN: token },
     })
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { tools: { length: 4 } } })
   })

@@ -26,7 +26,7 @@ describe('the configuration', () => {
     [{ flag: [], variable: [] }, 'Every setting has its default.'],
     [
       { flag: ['--store'], variable: ['DRAWBRIDGE_A', 'DRAWBRIDGE_B'] },
-      '--store (flag), DRAWBRIDGE_A, DRAWBRIDGE_B (variable); the rest has its default.',
+      '--store (flag), DRAWBRIDGE_A, DRAWBRIDGE_B (variable); all others have their defaults.',
     ],
   ])('%j: %s', (given, message) => {
     expect(checkConfiguration([], given)).toEqual([{ name: 'configuration', state: 'ok', message }])

@@ -52,6 +52,8 @@ export function checkConfiguration(
     .filter((source) => given[source].length > 0)
     .map((source) => `${given[source].join(', ')} (${source})`)
   const named =
-    parts.length === 0 ? 'Every setting has its default.' : `${parts.join(', ')}; the rest has its default.`
+    parts.length === 0
+      ? 'Every setting has its default.'
+      : `${parts.join(', ')}; all others have their defaults.`
   return [ok(name, named)]
 }

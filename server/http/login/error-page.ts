@@ -40,7 +40,7 @@ export const signInErrors: Readonly<Record<SignInErrorReason, SignInErrorText>> 
   client_unknown: {
     status: 400,
     title: 'This app is not registered here',
-    message: 'Its registration is unknown or was removed, so it cannot be connected.',
+    message: 'Its registration was removed or never existed, so it cannot be connected.',
     nextStep: 'In the app, remove this connector and add it again, so that it registers again.',
   },
   redirect_uri_missing: {
@@ -153,7 +153,7 @@ export const signInErrors: Readonly<Record<SignInErrorReason, SignInErrorText>> 
   device_client_unknown: {
     status: 400,
     title: 'The app on this device is not registered here',
-    message: 'Its registration is unknown or was removed, so it cannot be connected.',
+    message: 'Its registration was removed or never existed, so it cannot be connected.',
     nextStep: 'On the device, remove this connector and add it again, then enter the new code it shows.',
   },
 }

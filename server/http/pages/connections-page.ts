@@ -87,7 +87,7 @@ export function connectionsPage(view: ConnectionsView): string {
         isEmpty
           ? html`<div class="heading">
               <h2>No app is connected</h2>
-              <p class="quiet">When you connect one, it is listed here until you end it or it expires.</p>
+              <p class="quiet">Apps that you connect appear here until you end them or they expire.</p>
               <p><a class="link alone" href="${view.connectPath}">See how to connect one</a></p>
             </div>`
           : connections.length > 0 &&
