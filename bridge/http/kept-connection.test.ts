@@ -26,17 +26,17 @@ async function serveOnce(seen: string[], atSecond: 'reset' | 'close'): Promise<T
   )
 }
 
-/** Answers, resets the connection 20 ms later, and then wakes whoever waits for its `workerData`. */
+/** Answers, resets the connection when it is told to, and then wakes whoever waits for its `workerData`. */
 const resettingServer = `
 const { createServer } = require('node:net')
 const { parentPort, workerData: isReset } = require('node:worker_threads')
 const server = createServer((socket) => socket.once('data', () => {
   socket.write(${JSON.stringify(answer)})
-  setTimeout(() => {
+  parentPort.once('message', () => {
     socket.resetAndDestroy()
     Atomics.store(isReset, 0, 1)
     Atomics.notify(isReset, 0)
-  }, 20)
+  })
 }))
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
 
@@ -77,6 +77,7 @@ describe('a kept connection that the server has closed', () => {
       const client = testClient()
       const origin = `http://127.0.0.1:${port}`
       await exchange(client, origin)
+      server.postMessage('reset', [])
       expect(Atomics.wait(isReset, 0, 0, 20_000)).not.toBe('timed-out')
       expect((await exchange(client, origin)).status).toBe(200)
     } finally {
