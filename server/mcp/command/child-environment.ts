@@ -1,5 +1,6 @@
 import type { CommandUpstream, Template } from '../../core/gateway/upstream.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
+import { userPath } from './user-path.ts'
 
 /** The variables of this server's own environment that every process gets. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR'] as const
@@ -36,7 +37,7 @@ export function childEnvironment(
   const values: Record<string, string> = {}
   for (const name of inherited) {
     const value = environment[name]
-    if (value !== undefined) values[name] = value
+    if (value !== undefined) values[name] = name === 'PATH' ? userPath(value) : value
   }
   for (const [name, template] of Object.entries(upstream.env)) values[name] = fill(template, places)
   return { values, providerToken }

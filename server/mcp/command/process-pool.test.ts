@@ -13,6 +13,7 @@ import {
   upstreamSample,
 } from '../../../tests/support/server/mcp/command-fixture.ts'
 import { underLoad } from '../../../tests/support/under-load.ts'
+import { userPath } from './user-path.ts'
 
 const runtime = createFakeRuntime(1_750_000_000)
 const opened: CommandFixture[] = []
@@ -72,7 +73,7 @@ describe('a process', () => {
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
     expect(environment.sort()).toEqual(
       [
-        `PATH=${process.env['PATH']}`,
+        `PATH=${userPath(process.env['PATH'] ?? '')}`,
         'LANG=C.UTF-8',
         'WHO=user ada',
         'MAIL=a@b',
