@@ -8,13 +8,16 @@ import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import {
+  anonymousCaller,
   type Caller,
   type CallerPorts,
   type CallerReader,
   type CallerResult,
   createCallerReader,
+  SignInNeededError,
 } from '../core/tokens/caller.ts'
-import type { CallLimit } from '../core/access/call-limit.ts'
+import { addressBlocks } from '../core/address-block.ts'
+import type { CallAdmission, CallLimit } from '../core/access/call-limit.ts'
 import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/tokens/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
@@ -27,6 +30,8 @@ import { httpError } from './http-error.ts'
 import type { PublicUrls } from './public-urls.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
+/** Of requests without a credential: nobody is there to answer for more. */
+const maxOpenBodyBytes = 256 * 1024
 // Far more than any tool needs. Whatever processes a message walks through all of it, sometimes more than once.
 const maxDepth = 100
 
@@ -49,13 +54,16 @@ export interface McpPorts {
   scopesOfCalls: (calls: readonly Call[]) => readonly string[]
   /** Whether there is something of that name to call. */
   has: (call: Call) => boolean
+  /** Names of the tools that can be called without a credential. When there are none, nothing can be done without one. */
+  publicTools: ReadonlySet<string>
   callLimit: CallLimit
   grantUse: Pick<GrantUses, 'note'>
 }
 
 /**
  * `/mcp`: checks the origin first, then the caller, and only then the request itself. So every request without a good
- * credential gets 401 with a challenge, whatever its method or body.
+ * credential gets 401 with a challenge, whatever its method or body. Where there are public tools, one without any credential may
+ * do what it takes to find and call them; a bad credential is refused all the same.
  */
 export function createMcpGate(ports: McpPorts): Endpoint {
   const readers = createCallerReader(ports.callers)
@@ -104,8 +112,51 @@ async function answer(
     authorization === null
       ? await readers.fromCookies(cookies)
       : await readers.fromAuthorization(authorization)
-  if (found.kind !== 'caller') return refuseCaller(found, context, ports.urls)
-  return serve(request, found.caller, context, ports)
+  if (found.kind === 'caller') return serve(request, found.caller, context, ports)
+  if (found.kind === 'missing' && ports.publicTools.size > 0) return serveAnonymous(request, context, ports)
+  return refuseCaller(found, context, ports.urls)
+}
+
+/** Serves what is open to anybody. Everything else is 401, so that a client signs in and sends it again. */
+async function serveAnonymous(request: Request, context: RequestContext, ports: McpPorts): Promise<Response> {
+  // A client that only looks for a stream of notifications must not be made to sign in.
+  if (request.method !== 'POST') return httpError('method_not_allowed', { allow: 'POST' })
+  const body = await readMessage(request, maxOpenBodyBytes)
+  if (body.kind === 'refused') return challenge([], ports)
+  const needed = ports.scopesOfCalls(callsOf(body.message))
+  if (!isOpen(body.message, ports.publicTools)) return challenge(needed, ports)
+  // Access rules are about people: who is nobody yet sees nothing that they might hide.
+  const { hasRules } = ports.callers.access
+  const allowsTool = hasRules ? (name: string): boolean => ports.publicTools.has(name) : undefined
+  const caller = anonymousCaller({ kind: 'allowed', scopes: undefined, allowsTool })
+  try {
+    return await serveCalls(request, body, caller, context, ports)
+  } catch (error) {
+    if (!(error instanceof SignInNeededError)) throw error
+    return challenge(needed, ports)
+  }
+}
+
+/** What an anonymous client may ask to find the public tools. */
+const openMethods: ReadonlySet<unknown> = new Set(['initialize', 'ping', 'server/discover', 'tools/list'])
+
+/** Whether nothing in a message or batch takes a sign-in. */
+function isOpen(message: unknown, publicTools: ReadonlySet<string>): boolean {
+  if (Array.isArray(message)) return message.length > 0 && message.every((each) => isOpen(each, publicTools))
+  if (!isJsonObject(message)) return false
+  const { id, method, params } = message
+  if (typeof method !== 'string') return false
+  if (id === undefined) return method.startsWith('notifications/')
+  if (method !== 'tools/call') return openMethods.has(method)
+  const name = isJsonObject(params) ? params['name'] : undefined
+  return typeof name === 'string' && publicTools.has(name)
+}
+
+/** 401 without an error, since no credential came (RFC 6750 section 3.1). */
+function challenge(scopes: readonly string[], { urls }: Pick<McpPorts, 'urls'>): Response {
+  const scope = [toolScope, ...scopes].join(' ')
+  const header = bearerChallenge({ resourceMetadata: urls.resourceMetadata, scope })
+  return httpError('unauthorized', { 'www-authenticate': header })
 }
 
 function sessionCookies(request: Request, name: string): WireCookie[] {
@@ -119,14 +170,15 @@ function refuseCaller(
   context: RequestContext,
   urls: PublicUrls,
 ): Response {
-  const challenge = { resourceMetadata: urls.resourceMetadata, scope: toolScope }
   switch (found.kind) {
     case 'missing':
-      // RFC 6750 section 3.1: no error attribute when no credential came.
-      return httpError('unauthorized', { 'www-authenticate': bearerChallenge(challenge) })
+      return challenge([], { urls })
     case 'invalid':
       context.report('caller_refused', { description: found.description })
-      return refuseToken(new OAuthError('invalid_token', found.description), challenge)
+      return refuseToken(new OAuthError('invalid_token', found.description), {
+        resourceMetadata: urls.resourceMetadata,
+        scope: toolScope,
+      })
     case 'denied':
       context.report('access_denied', { sub: found.sub, rule: found.rule })
       // No challenge: signing in again would not help this person.
@@ -138,8 +190,8 @@ function refuseCaller(
 }
 
 /** A refusal of the token, with the same description in the challenge and in the body (RFC 6750 section 3.1). */
-function refuseToken(error: OAuthError, challenge: BearerChallenge): Response {
-  const header = bearerChallenge({ ...challenge, error: error.code, errorDescription: error.description })
+function refuseToken(error: OAuthError, about: BearerChallenge): Response {
+  const header = bearerChallenge({ ...about, error: error.code, errorDescription: error.description })
   return json(oauthErrorBody(error), error.status, { 'www-authenticate': header })
 }
 
@@ -189,23 +241,33 @@ async function servePost(
   context: RequestContext,
   ports: McpPorts,
 ): Promise<Response> {
-  if (mediaType(request) !== 'application/json') return httpError('unsupported_media_type')
-  const body = await readBody(request, maxBodyBytes)
-  if (body.kind === 'too_large') return httpError('content_too_large')
-  if (body.kind === 'text' && isDeeperThan(maxDepth, body.text)) {
-    const text = `The message is nested more than ${maxDepth} levels deep.`
-    return json(jsonRpcError(null, jsonRpcCode.invalidRequest, text), 400)
-  }
-  const message = body.kind === 'text' ? parseJson(body.text) : undefined
-  if (message === undefined)
-    return json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400)
-  const refused = refuseMessage(message)
-  if (refused) return refused
-  const text = body.kind === 'text' ? body.text : ''
-  return serveCalls(request, { message, text }, caller, context, ports)
+  const body = await readMessage(request, maxBodyBytes)
+  return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
 }
 
-/** Serves a message of a caller who may make its calls: the scopes are there, and the limit of that person is not reached. */
+/** The JSON-RPC message or batch of a request and its text, or why there is none. */
+type MessageReading =
+  | { kind: 'message'; message: unknown; text: string }
+  | { kind: 'refused'; response: Response }
+
+async function readMessage(request: Request, maxBytes: number): Promise<MessageReading> {
+  const refuse = (response: Response): MessageReading => ({ kind: 'refused', response })
+  if (mediaType(request) !== 'application/json') return refuse(httpError('unsupported_media_type'))
+  const body = await readBody(request, maxBytes)
+  if (body.kind === 'too_large') return refuse(httpError('content_too_large'))
+  const text = body.kind === 'text' ? body.text : ''
+  if (isDeeperThan(maxDepth, text)) {
+    const why = `The message is nested more than ${maxDepth} levels deep.`
+    return refuse(json(jsonRpcError(null, jsonRpcCode.invalidRequest, why), 400))
+  }
+  const message = parseJson(text)
+  if (message === undefined)
+    return refuse(json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400))
+  const refused = refuseMessage(message)
+  return refused ? refuse(refused) : { kind: 'message', message, text }
+}
+
+/** Serves a message of a caller who may make its calls: the scopes are there, and the limit of that person or address is not reached. */
 async function serveCalls(
   request: Request,
   { message, text }: { message: unknown; text: string },
@@ -237,7 +299,7 @@ async function serveCalls(
     refuse('refused_scope')
     return refusedScope
   }
-  const admission = ports.callLimit.enter(caller.user.id, made.length)
+  const admission = admit(made.length, caller, context, ports)
   if (admission.kind === 'refused') {
     refuse('refused_limit')
     return tooManyCalls(message, admission.retryAfterSeconds)
@@ -254,6 +316,19 @@ async function serveCalls(
     calls.over()
     throw error
   }
+}
+
+/** Limits the calls of each person, and the requests without credential of each address. */
+function admit(
+  count: number,
+  { user }: Caller,
+  { address }: RequestContext,
+  { callLimit }: McpPorts,
+): CallAdmission {
+  if (user) return callLimit.enter(user.id, count)
+  if (address === undefined) return { kind: 'admitted', leave() {} }
+  // No id of a user begins like that.
+  return callLimit.enter(`address ${addressBlocks(address)[0]?.name}`, Math.max(1, count))
 }
 
 /** Notes which tool the grant was last used with, of those that the server has and that this person may call. */

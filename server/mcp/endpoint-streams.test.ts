@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
-import type { Caller } from '../core/tokens/caller.ts'
+import type { SignedInCaller } from '../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import {
   sendMessage,
@@ -23,7 +23,7 @@ let endpoint: McpEndpoint
 let calls: { go: () => void; progress: () => void; aborted: boolean }[]
 let live: boolean | Error
 
-const ada = (): Caller => ({
+const ada = (): SignedInCaller => ({
   ...callerSample,
   expiresAt: start + 600,
   isLive: async () => {
@@ -84,20 +84,20 @@ describe.each<[string, () => McpEndpoint]>([
       caller = ada(),
       capabilities = {},
       signal,
-    }: { caller?: Caller; capabilities?: object; signal?: AbortSignal } = {},
+    }: { caller?: SignedInCaller; capabilities?: object; signal?: AbortSignal } = {},
   ): Promise<Response> {
     const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
     return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
   }
 
   const everything = { toolsListChanged: true }
-  const listen = (notifications: object = everything, caller: Caller = ada()): Promise<Response> =>
+  const listen = (notifications: object = everything, caller: SignedInCaller = ada()): Promise<Response> =>
     send('subscriptions/listen', { notifications }, { caller })
 
   const methodsOf = async (stream: MessageReader): Promise<(string | undefined)[]> =>
     (await stream.rest()).map(({ message }) => message.method)
 
-  async function startCall(caller: Caller = ada(), signal?: AbortSignal): Promise<MessageReader> {
+  async function startCall(caller: SignedInCaller = ada(), signal?: AbortSignal): Promise<MessageReader> {
     const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
     return readMessages(await send('tools/call', params, { caller, ...(signal && { signal }) }))
   }
@@ -107,7 +107,10 @@ describe.each<[string, () => McpEndpoint]>([
   }
 
   describe('subscriptions/listen (MCP 2026-07-28)', () => {
-    const of = (sub: string): Caller => ({ ...ada(), user: { ...ada().user, id: `https://provider#${sub}` } })
+    const of = (sub: string): SignedInCaller => ({
+      ...ada(),
+      user: { ...ada().user, id: `https://provider#${sub}` },
+    })
     const isStream = (response: Response): boolean =>
       response.headers.get('content-type') === 'text/event-stream'
 

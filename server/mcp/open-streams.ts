@@ -170,9 +170,9 @@ export function repeatChecks(check: () => Promise<void>): () => void {
   return () => clearInterval(timer)
 }
 
-/** An identifier for user and grant together. The provider's own credentials have no grant. */
+/** An identifier for user and grant together. The provider's own credentials have no grant. All anonymous callers have the same. */
 export function ownerOf({ user, grantId, credential }: Caller): string {
-  return JSON.stringify([user.id, grantId ?? credential])
+  return JSON.stringify([user?.id, grantId ?? credential])
 }
 
 async function mayGoOn({ caller, kind }: StreamTerms, runtime: Pick<Runtime, 'now'>): Promise<boolean> {

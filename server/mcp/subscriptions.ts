@@ -4,6 +4,7 @@ import type { McpEndpointConfig } from './endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, maxKeptLength } from './incoming.ts'
 import { isEventStream, messageEvent } from './event-stream.ts'
 import type { OpenStreams } from './open-streams.ts'
+import { signedIn } from '../core/tokens/caller.ts'
 
 /** How many streams of `subscriptions/listen` may be open, in total and per user. */
 export interface SubscriptionLimits {
@@ -92,7 +93,7 @@ export function createSubscribe(
       const text = `A subscriptions/listen message can have at most ${maxKeptLength} characters. Send a shorter one.`
       return Response.json(jsonRpcError(id, jsonRpcCode.invalidParams, text), { status: 400 })
     }
-    const slot = slots.acquire(caller.user.id)
+    const slot = slots.acquire(signedIn(caller).user.id)
     if (!slot) {
       return Response.json(jsonRpcError(id, jsonRpcCode.internalError, 'Subscription limit reached'))
     }

@@ -115,6 +115,7 @@ function gatePorts(grantAccess: GrantAccess, parts: EndpointParts): McpPorts {
     has: tools.endpoint.has,
     callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, parts.runtime),
     scopesOfCalls: tools.scopesOfCalls,
+    publicTools: tools.publicTools,
     grantUse: parts.grantUses,
   }
 }

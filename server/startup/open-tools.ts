@@ -19,6 +19,8 @@ import { version } from '../config/version.ts'
 export interface Tools {
   endpoint: McpEndpoint
   scopesOfCalls: ScopesOfCalls
+  /** Names of the tools that can be called without signing in. */
+  publicTools: ReadonlySet<string>
   /** The keys that the upstream behind the endpoint checks assertions with; undefined when there is none. */
   keySet?: () => object
   /** Rejects when the upstream behind the endpoint does not answer; undefined when there is none that could be asked. */
@@ -74,9 +76,15 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   const { definitions, ...opened } = openToolModule(module, reservedScopes, (tool, error) =>
     report('tool_failed', { tool, error }),
   )
+  const publicTools = new Set(
+    definitions.filter(({ isPublic }) => isPublic).map(({ listing }) => listing.name),
+  )
   const endpoint = createMcpEndpoint({
     serverInfo: { name: 'drawbridge', title: 'Drawbridge', version, ...opened.serverInfo },
-    instructions: opened.instructions ?? 'Tools of the web app, called as the user who signed in.',
+    instructions: withPublicTools(
+      opened.instructions ?? 'Tools of the web app, called as the user who signed in.',
+      publicTools,
+    ),
     tools: definitions,
     module: opened,
     notifies: opened.start !== undefined,
@@ -95,6 +103,7 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   return {
     endpoint,
     scopesOfCalls: createScopesOfCalls(definitions),
+    publicTools,
     started: starting,
     async close() {
       await endpoint.close()
@@ -106,6 +115,12 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
       }
     },
   }
+}
+
+/** A model that knows which tools need no sign-in can begin with them, and is not surprised by the sign-in of another. */
+function withPublicTools(instructions: string, publicTools: ReadonlySet<string>): string {
+  if (publicTools.size === 0) return instructions
+  return `${instructions}\n\nThese tools need no sign-in: ${[...publicTools].join(', ')}. Any other tool asks for it when it is called.`
 }
 
 /**

@@ -26,6 +26,7 @@ function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
         ),
       ),
     ],
+    publicTools: policy.publicTools,
     started: Promise.resolve(),
     close: () => opened.endpoint.close(),
   }

@@ -107,6 +107,32 @@ describe('a file that cannot be used says what to do', () => {
       /"x" is not one of scopes\. Add it/,
     ],
     [
+      'a public tool with a scope',
+      `export const scopes = { x: 'X' }; export const tools = [{ name: 'a', public: true, scope: 'x', call: () => '' }]`,
+      /public: a tool that takes a scope takes a sign-in/,
+    ],
+    [
+      'public by a text',
+      `export const tools = [{ name: 'a', public: 'no', call: () => '' }]`,
+      /public: must be a boolean/,
+    ],
+    [
+      'a public tool beside sessions',
+      `export const asksClient = true; export const register = () => {}
+       export const tools = [{ name: 'a', public: true, call: () => '' }]`,
+      /^asksClient: sessions belong to people/,
+    ],
+    [
+      '_meta that is no object',
+      `export const tools = [{ name: 'a', _meta: 'ui', call: () => '' }]`,
+      /_meta: ./,
+    ],
+    ...['securitySchemes', 'io.modelcontextprotocol/serverInfo'].map((key): [string, string, RegExp] => [
+      `_meta with ${key}`,
+      `export const tools = [{ name: 'a', _meta: { '${key}': 1 }, call: () => '' }]`,
+      /_meta: the server says .+ itself/,
+    ]),
+    [
       'a scope with a blank',
       `export const tools = []; export const scopes = { 'a b': 'A' }`,
       /without blanks/,

@@ -2,10 +2,12 @@ import { access, constants, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { unreadableText } from '../config/setting-file-text.ts'
+import { withSecuritySchemes } from '../mcp/tools/security-schemes.ts'
 import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from '../mcp/tools/tool.ts'
-import type { ToolDeclaration, ToolModule } from '../mcp/tools/tool-module.ts'
+import type { ProtectedToolDeclaration, ToolDeclaration, ToolModule } from '../mcp/tools/tool-module.ts'
 import type { FileFault } from '../config/setting-file.ts'
 
 /** A tool module that cannot be used. Each fault names the member and what to do about it. */
@@ -70,7 +72,13 @@ export function openToolModule(
 ): OpenToolModule {
   const { faults, definitions } = checkToolModule(module, reserved, report)
   if (faults.length > 0) throw new ToolModuleError(faults)
-  return { ...module, definitions }
+  return { ...module, definitions: withSchemes(definitions) }
+}
+
+/** Only where some tool is public: no client needs to be told that all take a sign-in. */
+function withSchemes(definitions: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  if (!definitions.some(({ isPublic }) => isPublic)) return definitions
+  return definitions.map((tool) => ({ ...tool, listing: withSecuritySchemes(tool.listing, tool) }))
 }
 
 function checkToolModule(
@@ -165,7 +173,7 @@ const moduleMembers: readonly (keyof ToolModule)[] = [
 /** What Node adds to the exports of a CommonJS file. */
 const loaderMembers = ['default', 'module.exports', '__esModule']
 
-const toolMembers: readonly (keyof ToolDeclaration)[] = [
+const toolMembers: readonly (keyof ProtectedToolDeclaration)[] = [
   'name',
   'title',
   'description',
@@ -173,9 +181,14 @@ const toolMembers: readonly (keyof ToolDeclaration)[] = [
   'outputSchema',
   'annotations',
   'icons',
+  '_meta',
+  'public',
   'scope',
   'call',
 ]
+
+/** What this server, or the protocol, says in the `_meta` of tools and messages. */
+const ownMetaKeys: ReadonlySet<string> = new Set(['securitySchemes', ...Object.values(mcpMetaKey)])
 
 /** A misspelt member would be left out without a word: a scope, say, that then protects nothing. */
 function unknownMembers(given: object, known: readonly string[], suggested = known): string[] {
@@ -198,9 +211,15 @@ function moduleFaults(module: ToolModule, reserved: readonly string[]): string[]
     ...kindFault('start', module.start, 'function'),
     ...scopeFaults(module.scopes, reserved),
   ]
+  if (module.asksClient === true && Array.isArray(module.tools) && module.tools.some(isPublicTool))
+    faults.push('asksClient: sessions belong to people, so no tool of this module can be public.')
   if (module.serverInfo !== undefined && !isTextRecord(module.serverInfo))
     faults.push('serverInfo: must be an object with name, title, version or websiteUrl, each a string.')
   return faults
+}
+
+function isPublicTool(tool: unknown): boolean {
+  return isJsonObject(tool) && tool['public'] === true
 }
 
 function kindFault(member: string, value: unknown, kind: 'string' | 'function' | 'boolean'): string[] {
@@ -235,7 +254,7 @@ function toolFaults(
   names: ReadonlySet<unknown>,
   scopes: ToolModule['scopes'],
 ): string[] {
-  const { name, call, scope } = tool
+  const { name, call, scope, _meta: meta } = tool
   const faults = unknownMembers(tool, toolMembers)
   if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(name))
     faults.push('name: must be 1 to 128 letters, digits, _, - or dots.')
@@ -247,5 +266,12 @@ function toolFaults(
     (typeof scope !== 'string' || !isJsonObject(scopes) || !Object.hasOwn(scopes, scope))
   )
     faults.push(`scope: ${JSON.stringify(scope)} is not one of scopes. Add it there with what it allows.`)
+  faults.push(...kindFault('public', tool['public'], 'boolean'))
+  if (tool['public'] === true && scope !== undefined)
+    faults.push('public: a tool that takes a scope takes a sign-in. Leave one of the two out.')
+  if (isJsonObject(meta)) {
+    const own = Object.keys(meta).filter((key) => ownMetaKeys.has(key))
+    faults.push(...own.map((key) => `_meta: the server says ${key} itself. Leave it out.`))
+  }
   return faults
 }

@@ -4,7 +4,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { SignJWT } from 'jose'
 import { createBoundedMap } from '../bounded-map.ts'
 import type { KeyRing } from '../seal.ts'
-import type { Caller } from '../tokens/caller.ts'
+import type { SignedInCaller } from '../tokens/caller.ts'
 import { type AssertionKey, assertionKeys, type PublicJwk, signingKey } from './assertion-key.ts'
 
 /** How long an assertion is good, and after which part of that a new one is made. */
@@ -43,7 +43,7 @@ export class AssertionSigner {
     return { keys: this.#currentKeys().map(({ publicJwk }) => publicJwk) }
   }
 
-  async assert(caller: Caller): Promise<string> {
+  async assert(caller: SignedInCaller): Promise<string> {
     const { runtime } = this.#ports
     const key = signingKey(this.#currentKeys())
     if (!key) throw new TypeError('The key ring is empty.')
@@ -57,7 +57,7 @@ export class AssertionSigner {
   }
 
   #sign(
-    { user, clientId, scope, grantId, credential }: Caller,
+    { user, clientId, scope, grantId, credential }: SignedInCaller,
     { kid, privateKey }: AssertionKey,
     now: number,
   ): Promise<string> {
@@ -88,7 +88,7 @@ export class AssertionSigner {
 }
 
 /** Callers of one name get the same assertion. */
-function nameOf({ user, clientId, scope, grantId, credential }: Caller): string {
+function nameOf({ user, clientId, scope, grantId, credential }: SignedInCaller): string {
   return createHash('sha256')
     .update(JSON.stringify([user, clientId, scope, grantId, credential]))
     .digest('base64url')

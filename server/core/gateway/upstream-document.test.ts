@@ -24,7 +24,7 @@ describe('an upstream by HTTP', () => {
       kind: 'upstream',
       upstream: {
         kind: 'http',
-        policy: { allow: ['*'], deny: [], scopes: [] },
+        policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
         scopes: {},
         url,
         identity: ['assertion'],
@@ -57,7 +57,12 @@ describe('an upstream by HTTP', () => {
       audience: 'https://upstream',
       headers: { 'x-api-key': 'key of the upstream', 'x-b': 'a b' },
       forward: ['accept-language'],
-      policy: { allow: ['*'], deny: ['debug_*'], scopes: [['delete_*', 'notes:write']] },
+      policy: {
+        allow: ['*'],
+        deny: ['debug_*'],
+        publicTools: new Set<string>(),
+        scopes: [['delete_*', 'notes:write']],
+      },
       scopes: { 'notes:write': 'Change and delete your notes' },
       timeoutSeconds: 90,
       connectTimeoutSeconds: 60,
@@ -97,7 +102,10 @@ describe('an upstream by HTTP', () => {
     [{ timeout: '25h' }, 'at most a day'],
     [{ max_body: '65mb' }, 'at most 64mb'],
     [{ tools: { scopes: { 'x*': 'x' } } }, 'does not say what x allows'],
-    [{ tools: { public: ['help'] } }, 'without a sign-in'],
+    [{ tools: { public: ['help_*'] } }, 'Name each public tool in full'],
+    [{ tools: { public: ['debug'], deny: ['debug'] } }, 'is not allowed by tools.allow'],
+    [{ tools: { public: ['help'], scopes: { 'h*': 'x' } }, scopes: { x: 'X' } }, 'takes a sign-in'],
+    [{ tools: { public: 'help' } }, 'tools.public'],
     [{ tools: { alow: [] } }, 'Did you mean allow?'],
     [{ idle: '5m' }, 'unknown member "idle"'],
   ])('with %j is faulty', (members, fault) => {
@@ -140,6 +148,11 @@ describe('an upstream that is a command', () => {
     })
   })
 
+  it('can have public tools when everybody shares its process', () => {
+    const { policy } = upstream({ command: 'x', process: 'shared', tools: { public: ['help'] } })
+    expect(policy.publicTools).toEqual(new Set(['help']))
+  })
+
   it('has variables of the environment in its arguments', () => {
     expect(upstream({ command: 'x', args: ['--key=${env:UPSTREAM_KEY}'] }).args).toEqual([
       '--key=key of the upstream',
@@ -148,6 +161,7 @@ describe('an upstream that is a command', () => {
 
   it.each<[document: object, fault: string]>([
     [{ command: '' }, 'command must be a text'],
+    [{ command: 'x', tools: { public: ['help'] } }, 'Only with "process": "shared"'],
     [{ command: 'x', args: ['--token=${user:provider_token}'] }, 'can see arguments'],
     [{ command: 'x', env: { 'A B': 'x' } }, 'not the name of a variable'],
     [{ command: 'x', env: { A: '${user:password}' } }, 'there is no ${user:password}'],

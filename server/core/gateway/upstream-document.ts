@@ -1,6 +1,7 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { DocumentReader } from '../document-reader.ts'
+import { offersUpstreamTool, scopeOfTool } from './upstream-policy.ts'
 import type {
   CommandUpstream,
   HttpUpstream,
@@ -47,7 +48,7 @@ const identityForms: readonly IdentityForm[] = ['assertion', 'bearer', 'headers'
 const neverForwarded =
   /^(?:authorization|cookie|forwarded|host|connection|content-length|te|trailer|transfer-encoding|upgrade|proxy-.*|x-forwarded-.*|x-real-ip|drawbridge-.*|mcp-session-id)$/
 
-const everything: UpstreamPolicy = { allow: ['*'], deny: [], scopes: [] }
+const everything: UpstreamPolicy = { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] }
 
 /** The upstream that is a URL alone. */
 export function upstreamAt(url: string): UpstreamReading {
@@ -120,6 +121,11 @@ class UpstreamReader extends DocumentReader {
         this.fault(`args[${index}]: everybody on the machine can see arguments. Use env for \${user:...}.`)
       }
     }
+    const processes = this.#choice(document, 'process', ['user', 'shared'])
+    if (processes === 'user' && policy.policy.publicTools.size > 0)
+      this.fault(
+        'tools.public: processes belong to people. Only with "process": "shared" can tools be public.',
+      )
     return {
       kind: 'command',
       ...policy,
@@ -127,7 +133,7 @@ class UpstreamReader extends DocumentReader {
       args: args.map((arg) => this.#filled('args', arg)),
       cwd: this.optional(document, 'cwd', (given) => this.text('cwd', given)),
       env: this.optional(document, 'env', (given) => this.#env(given)) ?? {},
-      process: this.#choice(document, 'process', ['user', 'shared']),
+      process: processes,
       idleSeconds: this.#seconds(document, 'idle', 300),
       startTimeoutSeconds: this.#seconds(document, 'start_timeout', 20),
       maxProcesses: this.#count(document, 'max_processes', 64),
@@ -231,19 +237,28 @@ class UpstreamReader extends DocumentReader {
         this.fault(`tools.scopes[${JSON.stringify(pattern)}]: scopes does not say what ${scope} allows.`)
       }
     }
+    for (const name of policy.publicTools) this.#checkPublic(name, policy)
     return { policy, scopes }
+  }
+
+  #checkPublic(name: string, policy: UpstreamPolicy): void {
+    const at = `tools.public: ${JSON.stringify(name)}`
+    if (name.includes('*')) this.fault(`${at} is a pattern. Name each public tool in full.`)
+    else if (!offersUpstreamTool(policy, name))
+      this.fault(`${at} is not allowed by tools.allow and tools.deny.`)
+    else if (scopeOfTool(policy, name) !== undefined)
+      this.fault(`${at} takes a scope by tools.scopes, so it takes a sign-in. Leave one of the two out.`)
   }
 
   #tools(value: unknown): UpstreamPolicy {
     const tools = this.object('tools', value, ['allow', 'deny', 'public', 'scopes'])
     if (!tools) return everything
-    const open =
-      this.optional(tools, 'public', (given) => this.texts('tools.public', given, { min: 0 })) ?? []
-    if (open.length > 0)
-      this.fault('tools.public: no tool can be called without a sign-in yet. Leave it out.')
     return {
       allow: this.optional(tools, 'allow', (given) => this.texts('tools.allow', given)) ?? ['*'],
       deny: this.optional(tools, 'deny', (given) => this.texts('tools.deny', given, { min: 0 })) ?? [],
+      publicTools: new Set(
+        this.optional(tools, 'public', (given) => this.texts('tools.public', given, { min: 0 })),
+      ),
       scopes: Object.entries(
         this.optional(tools, 'scopes', (given) => this.#labels('tools.scopes', given)) ?? {},
       ),

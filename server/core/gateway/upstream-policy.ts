@@ -14,6 +14,14 @@ export function scopeOfTool({ scopes }: Pick<UpstreamPolicy, 'scopes'>, name: st
   return scopes.find(([pattern]) => matchesGlob(pattern, name))?.[1]
 }
 
+/** What calling the upstream's tool of that name takes. */
+export function needsOfTool(
+  policy: Pick<UpstreamPolicy, 'publicTools' | 'scopes'>,
+  name: string,
+): { isPublic: boolean; scope: string | undefined } {
+  return { isPublic: policy.publicTools.has(name), scope: scopeOfTool(policy, name) }
+}
+
 function matchesOne(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => matchesGlob(pattern, name))
 }

@@ -5,6 +5,8 @@ export type IdentityForm = 'assertion' | 'bearer' | 'headers' | 'provider-token'
 export interface UpstreamPolicy {
   allow: readonly string[]
   deny: readonly string[]
+  /** Names, never patterns, of the tools that anybody may call without signing in. */
+  publicTools: ReadonlySet<string>
   /** Scopes by pattern; the first that matches counts. */
   scopes: readonly (readonly [pattern: string, scope: string])[]
 }

@@ -110,7 +110,7 @@ export class IncomingCalls {
   ): void {
     const { caller, revision, requestBytes, report } = this.#ports
     report(event, {
-      sub: caller.user.sub,
+      sub: caller.user?.sub,
       client_id: caller.clientId,
       grant_id: caller.grantId,
       credential: caller.credential,

@@ -25,20 +25,37 @@ import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 /** By which of the three credentials a caller was recognised. */
 export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
 
-/** Who calls `/mcp`, proven. */
-export interface Caller {
+/** Who calls `/mcp`. */
+export type Caller = SignedInCaller | AnonymousCaller
+
+/** Somebody who is proven. */
+export interface SignedInCaller extends CallerRights {
   credential: CredentialKind
   user: User
   clientId: string | undefined
   /** The grant of a token of ours; undefined for the provider's own credentials. */
   grantId: string | undefined
+}
+
+/** Somebody without any credential, for whom only public tools are there. */
+export interface AnonymousCaller extends CallerRights {
+  credential: 'none'
+  user: undefined
+  clientId: undefined
+  grantId: undefined
+}
+
+interface CallerRights {
   /** What the credential allows, without what the access rules do not allow this person. */
   scope: string
   /** What the access rules allow this person. */
   access: AccessAllowed
   /** When the credential itself ends, epoch seconds. */
   expiresAt: number
-  /** The user's current token at the session provider, for calls made as the user. Never goes to the client. */
+  /**
+   * The user's current token at the session provider, for calls made as the user. Never goes to the client. Throws
+   * {@link SignInNeededError} for an anonymous caller.
+   */
   providerToken(): string
   /**
    * Checks again whether the credential is good, for a response that stays open. An unknown state counts as good.
@@ -47,9 +64,41 @@ export interface Caller {
   isLive(): Promise<boolean>
 }
 
+/** An anonymous caller came to something that is a person's. */
+export class SignInNeededError extends Error {
+  override name = 'SignInNeededError'
+
+  constructor() {
+    super('Nobody is signed in. A public tool finds out by context.user, which is undefined then.')
+  }
+}
+
+/** The caller as somebody who is proven. Throws {@link SignInNeededError} for an anonymous caller. */
+export function signedIn(caller: Caller): SignedInCaller {
+  if (!caller.user) throw new SignInNeededError()
+  return caller
+}
+
+/** The caller of a request without credential, who sees the tools that `access` leaves. */
+export function anonymousCaller(access: AccessAllowed): AnonymousCaller {
+  return {
+    credential: 'none',
+    user: undefined,
+    clientId: undefined,
+    grantId: undefined,
+    scope: '',
+    access,
+    expiresAt: Infinity,
+    providerToken() {
+      throw new SignInNeededError()
+    },
+    isLive: async () => true,
+  }
+}
+
 /** Why a request has no caller. `description` is for the client, generic enough to be no oracle. */
 export type CallerResult =
-  | { kind: 'caller'; caller: Caller }
+  | { kind: 'caller'; caller: SignedInCaller }
   | { kind: 'missing' }
   | { kind: 'invalid'; description: string }
   /** The credential is good, but the access rules do not let this person in. `rule` is the number of the one that decided. */

@@ -29,9 +29,9 @@ export function childEnvironment(
 ): ChildEnvironment {
   const providerToken = holdsProviderToken(upstream) ? caller?.providerToken() : undefined
   const places: Places = {
-    id: caller?.user.sub,
-    email: caller?.user.email,
-    name: caller?.user.name,
+    id: caller?.user?.sub,
+    email: caller?.user?.email,
+    name: caller?.user?.name,
     provider_token: providerToken,
   }
   const values: Record<string, string> = {}

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { anonymousCaller } from '../../core/tokens/caller.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
@@ -207,7 +208,9 @@ describe('arguments that are repeated in headers', () => {
   it.each(['legacy', 'modern'])(
     'must agree with them, once a process of %s has listed its tools',
     async (era) => {
-      const fixture = open(['--era', era], { policy: { allow: ['*'], deny: [], scopes: [] } })
+      const fixture = open(['--era', era], {
+        policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
+      })
       const client = fixture.client()
       await client.call('no_such_tool')
       const params = { name: 'regional', arguments: { region: 'eu' } }
@@ -334,11 +337,28 @@ describe('log messages that could be of several calls', () => {
   })
 })
 
+describe('a process for everybody, with a public tool', () => {
+  it('serves callers who have not signed in, without sessions', async () => {
+    const policy = { allow: ['*'], deny: [], publicTools: new Set(['echo']), scopes: [] }
+    const fixture = open([], { process: 'shared', policy })
+    const anonymous = fixture.client(anonymousCaller(fullAccess))
+    await expect(anonymous.open({ elicitation: {} })).rejects.toThrow('No session: {"result"')
+    expect(await anonymous.call('echo', { value: 'a' })).toMatchObject({
+      result: { content: [{ type: 'text', text: 'a' }] },
+    })
+    for (const client of [anonymous, fixture.client()]) {
+      const listed = JSON.stringify(await client.request('tools/list'))
+      expect(listed).toContain('"securitySchemes":[{"type":"noauth"}')
+      expect(listed).toContain('"securitySchemes":[{"type":"oauth2","scopes":["mcp"]}]')
+    }
+  })
+})
+
 describe('what the policy and the access rules hide', () => {
   const policy = {
     allow: ['*'],
     deny: ['secret_*'],
-
+    publicTools: new Set<string>(),
     scopes: [['di*', 'admin']] as [string, string][],
   }
   const reader = callerOf('ada', {

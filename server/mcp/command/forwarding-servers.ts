@@ -14,7 +14,7 @@ import { legacyRevisions, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol
 import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
 import type { UpstreamPolicy } from '../../core/gateway/upstream.ts'
-import { offersUpstreamTool, scopeOfTool } from '../../core/gateway/upstream-policy.ts'
+import { needsOfTool, offersUpstreamTool, scopeOfTool } from '../../core/gateway/upstream-policy.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import type { Call } from '../../core/tokens/call-record.ts'
 import type { Incoming } from '../incoming.ts'
@@ -23,6 +23,7 @@ import type { ConnectedClients } from './connected-clients.ts'
 import { HiddenTool, recordCall } from '../sdk/recorded-call.ts'
 import type { RequestStateCodec } from '../sdk/request-state.ts'
 import type { ServerFactory, ServingContext } from '../sdk/sdk-server.ts'
+import { withSecuritySchemes } from '../tools/security-schemes.ts'
 import { unknownTool } from '../tools/tool.ts'
 import type { Presentation } from './greeting.ts'
 import { withoutNotifications, withoutPersonal } from './offered-capabilities.ts'
@@ -284,11 +285,13 @@ export class ForwardingServers implements ServerFactory {
   /** Those that the caller can call: tasks are not forwarded. */
   #offered(tools: readonly unknown[], caller: Caller): unknown[] {
     this.#learn(tools)
-    return tools.filter((tool) => {
-      if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return false
-      const { execution } = tool
+    const { policy } = this.#ports
+    return tools.flatMap((tool) => {
+      if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return []
+      const { name, execution } = tool
       const needsTask = isJsonObject(execution) && execution['taskSupport'] === 'required'
-      return !needsTask && this.#isOffered(tool['name'], caller)
+      if (needsTask || !this.#isOffered(name, caller)) return []
+      return policy.publicTools.size > 0 ? [withSecuritySchemes(tool, needsOfTool(policy, name))] : [tool]
     })
   }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
-import type { Caller } from '../../core/tokens/caller.ts'
+import type { SignedInCaller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
 import {
@@ -219,7 +219,7 @@ describe('an idle process', () => {
 
 describe("the provider's token", () => {
   const env = { TOKEN: [{ user: 'provider_token' }] } as const
-  const withToken = (token: string, more: Partial<Caller> = {}): Caller =>
+  const withToken = (token: string, more: Partial<SignedInCaller> = {}): SignedInCaller =>
     callerOf('ada', { providerToken: () => token, ...more })
 
   it('ends an idle process with the next call when it has changed', async () => {

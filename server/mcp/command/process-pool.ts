@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { Caller } from '../../core/tokens/caller.ts'
+import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import { ownerOf } from '../open-streams.ts'
 import { Breaker } from './breaker.ts'
 import { type ChildEnvironment, childEnvironment, holdsProviderToken } from './child-environment.ts'
@@ -152,7 +152,7 @@ export class ProcessPool {
     const slot = new ProcessSlot({
       key,
       userId,
-      sub: isShared ? undefined : caller.user.sub,
+      sub: isShared ? undefined : signedIn(caller).user.sub,
       isOwn: declared !== undefined,
       providerToken: environment.providerToken,
       idleMs: this.#ports.upstream.idleSeconds * 1000,
@@ -292,12 +292,12 @@ export class ProcessPool {
   }
 
   #userOf(caller: Caller): string {
-    return this.#ports.upstream.process === 'shared' ? everybody : caller.user.id
+    return this.#ports.upstream.process === 'shared' ? everybody : signedIn(caller).user.id
   }
 
   #keyOf(caller: Caller): string {
     if (this.#ports.upstream.process === 'shared') return everybody
-    return holdsProviderToken(this.#ports.upstream) ? ownerOf(caller) : caller.user.id
+    return holdsProviderToken(this.#ports.upstream) ? ownerOf(caller) : signedIn(caller).user.id
   }
 
   #environmentFor(caller: Caller): ChildEnvironment {

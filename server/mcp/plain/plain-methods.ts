@@ -8,6 +8,7 @@ import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/jso
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
 import { type CallEnd, callOf } from '../../core/tokens/call-record.ts'
+import { signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
 import { outcomeOf, type ToolDefinition, unknownTool } from '../tools/tool.ts'
@@ -53,6 +54,7 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
       if (tool) note({ outcome: 'refused_rule', isKnown: true })
       return failed(jsonRpcCode.invalidParams, unknownTool(name))
     }
+    if (!tool.isPublic) signedIn(caller)
     const result = await tool.call(input, contexts.ofCall(caller, channel))
     note({ outcome: channel.signal.aborted ? 'cancelled' : outcomeOf(result), isKnown: true })
     return { result }

@@ -1,11 +1,12 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
-import { offersUpstreamTool, scopeOfTool } from '../../core/gateway/upstream-policy.ts'
+import { needsOfTool, offersUpstreamTool, scopeOfTool } from '../../core/gateway/upstream-policy.ts'
 import type { UpstreamPolicy } from '../../core/gateway/upstream.ts'
 import { type Call, type CallEnd, callOf, type CallOutcome } from '../../core/tokens/call-record.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import type { Incoming } from '../incoming.ts'
+import { withSecuritySchemes } from '../tools/security-schemes.ts'
 import { outcomeOf } from '../tools/tool.ts'
 
 /** Names beyond that come from an upstream that makes them up. */
@@ -116,15 +117,16 @@ export class AnsweredCalls {
 
   #passList(message: JsonObject, result: JsonObject, text: string): string {
     const tools: unknown[] = Array.isArray(result['tools']) ? result['tools'] : []
-    const shown = tools.filter((tool) => {
+    const saysNeeds = this.#policy.publicTools.size > 0
+    const shown = tools.flatMap((tool) => {
       const name = isJsonObject(tool) ? tool['name'] : undefined
-      if (typeof name !== 'string' || !isOffered(name, this.#caller, this.#policy)) return false
+      if (typeof name !== 'string' || !isOffered(name, this.#caller, this.#policy)) return []
       this.#known.add({ event: 'tool_called', name })
-      return true
+      return saysNeeds ? [withSecuritySchemes(tool as JsonObject, needsOfTool(this.#policy, name))] : [tool]
     })
     // What one person may see is nothing for a cache of everybody's (MCP 2026-07-28, caching).
     const isPublic = result['cacheScope'] === 'public'
-    if (shown.length === tools.length && !isPublic) return text
+    if (shown.length === tools.length && !isPublic && !saysNeeds) return text
     const own = { ...result, tools: shown, ...(isPublic && { cacheScope: 'private' }) }
     return JSON.stringify({ ...message, result: own })
   }

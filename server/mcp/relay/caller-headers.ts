@@ -1,4 +1,4 @@
-import type { Caller } from '../../core/tokens/caller.ts'
+import type { Caller, SignedInCaller } from '../../core/tokens/caller.ts'
 import type { AssertionSigner } from '../../core/gateway/assertion.ts'
 import type { IdentityForm } from '../../core/gateway/upstream.ts'
 
@@ -12,21 +12,22 @@ export interface CallerHeadersPorts {
 }
 
 /**
- * The headers that tell the upstream who calls, in the forms of its document. Rejects when the provider's token of the caller cannot
- * be had.
+ * The headers that tell the upstream who calls, in the forms of its document; none for an anonymous caller. Rejects when the provider's
+ * token of the caller cannot be had.
  */
 export async function callerHeaders(
   caller: Caller,
   { identity, assertions, bearers }: CallerHeadersPorts,
 ): Promise<Record<string, string>> {
   const headers: Record<string, string> = {}
+  if (!caller.user) return headers
   for (const form of identity) Object.assign(headers, await headersOf(form, caller, { assertions, bearers }))
   return headers
 }
 
 async function headersOf(
   form: IdentityForm,
-  caller: Caller,
+  caller: SignedInCaller,
   { assertions, bearers }: Pick<CallerHeadersPorts, 'assertions' | 'bearers'>,
 ): Promise<Record<string, string>> {
   switch (form) {
@@ -41,7 +42,7 @@ async function headersOf(
   }
 }
 
-function forwardedHeaders({ user: { sub, email, name } }: Caller): Record<string, string> {
+function forwardedHeaders({ user: { sub, email, name } }: SignedInCaller): Record<string, string> {
   return {
     'x-forwarded-user': headerText(sub),
     ...(email !== undefined && { 'x-forwarded-email': headerText(email) }),

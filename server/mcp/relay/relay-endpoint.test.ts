@@ -9,7 +9,8 @@ import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { upstreamAt } from '../../core/gateway/upstream-document.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { IncomingCalls } from '../../core/tokens/call-record.ts'
-import type { Caller } from '../../core/tokens/caller.ts'
+import { fullAccess } from '../../core/access/access-rules.ts'
+import { anonymousCaller, type Caller, type SignedInCaller } from '../../core/tokens/caller.ts'
 import { createRelayEndpoint, type RelayEndpoint } from './relay-endpoint.ts'
 
 /** What the upstream got. */
@@ -30,8 +31,9 @@ let records: Record<string, unknown>[]
 
 const runtime = createFakeRuntime()
 const sealer = createSealer(fixedKeyRing([sampleKey('k', 1)]), runtime.randomBytes)
-const ada: Caller = { ...callerSample, isLive: async () => true }
-const eve: Caller = { ...ada, user: { ...ada.user, id: 'https://provider#eve', sub: 'eve' } }
+const ada: SignedInCaller = { ...callerSample, isLive: async () => true }
+const anonymous = anonymousCaller(fullAccess)
+const eve: SignedInCaller = { ...ada, user: { ...ada.user, id: 'https://provider#eve', sub: 'eve' } }
 
 beforeEach(async () => {
   got = []
@@ -65,9 +67,8 @@ afterEach(async () => {
 
 function open(
   changes: Partial<HttpUpstream>,
-  identify: (caller: Caller) => Promise<Record<string, string>> = async ({ user }) => ({
-    'drawbridge-assertion': `assertion of ${user.sub}`,
-  }),
+  identify: (caller: Caller) => Promise<Record<string, string>> = async ({ user }) =>
+    user ? { 'drawbridge-assertion': `assertion of ${user.sub}` } : {},
 ): void {
   const reading = upstreamAt(url)
   if (reading.kind !== 'upstream') throw new Error('The address is faulty.')
@@ -88,7 +89,12 @@ async function send(
     headers = {},
     method = 'POST',
     signal,
-  }: { caller?: Caller; headers?: Record<string, string>; method?: string; signal?: AbortSignal } = {},
+  }: {
+    caller?: Caller
+    headers?: Record<string, string>
+    method?: string
+    signal?: AbortSignal
+  } = {},
 ): Promise<Response> {
   const request = new Request('https://mcp.example.com/mcp', {
     method,
@@ -350,7 +356,7 @@ describe('a session', () => {
     ])
   })
 
-  it.each<[whose: string, caller: Caller, sealed: (id: string) => string]>([
+  it.each<[whose: string, caller: SignedInCaller, sealed: (id: string) => string]>([
     ["another user's", eve, (id) => id],
     ["another client's", { ...ada, clientId: 'mcpc_2' }, (id) => id],
     ['a made up', ada, (id) => `${id}A`],
@@ -360,6 +366,18 @@ describe('a session', () => {
     const response = await send(ping, { caller, headers: { 'mcp-session-id': id } })
     expect([response.status, await response.json()]).toMatchObject([404, { id: 1, error: { code: -32_001 } }])
     expect(got).toHaveLength(1)
+  })
+
+  it('that began without sign-in goes on for its client when somebody has signed in, and for nobody else', async () => {
+    const id = await start(anonymous)
+    const headers = { 'mcp-session-id': id }
+    expect((await send(ping, { caller: ada, headers })).status).toBe(200)
+    expect(got.map(({ headers: sent }) => sent['drawbridge-assertion'])).toEqual([
+      undefined,
+      'assertion of ada',
+    ])
+    const own = { 'mcp-session-id': await start(ada) }
+    expect((await send(ping, { caller: anonymous, headers: own })).status).toBe(404)
   })
 
   it('that the upstream has forgotten is not found', async () => {
@@ -377,7 +395,12 @@ describe('policy', () => {
   const listed = (...names: string[]): string =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: names.map((name) => ({ name })), next: 1 } })
   const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-  const policy = { allow: ['*'], deny: ['debug_*'], scopes: [['delete_*', 'notes:write']] as const }
+  const policy = {
+    allow: ['*'],
+    deny: ['debug_*'],
+    publicTools: new Set<string>(),
+    scopes: [['delete_*', 'notes:write']] as const,
+  }
 
   beforeEach(() => open({ policy }))
 
@@ -395,13 +418,32 @@ describe('policy', () => {
     expect(await (await send(list)).text()).toContain(
       '"tools":[{"name":"read"},{"name":"delete_a"}],"next":1}',
     )
-    const poor: Caller = {
+    const poor: SignedInCaller = {
       ...ada,
       access: { kind: 'allowed', scopes: ['mcp'], allowsTool: undefined },
     }
     expect(await (await send(list, { caller: poor })).text()).toContain('"tools":[{"name":"read"}],"next":1}')
     expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'read' })).toBe(true)
     expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'debug_x' })).toBe(false)
+  })
+
+  it('says what tools take where one is public, and keeps what the upstream says', async () => {
+    await endpoint.close()
+    open({ policy: { ...policy, publicTools: new Set(['read']) } })
+    const tools = [{ name: 'read', _meta: { ui: 1 } }, { name: 'delete_a' }, { name: 'debug_x' }]
+    answer = (response) => json(response, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools } }))
+    const anybody = [{ type: 'noauth' }, { type: 'oauth2', scopes: ['mcp'] }]
+    const writer = [{ type: 'oauth2', scopes: ['mcp', 'notes:write'] }]
+    for (const caller of [ada, anonymous]) {
+      expect(await (await send(list, { caller })).json()).toMatchObject({
+        result: {
+          tools: [
+            { name: 'read', securitySchemes: anybody, _meta: { ui: 1, securitySchemes: anybody } },
+            { name: 'delete_a', securitySchemes: writer, _meta: { securitySchemes: writer } },
+          ],
+        },
+      })
+    }
   })
 
   it('takes tools from a list on a stream that is resumed', async () => {
@@ -422,7 +464,7 @@ describe('policy', () => {
   })
 
   it('makes hidden tools unknown, alone and in a batch', async () => {
-    const caller: Caller = {
+    const caller: SignedInCaller = {
       ...ada,
       access: { kind: 'allowed', scopes: undefined, allowsTool: (name) => name !== 'secret' },
     }

@@ -43,7 +43,7 @@ function bindingOf({ caller, body }: Incoming): string {
     isJsonObject(params) ? withoutRetryParameters(params) : {},
   ])
   const digest = createHash('sha256').update(canonicalJson(requests)).digest('base64url')
-  return JSON.stringify(['mcp request state', caller.user.id, caller.clientId ?? '', digest])
+  return JSON.stringify(['mcp request state', caller.user?.id ?? '', caller.clientId ?? '', digest])
 }
 
 const retryParameters: ReadonlySet<string> = new Set(['_meta', 'inputResponses', 'requestState'])

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod/v4'
-import type { Caller } from '../../core/tokens/caller.ts'
+import type { SignedInCaller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { sendMessage, message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
@@ -13,7 +13,7 @@ let runtime: FakeRuntime
 let endpoint: McpEndpoint
 let calls: { go: () => void; progress: () => void; aborted: boolean }[]
 
-const ada = (): Caller => ({ ...callerSample, expiresAt: start + 600 })
+const ada = (): SignedInCaller => ({ ...callerSample, expiresAt: start + 600 })
 
 const module: ToolModule = {
   tools: [
@@ -69,7 +69,7 @@ async function send(
     caller = ada(),
     capabilities = {},
     signal,
-  }: { caller?: Caller; capabilities?: object; signal?: AbortSignal } = {},
+  }: { caller?: SignedInCaller; capabilities?: object; signal?: AbortSignal } = {},
 ): Promise<Response> {
   const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
   return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
@@ -80,7 +80,7 @@ const everything = {
   resourcesListChanged: true,
   resourceSubscriptions: ['test://watched'],
 }
-const listen = (notifications: object = everything, caller: Caller = ada()): Promise<Response> =>
+const listen = (notifications: object = everything, caller: SignedInCaller = ada()): Promise<Response> =>
   send('subscriptions/listen', { notifications }, { caller })
 
 async function settled(): Promise<void> {
@@ -154,7 +154,7 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
     await other.close()
   })
 
-  it.each<[string, (state: string) => [params: object, caller?: Caller]]>([
+  it.each<[string, (state: string) => [params: object, caller?: SignedInCaller]]>([
     ['changed', (state) => [{ requestState: `${state}A` }]],
     ['of another call', (state) => [{ requestState: state, arguments: { for: 'b' } }]],
     [

@@ -93,7 +93,8 @@ export function serveWith({
       const request = withLenientHeaders(given, body)
       const incoming = { caller, body, calls }
       if (!(await isLegacyRequest(request, body))) return transport2026.handle(request, incoming)
-      if (sessions?.accepts(request, body)) return sessions.handle(request, incoming)
+      // A session belongs to somebody.
+      if (caller.user && sessions?.accepts(request, body)) return sessions.handle(request, incoming)
       return request.method === 'POST' ? serveAlone(request, incoming, given.signal) : methodNotAllowed()
     },
     endStreams: () => streams.endNotificationStreams(),

@@ -16,8 +16,10 @@ import {
 import { guardCallbacks } from './callback-guard.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
 import type { Call } from '../../core/tokens/call-record.ts'
+import { signedIn, SignInNeededError } from '../../core/tokens/caller.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import { callerOf, type Incoming } from '../incoming.ts'
+import { type ToolNeeds, withSecuritySchemes } from '../tools/security-schemes.ts'
 import { unknownTool } from '../tools/tool.ts'
 import { HiddenTool, recordCall } from './recorded-call.ts'
 import { RequestStateCodec } from './request-state.ts'
@@ -47,6 +49,9 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
   const states = new RequestStateCodec(config.sealer, config.runtime)
   const scopes = new Map(config.tools.map(({ listing, scope }) => [listing.name, scope]))
   const names = new Set(scopes.keys())
+  const publicTools = new Set(
+    config.tools.filter(({ isPublic }) => isPublic).map(({ listing }) => listing.name),
+  )
   const create = (serving: ServingContext): McpServer => {
     // Between independent requests there is no way to send notifications or log messages.
     const lasting = serving.kind !== 'stateless'
@@ -57,9 +62,9 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
       requestState: { verify: (state) => states.open(state, serving.incoming()) },
     })
-    guardCalls(server, serving, scopes, names)
+    guardCalls(server, serving, { scopes, names, publicTools })
     for (const { listing, call } of config.tools) {
-      const { title, description, annotations, icons, inputSchema, outputSchema } = listing
+      const { title, description, annotations, icons, inputSchema, outputSchema, _meta } = listing
       const shown = {
         ...(title !== undefined && { title }),
         ...(description !== undefined && { description }),
@@ -67,6 +72,7 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
         ...(icons && { icons }),
         inputSchema: asIs(inputSchema),
         ...(outputSchema && { outputSchema: asIs(outputSchema) }),
+        ...(_meta && { _meta }),
       }
       server.registerTool(listing.name, shown, (input: unknown, context: ServerContext) =>
         call(input, config.contexts.ofCall(callerOf(context), channelOf(context))),
@@ -76,12 +82,21 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       guardCallbacks(server, config.report)
       const context = config.contexts.ofCaller(() => serving.incoming().caller)
       const sealState = (state: unknown): string => states.seal(state, serving.incoming())
-      config.module.register(server, context, { ...kit, sealState })
+      registerFor(serving, () => config.module.register?.(server, context, { ...kit, sealState }))
     }
     if (!lasting || !config.notifies) withdrawNotifications(server)
     return server
   }
   return { create, has: ({ event, name }) => event !== 'tool_called' || names.has(name) }
+}
+
+/** Runs `register`. What it would add after asking who calls is not there for an anonymous caller. */
+function registerFor(serving: ServingContext, register: () => void): void {
+  try {
+    register()
+  } catch (error) {
+    if (!(error instanceof SignInNeededError) || serving.incoming().caller.user) throw error
+  }
 }
 
 const kit: Omit<RegisterKit, 'sealState'> = {
@@ -139,16 +154,22 @@ type ListHandler = (
   context: ServerContext,
 ) => Promise<{ tools: Tool[] }> | { tools: Tool[] }
 
+/** What the plain tools take, by name. */
+interface GuardedTools {
+  scopes: ReadonlyMap<string, string | undefined>
+  /** Gets the name of every tool that is registered. */
+  names: Set<string>
+  publicTools: ReadonlySet<string>
+}
+
 /**
  * Lists and calls only tools that the access rules leave to the caller, and records calls, also of what is registered later. Calls of
- * other tools are refused like those of unknown ones, with the next step, which the SDK does not name. `scopes` are those of plain tools,
- * and `names` gets the name of every tool.
+ * other tools are refused like those of unknown ones, with the next step, which the SDK does not name.
  */
 function guardCalls(
   server: McpServer,
   serving: ServingContext,
-  scopes: ReadonlyMap<string, string | undefined>,
-  names: Set<string>,
+  { scopes, names, publicTools }: GuardedTools,
 ): void {
   const own = new Set<string>()
   const register = server.registerTool.bind(server) as (name: string, ...rest: unknown[]) => unknown
@@ -173,6 +194,7 @@ function guardCalls(
       const { name } = request.params
       if (!own.has(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(name))
       if (!isOffered(name)) throw new HiddenTool(name)
+      if (!publicTools.has(name)) signedIn(serving.incoming().caller)
       return handler(request, context)
     }
   }
@@ -180,7 +202,13 @@ function guardCalls(
   function filtered(handler: ListHandler): ListHandler {
     return async (request, context) => {
       const { tools, ...rest } = await handler(request, context)
-      return { ...rest, tools: tools.filter(({ name }) => isOffered(name)) }
+      const shown = tools.filter(({ name }) => isOffered(name))
+      if (publicTools.size === 0) return { ...rest, tools: shown }
+      const needs = ({ name }: Tool): ToolNeeds => ({
+        isPublic: publicTools.has(name),
+        scope: scopes.get(name),
+      })
+      return { ...rest, tools: shown.map((tool) => withSecuritySchemes(tool, needs(tool))) }
     }
   }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Caller } from '../../core/tokens/caller.ts'
+import type { SignedInCaller } from '../../core/tokens/caller.ts'
 import {
   callerSample,
   providerOrigin,
@@ -19,7 +19,7 @@ async function call(
   name: string,
   input: unknown,
   answer: (request: Request, signal?: AbortSignal) => Promise<Response>,
-  as: { caller?: Caller; signal?: AbortSignal } = {},
+  as: { caller?: SignedInCaller; signal?: AbortSignal } = {},
 ): Promise<{ text: string; isError: boolean }> {
   const declaration = [whoamiTool, ...notesTools].find((tool) => tool.name === name)
   if (!declaration) throw new Error(`There is no tool ${name}.`)
@@ -78,7 +78,7 @@ describe('the built-in tools', () => {
   })
 
   it('a token that cannot be had is not put down to the web app', async () => {
-    const caller: Caller = {
+    const caller: SignedInCaller = {
       ...callerSample,
       providerToken: () => {
         throw new TypeError('No key of the ring opens a stored provider session.')

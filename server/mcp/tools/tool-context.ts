@@ -1,7 +1,7 @@
 import type { LoggingLevel } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { Caller } from '../../core/tokens/caller.ts'
-import type { CallerContext, ToolContext } from './tool-module.ts'
+import { type Caller, signedIn } from '../../core/tokens/caller.ts'
+import type { CallerContext, PublicToolContext } from './tool-module.ts'
 
 /** How a running call talks to the client that made it. */
 export interface ClientChannel {
@@ -18,7 +18,7 @@ export interface ToolContexts {
    * it changes.
    */
   ofCaller(caller: () => Caller, signal?: AbortSignal): CallerContext
-  ofCall(caller: Caller, channel: ClientChannel): ToolContext
+  ofCall(caller: Caller, channel: ClientChannel): PublicToolContext
 }
 
 /** What {@link createToolContexts} needs. */
@@ -37,7 +37,7 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
   return {
     ofCaller: (caller, signal) => ({
       get user() {
-        return caller().user
+        return signedIn(caller()).user
       },
       get scope() {
         return caller().scope
@@ -46,7 +46,7 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
         return caller().clientId
       },
       get credential() {
-        return caller().credential
+        return signedIn(caller()).credential
       },
       providerToken: () => caller().providerToken(),
       fetch: (input, init) => fetchAs(caller(), signal, input, init ?? {}, ports),
@@ -78,7 +78,7 @@ async function fetchAs(
   refuseOtherHost(input, url, ports.providerOrigin)
   const headers = new Headers(init.headers)
   const isOwn = url.origin === ports.providerOrigin
-  if (isOwn && !headers.has('authorization')) {
+  if (isOwn && caller.user && !headers.has('authorization')) {
     headers.set('authorization', `Bearer ${caller.providerToken()}`)
   }
   if (isOwn && ports.providerKey !== undefined && !headers.has('apikey')) {

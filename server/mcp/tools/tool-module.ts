@@ -81,7 +81,30 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export type ToolSchema = JsonSchema | StandardSchemaWithJSON
 
 /** One plain tool. `call` gets arguments that `inputSchema` has accepted. */
-export interface ToolDeclaration {
+export type ToolDeclaration = ProtectedToolDeclaration | PublicToolDeclaration
+
+/** A tool for people who have signed in. */
+export interface ProtectedToolDeclaration extends ToolListing {
+  public?: false
+  /** A scope that the caller needs in addition to `mcp`, one of {@link ToolModule.scopes}. */
+  scope?: string
+  /**
+   * A thrown {@link Error} goes to the log, and becomes a tool error without details. To tell the model what is wrong,
+   * return `{ isError: true, content: [...] }`.
+   */
+  call(input: unknown, context: ToolContext): ToolAnswer | Promise<ToolAnswer>
+}
+
+/** A tool that anybody on the network may call, without signing in. */
+export interface PublicToolDeclaration extends ToolListing {
+  public: true
+  scope?: undefined
+  /** As in {@link ProtectedToolDeclaration}; `context.user` is undefined when nobody has signed in. */
+  call(input: unknown, context: PublicToolContext): ToolAnswer | Promise<ToolAnswer>
+}
+
+/** What `tools/list` says of a plain tool. */
+export interface ToolListing {
   /** Letters, digits, `_`, `-` and `.`, at most 128; no two alike. */
   name: string
   title?: string
@@ -92,13 +115,8 @@ export interface ToolDeclaration {
   outputSchema?: ToolSchema
   annotations?: Tool['annotations']
   icons?: Tool['icons']
-  /** A scope that the caller needs in addition to `mcp`, one of {@link ToolModule.scopes}. */
-  scope?: string
-  /**
-   * A thrown {@link Error} goes to the log, and becomes a tool error without details. To tell the model what is wrong,
-   * return `{ isError: true, content: [...] }`.
-   */
-  call(input: unknown, context: ToolContext): ToolAnswer | Promise<ToolAnswer>
+  /** Passed on as it is, such as `ui` of MCP Apps. Keys that this server sets itself are refused. */
+  _meta?: Tool['_meta']
 }
 
 /** The answer of a plain tool: a text, or a result of MCP, in which `content` may be left out if there is `structuredContent`. */
@@ -107,7 +125,10 @@ export type ToolAnswer =
   | CallToolResult
   | (Omit<CallToolResult, 'content'> & { structuredContent: Record<string, unknown> })
 
-/** The caller, and what a tool can do on their behalf. */
+/**
+ * The caller, and what a tool can do on their behalf. Where a module has public tools, `register` is called for people who have not
+ * signed in, too: `user`, `credential` and `providerToken` then throw, and nothing that would come after is registered for them.
+ */
 export interface CallerContext {
   user: Readonly<User>
   /** Scopes of the credential, separated by single spaces. */
@@ -133,4 +154,10 @@ export interface ToolContext extends CallerContext {
   progress(progress: number, total?: number, message?: string): void
   /** Sends a log line to the client, if it asked for that level. */
   log(level: LoggingLevel, data: unknown): void
+}
+
+/** The context of a running public tool. Without a user, `fetch` carries the API key alone, and `providerToken` throws. */
+export interface PublicToolContext extends Omit<ToolContext, 'user' | 'credential'> {
+  user: Readonly<User> | undefined
+  credential: CredentialKind | 'none'
 }

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
-import type { ToolAnswer, ToolContext, ToolDeclaration } from './tool-module.ts'
+import type { PublicToolContext, ToolAnswer, ToolContext, ToolDeclaration } from './tool-module.ts'
 import { emptySchema, type PreparedSchema, prepareSchema } from './tool-schema.ts'
 
 /** One plain tool, ready to serve. */
@@ -15,13 +15,15 @@ export interface ToolDefinition {
   listing: Tool
   /** A scope that callers need in addition to that of all tools. */
   scope: string | undefined
+  /** Whether anybody may call it, without signing in. */
+  isPublic: boolean
   /** Arguments that clients of 2026-07-28 repeat in headers. */
   headerParameters: readonly HeaderParameter[]
   /**
    * Checks `input` against the schema, runs the tool, and checks its answer. An error that the tool throws is reported and
-   * becomes a tool error; never rejects.
+   * becomes a tool error; never rejects. Only a public tool gets a context without a user: the endpoints see to that.
    */
-  call(input: unknown, context: ToolContext): Promise<CallToolResult>
+  call(input: unknown, context: PublicToolContext): Promise<CallToolResult>
 }
 
 /** Called when a tool throws or returns an invalid result. `error` is for the log, never for the client. */
@@ -29,7 +31,7 @@ export type ReportToolFailure = (tool: string, error: unknown) => void
 
 /** Prepares a plain tool. Throws an `Error` whose message names the member that is wrong. Name and scope are not checked. */
 export function prepareTool(declaration: ToolDeclaration, report: ReportToolFailure): ToolDefinition {
-  const { name, title, description, annotations, icons, scope } = declaration
+  const { name, title, description, annotations, icons, scope, _meta } = declaration
   const input = atMember('inputSchema', () => prepareSchema(declaration.inputSchema ?? emptySchema, 'input'))
   const output = atMember('outputSchema', () =>
     declaration.outputSchema === undefined ? undefined : prepareSchema(declaration.outputSchema, 'output'),
@@ -45,14 +47,16 @@ export function prepareTool(declaration: ToolDeclaration, report: ReportToolFail
       ...(annotations && { annotations }),
       ...(icons && { icons }),
       ...(output && { outputSchema: output.json }),
+      ...(_meta !== undefined && { _meta }),
     },
     scope,
+    isPublic: declaration.public === true,
     headerParameters: headers.parameters,
     async call(given, context) {
       try {
         const reading = await input.check(given ?? {})
         if (reading.kind === 'unfit') return toolError(`The arguments do not fit ${name}: ${reading.reason}`)
-        const answer = await declaration.call(reading.value, context)
+        const answer = await declaration.call(reading.value, context as ToolContext)
         return await checkAnswer(answer, output)
       } catch (error) {
         // After an abort the error is expected, and there is no client to answer.

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import type { Caller } from '../../../core/tokens/caller.ts'
+import type { SignedInCaller } from '../../../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../../tests/support/server/fake-runtime.ts'
 import {
   sendMessage,
@@ -12,8 +12,8 @@ import type { McpEndpoint } from '../../endpoint-config.ts'
 import { createSdkEndpoint } from '../sdk-endpoint.ts'
 import type { ToolModule } from '../../tools/tool-module.ts'
 
-const ada: Caller = callerSample
-const eve: Caller = {
+const ada: SignedInCaller = callerSample
+const eve: SignedInCaller = {
   ...callerSample,
   user: { ...callerSample.user, id: 'https://provider#eve', sub: 'eve' },
   grantId: 'grant-eve',
@@ -94,12 +94,17 @@ const message = (method: string, params: object = {}, id = 1): object => ({
 })
 const call = (name: string, id = 1): object => message('tools/call', { name, arguments: {} }, id)
 
-function inSession(id: string, body?: unknown, caller: Caller = ada, more: object = {}): Promise<Response> {
+function inSession(
+  id: string,
+  body?: unknown,
+  caller: SignedInCaller = ada,
+  more: object = {},
+): Promise<Response> {
   const headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25', ...more }
   return sendMessage(endpoint, caller, body, { headers })
 }
 
-async function open(caller: Caller = ada): Promise<string> {
+async function open(caller: SignedInCaller = ada): Promise<string> {
   const response = await sendMessage(endpoint, caller, initialize)
   const id = response.headers.get('mcp-session-id') ?? ''
   await readMessages(response).rest()
@@ -107,7 +112,11 @@ async function open(caller: Caller = ada): Promise<string> {
   return id
 }
 
-const listen = (id: string, caller: Caller = ada, headers: Record<string, string> = {}): Promise<Response> =>
+const listen = (
+  id: string,
+  caller: SignedInCaller = ada,
+  headers: Record<string, string> = {},
+): Promise<Response> =>
   sendMessage(endpoint, caller, undefined, { method: 'GET', headers: { 'mcp-session-id': id, ...headers } })
 
 async function isOpen(id: string): Promise<boolean> {
@@ -143,7 +152,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     expect(await isOpen(other)).toBe(true)
   })
 
-  it.each<[string, Caller]>([
+  it.each<[string, SignedInCaller]>([
     ['another user', eve],
     ['another grant of the same user', { ...ada, grantId: 'grant-2' }],
     ['the session of the provider', { ...ada, grantId: undefined, credential: 'provider_token' }],

@@ -17,6 +17,7 @@ import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
 import { type SessionEntry, type SessionLimits, SessionTable } from './session-table.ts'
 import type { ModuleNotifications } from '../../tools/tool-module.ts'
+import { signedIn } from '../../../core/tokens/caller.ts'
 
 /** What the sessions need. */
 export interface SessionTransportPorts {
@@ -117,12 +118,12 @@ export class SessionTransport {
     })
     const session: Session = { id, server, transport, subscriptions: new Set(), isInitialized: false }
     serveSubscriptions(session, this.#servers)
-    return this.#table.add(id, { userId: caller.user.id, owner: ownerOf(caller) }, session)
+    return this.#table.add(id, { userId: signedIn(caller).user.id, owner: ownerOf(caller) }, session)
   }
 
   async #begin(request: Request, incoming: Incoming): Promise<Response> {
     if (isTooLongToKeep(incoming.body)) return tooLong(incoming.body)
-    if (!this.#table.makeRoom(incoming.caller.user.id)) return tooMany(incoming.body)
+    if (!this.#table.makeRoom(signedIn(incoming.caller).user.id)) return tooMany(incoming.body)
     // Added before anything is awaited, so that concurrent requests cannot exceed the limit.
     const entry = this.#create(incoming)
     const { session } = entry

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { CommandUpstream } from '../../../../server/core/gateway/upstream.ts'
 import { IncomingCalls } from '../../../../server/core/tokens/call-record.ts'
-import type { Caller } from '../../../../server/core/tokens/caller.ts'
+import type { Caller, SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import {
   type CommandEndpoint,
   type CommandEndpointConfig,
@@ -49,7 +49,7 @@ export interface CommandClient {
 const scriptedServer = fileURLToPath(new URL('../../../peers/stdio/scripted-server.mjs', import.meta.url))
 
 /** A caller of that name. */
-export function callerOf(name: string, more: Partial<Caller> = {}): Caller {
+export function callerOf(name: string, more: Partial<SignedInCaller> = {}): SignedInCaller {
   return {
     ...callerSample,
     user: {
@@ -80,7 +80,7 @@ export function upstreamSample(
     maxProcesses: 8,
     maxPerUser: 3,
     onTokenRefresh: 'restart',
-    policy: { allow: ['*'], deny: [], scopes: [] },
+    policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
     scopes: {},
     ...more,
   }

@@ -1,5 +1,5 @@
 import { callsSample } from './tool-fixture.ts'
-import type { Caller } from '../../../../server/core/tokens/caller.ts'
+import type { SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import type { McpEndpoint } from '../../../../server/mcp/endpoint-config.ts'
 
 /** A JSON-RPC message as it came over a stream, with the id of its event. */
@@ -63,7 +63,7 @@ function field(lines: string[], name: string): string | undefined {
 /** Sends a message, or with `undefined` a request without a body, to `endpoint` as the gate does. */
 export function sendMessage(
   endpoint: McpEndpoint,
-  caller: Caller,
+  caller: SignedInCaller,
   message: unknown,
   given: { method?: string; headers?: Record<string, string>; signal?: AbortSignal } = {},
 ): Promise<Response> {

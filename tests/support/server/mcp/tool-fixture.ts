@@ -1,6 +1,6 @@
 import { IncomingCalls, type IncomingCallsPorts } from '../../../../server/core/tokens/call-record.ts'
 import { fullAccess } from '../../../../server/core/access/access-rules.ts'
-import type { Caller } from '../../../../server/core/tokens/caller.ts'
+import type { Caller, SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
 import type { McpEndpointConfig } from '../../../../server/mcp/endpoint-config.ts'
 import { prepareTool, type ReportToolFailure } from '../../../../server/mcp/tools/tool.ts'
@@ -13,7 +13,7 @@ export const providerOrigin = 'https://ref.provider.example'
 export const providerKey = 'anon-key'
 
 /** Ada, by an access token of ours. */
-export const callerSample: Caller = {
+export const callerSample: SignedInCaller = {
   credential: 'access_token',
   user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined },
   clientId: 'mcpc_1',
@@ -36,7 +36,7 @@ export function callsSample(
 /** A context as tools get it. What they fetch, `answer` answers. */
 export function toolContextSample(
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Response>,
-  { caller = callerSample, channel = {} }: { caller?: Caller; channel?: Partial<ClientChannel> } = {},
+  { caller = callerSample, channel = {} }: { caller?: SignedInCaller; channel?: Partial<ClientChannel> } = {},
 ): ToolContext {
   const runtime = {
     fetch: (request: Request, { signal }: { signal?: AbortSignal } = {}) => answer(request, signal),
@@ -47,7 +47,7 @@ export function toolContextSample(
     progress() {},
     log() {},
     ...channel,
-  })
+  }) as ToolContext
 }
 
 /** Configuration of an endpoint that offers `module`. What tools throw goes to `report`, what they fetch `fetch` answers. */

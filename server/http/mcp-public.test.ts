@@ -1,0 +1,294 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  appUrl,
+  baseUrl,
+  type DrawbridgeFixture,
+  startDrawbridge,
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import type { Settings } from '../config/setting.ts'
+import type { ToolModule } from '../mcp/tools/tool-module.ts'
+
+let drawbridge: DrawbridgeFixture
+let ran: unknown[]
+
+const module: ToolModule = {
+  scopes: { 'notes:write': 'Change your notes' },
+  tools: [
+    {
+      name: 'search',
+      public: true,
+      _meta: { ui: { resourceUri: 'ui://search' } },
+      call(_input, { user, credential, providerToken }) {
+        ran.push(user?.sub)
+        return user ? 'For you.' : `For anybody, by ${credential}, ${thrownBy(providerToken)}.`
+      },
+    },
+    { name: 'hello', call: () => note('hello') },
+    { name: 'write', scope: 'notes:write', call: () => note('write') },
+  ],
+}
+
+function note(name: string): string {
+  ran.push(name)
+  return name
+}
+
+function thrownBy(run: () => unknown): string {
+  try {
+    return String(run())
+  } catch (error) {
+    return error instanceof Error ? error.name : ''
+  }
+}
+
+async function start(settings: Settings = {}, more: Partial<ToolModule> = {}): Promise<void> {
+  drawbridge = await startDrawbridge(settings, undefined, { ...module, ...more })
+}
+
+beforeEach(() => {
+  ran = []
+})
+afterEach(() => drawbridge.close())
+
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  },
+}
+const request = (method: string, params: object = {}, id: number | string = 1): object => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+})
+const call = (name: string, id = 1): object => request('tools/call', { name, arguments: {} }, id)
+
+/** Sends a message of 2026-07-28. */
+function modern(method: string, params: { name?: string } = {}): Promise<Response> {
+  return drawbridge.mcp(request(method, { ...params, _meta: meta }), {
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    ...(params.name !== undefined && { 'mcp-name': params.name }),
+  })
+}
+
+/** Sends a message from an address. */
+function sendFrom(address: string, message: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json' }
+  const sent = new Request(`${baseUrl}/mcp`, { method: 'POST', headers, body: JSON.stringify(message) })
+  return drawbridge.app.fetch(sent, { address })
+}
+
+interface ToolsAnswer {
+  result: { tools: { name: string; securitySchemes?: object[]; _meta?: Record<string, unknown> }[] }
+}
+
+describe('without a credential, where a tool is public', () => {
+  beforeEach(() => start())
+
+  it.each<[string, object]>([
+    ['initialize', initialize],
+    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }],
+    ['ping', request('ping')],
+    ['tools/list', request('tools/list')],
+    ['a call of the public tool', call('search')],
+    ['a batch of what is open', [request('ping'), call('search', 2)]],
+  ])('%s is served', async (_title, message) => {
+    const response = await drawbridge.mcp(message)
+    expect(response.ok).toBe(true)
+    expect(await response.text()).not.toContain('"error"')
+  })
+
+  it.each(['server/discover', 'tools/list', 'tools/call'])('%s of 2026-07-28 is served', async (method) => {
+    const response = await modern(method, method === 'tools/call' ? { name: 'search' } : {})
+    expect([response.status, await response.text()]).toEqual([200, expect.not.stringContaining('"error"')])
+  })
+
+  it('the tool has no user and no token of one', async () => {
+    expect(await (await drawbridge.mcp(call('search'))).text()).toContain(
+      'For anybody, by none, SignInNeededError.',
+    )
+  })
+
+  it.each<[string, object, scope: string]>([
+    ['a call of another tool', call('hello'), 'mcp'],
+    ['a call of a tool with a scope', call('write'), 'mcp notes:write'],
+    ['a call of no tool', call('searches'), 'mcp'],
+    ['a call without a name', request('tools/call'), 'mcp'],
+    ['a batch with one such call', [call('search'), call('write', 2)], 'mcp notes:write'],
+    ['a batch in a batch', [[call('hello')]], 'mcp'],
+    ['an empty batch', [], 'mcp'],
+    ['subscriptions/listen', request('subscriptions/listen', { notifications: {} }), 'mcp'],
+    ['logging/setLevel', request('logging/setLevel', { level: 'debug' }), 'mcp'],
+    ['an answer', { jsonrpc: '2.0', id: 1, result: {} }, 'mcp'],
+    ['another method', request('resources/list'), 'mcp'],
+    ['what is no message', { hello: 'there' }, 'mcp'],
+  ])('%s is 401 with a challenge that names the scopes, and no tool runs', async (_title, message, scope) => {
+    const response = await drawbridge.mcp(message)
+    expect([response.status, ran]).toEqual([401, []])
+    const challenge = response.headers.get('www-authenticate') ?? ''
+    expect(challenge).toContain(`scope="${scope}"`)
+    expect(challenge).toContain('resource_metadata=')
+    expect(challenge).not.toContain('error=')
+  })
+
+  it.each<[string, RequestInit]>([
+    ['what is not JSON', { body: '{' }],
+    ['another media type', { body: '{}', headers: { 'content-type': 'text/plain' } }],
+    ['too long a message', { body: JSON.stringify(request('ping', { padding: 'x'.repeat(300_000) })) }],
+  ])('%s is 401 like every other request', async (_title, init) => {
+    const response = await drawbridge.fetch('/mcp', {
+      method: 'POST',
+      ...init,
+      headers: { 'content-type': 'application/json', ...init.headers },
+    })
+    expect(response.status).toBe(401)
+  })
+
+  it.each(['GET', 'DELETE'])(
+    'a %s is 405: a client that looks for a stream need not sign in',
+    async (method) => {
+      const response = await drawbridge.fetch('/mcp', { method, headers: { accept: 'text/event-stream' } })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+    },
+  )
+
+  it.each(['Bearer nobody', 'Basic YTpi', 'Bearer'])(
+    'a bad credential is 401 all the same: %s',
+    async (authorization) => {
+      for (const message of [initialize, request('tools/list'), call('search')]) {
+        expect((await drawbridge.mcp(message, { authorization })).status).toBe(401)
+      }
+      expect(ran).toEqual([])
+    },
+  )
+
+  it('rules about origins and cookies are as before', async () => {
+    expect((await drawbridge.mcp(call('search'), { origin: 'https://evil.example' })).status).toBe(403)
+    const cookie = 'sb-localhost-auth-token=base64-e30'
+    const origin = 'http://localhost:3000'
+    expect((await drawbridge.mcp(call('search'), { cookie, origin })).status).toBe(403)
+    expect((await drawbridge.mcp(call('search'), { cookie, origin: appUrl })).status).toBe(401)
+    expect(ran).toEqual([])
+  })
+
+  it('the list says what each tool takes, at both places, and keeps what the module says', async () => {
+    for (const response of [await drawbridge.mcp(request('tools/list')), await modern('tools/list')]) {
+      const { tools } = ((await response.json()) as ToolsAnswer).result
+      const schemes = {
+        search: [{ type: 'noauth' }, { type: 'oauth2', scopes: ['mcp'] }],
+        hello: [{ type: 'oauth2', scopes: ['mcp'] }],
+        write: [{ type: 'oauth2', scopes: ['mcp', 'notes:write'] }],
+      }
+      expect(Object.fromEntries(tools.map((tool) => [tool.name, tool.securitySchemes]))).toEqual(schemes)
+      expect(Object.fromEntries(tools.map(({ name, _meta }) => [name, _meta?.['securitySchemes']]))).toEqual(
+        schemes,
+      )
+      expect(tools[0]?._meta?.['ui']).toEqual({ resourceUri: 'ui://search' })
+    }
+  })
+
+  it('the instructions name the public tools', async () => {
+    const response = await drawbridge.mcp(initialize)
+    expect(await response.text()).toContain('These tools need no sign-in: search.')
+  })
+
+  it('somebody who has signed in calls it as who they are', async () => {
+    const { tokens } = await drawbridge.connect()
+    expect((await drawbridge.callTool(tokens.access_token, 'search')).text).toBe('For you.')
+    expect(ran).toEqual([expect.any(String)])
+  })
+
+  it('a call is recorded without a user', async () => {
+    await drawbridge.mcp(call('search'))
+    const line = drawbridge
+      .logged()
+      .split('\n')
+      .find((text) => text.includes('"event":"tool_called"'))
+    const record = JSON.parse(line ?? '{}') as Record<string, unknown>
+    expect(record).toMatchObject({ tool: 'search', credential: 'none', outcome: 'ok' })
+    expect(record).not.toHaveProperty('sub')
+  })
+})
+
+it('an address has a limit of its own, whatever it asks; it takes nothing from people', async () => {
+  await start({ callLimit: '3/m' })
+  const { tokens } = await drawbridge.connect()
+  const statuses = []
+  for (const message of [initialize, request('tools/list'), call('search'), call('search')]) {
+    statuses.push((await sendFrom('203.0.113.7', message)).status)
+  }
+  expect((await sendFrom('203.0.113.8', call('search'))).status).toBe(200)
+  expect(statuses).toEqual([200, 200, 200, 429])
+  expect((await drawbridge.callTool(tokens.access_token, 'search')).text).toBe('For you.')
+})
+
+it('with access rules, the list has only public tools for those who are nobody yet', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'access-'))
+  const access = join(folder, 'access.json')
+  writeFileSync(access, JSON.stringify({ rules: [{ allow: { email: ['*@example.com'] } }] }))
+  try {
+    await start({ access })
+    const response = await drawbridge.mcp(request('tools/list'))
+    const { tools } = ((await response.json()) as ToolsAnswer).result
+    expect(tools.map(({ name }) => name)).toEqual(['search'])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+describe('beside what a module registers', () => {
+  it('anonymous clients find public tools, and what register adds without asking who they are', async () => {
+    await start(
+      {},
+      {
+        register(server, context) {
+          server.registerTool('registered', {}, () => ({
+            content: [{ type: 'text', text: context.user.sub }],
+          }))
+          server.registerTool(`of ${context.user.sub}`, {}, () => ({ content: [] }))
+        },
+      },
+    )
+    for (const response of [await drawbridge.mcp(request('tools/list')), await modern('tools/list')]) {
+      expect(response.status).toBe(200)
+      const { tools } = ((await response.json()) as ToolsAnswer).result
+      expect(tools.map(({ name }) => name)).toEqual(['search', 'hello', 'write', 'registered'])
+      expect(tools.at(-1)?.securitySchemes).toEqual([{ type: 'oauth2', scopes: ['mcp'] }])
+    }
+    expect(await (await drawbridge.mcp(call('search'))).text()).toContain('For anybody')
+    expect((await drawbridge.mcp(call('registered'))).status).toBe(401)
+    expect((await modern('tools/call', { name: 'search' })).status).toBe(200)
+    const { tokens } = await drawbridge.connect()
+    expect((await drawbridge.callTool(tokens.access_token, 'registered')).text).not.toBe('')
+  })
+})
+
+describe('where no tool is public', () => {
+  it.each<[string, object]>([
+    ['initialize', initialize],
+    ['tools/list', request('tools/list')],
+    ['a call', call('hello')],
+  ])('%s without a credential is 401, and the list says nothing of schemes', async (_title, message) => {
+    await start({}, { tools: module.tools?.filter(({ name }) => name === 'hello') ?? [] })
+    expect((await drawbridge.mcp(message)).status).toBe(401)
+    const stream = await drawbridge.fetch('/mcp', { headers: { accept: 'text/event-stream' } })
+    expect(stream.status).toBe(401)
+    const { tokens } = await drawbridge.connect()
+    const authorization = `Bearer ${tokens.access_token}`
+    const listed = await drawbridge.mcp(request('tools/list'), { authorization })
+    expect(await listed.text()).not.toContain('securitySchemes')
+  })
+})
