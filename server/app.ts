@@ -145,6 +145,7 @@ function compose({ store, config, runtime, log, served, loadSandbox }: Parts): A
     scopes,
     clients,
     tools,
+    publicTools: served.publicTools,
     grantUses,
     access,
     readiness: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addressLines, toolsText } from './ready-lines.ts'
+import { addressLines, publicToolsLine, toolsText } from './ready-lines.ts'
 
 const tool = (name: string) => ({ name, call: () => '' })
 
@@ -21,6 +21,13 @@ describe('the tools of the ready text', () => {
       './my-tools.mjs: 0 tools and what it registers, 1 scope',
     )
   })
+})
+
+it('tools that take no sign-in are named', () => {
+  expect(publicToolsLine(new Set())).toBe('')
+  expect(publicToolsLine(new Set(['search', 'help']))).toBe(
+    '  Open to all    search, help, without signing in\n',
+  )
 })
 
 describe('addresses of the ready text', () => {

@@ -17,6 +17,11 @@ export function toolsText(
   return `${counted}${register ? ' and what it registers' : ''}, ${count(scopeCount, 'scope')}`
 }
 
+/** Line of the ready text for the tools that can be called without signing in. */
+export function publicToolsLine(names: ReadonlySet<string>): string {
+  return names.size > 0 ? `  Open to all    ${[...names].join(', ')}, without signing in\n` : ''
+}
+
 /** Lines of the ready text for listeners that are off by default. */
 export function addressLines({
   metricsListen,

@@ -22,7 +22,7 @@ import { readUpstream } from '../config/upstream-file.ts'
 import { version } from '../config/version.ts'
 import { upstreamOf } from '../core/gateway/upstream-document.ts'
 import { createTerminalLog } from '../observability/terminal-log.ts'
-import { addressLines, toolsText } from './ready-lines.ts'
+import { addressLines, publicToolsLine, toolsText } from './ready-lines.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
 
@@ -229,7 +229,7 @@ function readyText(config: ServerConfig, served: Served | undefined): string {
 ${steps}
 
   Tools          ${served?.upstream === undefined ? toolsText(config, served?.module) : `those of ${served.upstream}`}
-  Look around    curl -i ${baseUrl}/mcp
+${publicToolsLine(served?.publicTools ?? new Set())}  Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
   Kept in        ${storeName(store)}${forgets}
 ${isTrial ? '' : `  Signed in by   ${config.providerUrl}\n`}${addressLines(config)}${listenNote(config)}

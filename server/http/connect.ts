@@ -9,13 +9,13 @@ import { page } from './response.ts'
 export function createConnectHandler(
   urls: PublicUrls,
   app: AppView,
-  connectionsPath: string,
+  more: Pick<ConnectView, 'connectionsPath' | 'publicTools'>,
 ): EndpointHandler {
   const { appName, appUrl } = app
   const view: ConnectView = {
     appName,
     appUrl,
-    connectionsPath,
+    ...more,
     url: urls.resource,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
   }

@@ -48,6 +48,8 @@ export interface EndpointParts {
   scopes: ScopeCatalogue
   clients: Clients
   tools: Tools
+  /** Names of the tools that can be called without signing in. */
+  publicTools: ReadonlySet<string>
   grantUses: GrantUses
   access: AccessControl
   readiness: ReadinessChecks
@@ -67,7 +69,10 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     keeper: parts.keeper,
     provider: parts.provider,
   })
-  const showConnect = createConnectHandler(urls, config, accountPath({ urls }))
+  const showConnect = createConnectHandler(urls, config, {
+    connectionsPath: accountPath({ urls }),
+    publicTools: parts.publicTools,
+  })
   const endpoints = [
     createConnectEndpoint(urls.basePath, showConnect),
     ...createMetadataEndpoints(urls, {
@@ -115,7 +120,7 @@ function gatePorts(grantAccess: GrantAccess, parts: EndpointParts): McpPorts {
     has: tools.endpoint.has,
     callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, parts.runtime),
     scopesOfCalls: tools.scopesOfCalls,
-    publicTools: tools.publicTools,
+    publicTools: parts.publicTools,
     grantUse: parts.grantUses,
   }
 }

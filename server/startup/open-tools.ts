@@ -12,15 +12,13 @@ import { whoamiTool } from '../mcp/tools/whoami-tool.ts'
 import type { Report } from '../observability/log.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { ServerConfig } from '../config/setting.ts'
-import { openToolModule } from './tool-module.ts'
+import { openToolModule, publicToolsOf } from './tool-module.ts'
 import { version } from '../config/version.ts'
 
 /** The tools of one process, and what serves them. */
 export interface Tools {
   endpoint: McpEndpoint
   scopesOfCalls: ScopesOfCalls
-  /** Names of the tools that can be called without signing in. */
-  publicTools: ReadonlySet<string>
   /** The keys that the upstream behind the endpoint checks assertions with; undefined when there is none. */
   keySet?: () => object
   /** Rejects when the upstream behind the endpoint does not answer; undefined when there is none that could be asked. */
@@ -37,6 +35,8 @@ export interface Served {
   scopes: Readonly<Record<string, string>>
   /** The MCP server behind, as people call it: its URL or command. Undefined: the tools are this server's own. */
   upstream?: string
+  /** Names of the tools that can be called without signing in. */
+  publicTools: ReadonlySet<string>
   /** The module, where it is one. */
   module?: ToolModule
   /** Throws what is wrong with it. */
@@ -45,7 +45,12 @@ export interface Served {
 
 /** Serves the tools of a module. */
 export function serveModule(module: ToolModule): Served {
-  return { scopes: module.scopes ?? {}, module, open: (ports) => openTools(module, ports) }
+  return {
+    scopes: module.scopes ?? {},
+    publicTools: publicToolsOf(module),
+    module,
+    open: (ports) => openTools(module, ports),
+  }
 }
 
 /** The module that is served when TOOLS names none. */
@@ -76,14 +81,11 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   const { definitions, ...opened } = openToolModule(module, reservedScopes, (tool, error) =>
     report('tool_failed', { tool, error }),
   )
-  const publicTools = new Set(
-    definitions.filter(({ isPublic }) => isPublic).map(({ listing }) => listing.name),
-  )
   const endpoint = createMcpEndpoint({
     serverInfo: { name: 'drawbridge', title: 'Drawbridge', version, ...opened.serverInfo },
     instructions: withPublicTools(
       opened.instructions ?? 'Tools of the web app, called as the user who signed in.',
-      publicTools,
+      publicToolsOf(module),
     ),
     tools: definitions,
     module: opened,
@@ -103,7 +105,6 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   return {
     endpoint,
     scopesOfCalls: createScopesOfCalls(definitions),
-    publicTools,
     started: starting,
     async close() {
       await endpoint.close()

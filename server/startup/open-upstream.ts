@@ -10,7 +10,13 @@ import type { Served, Tools, ToolsPorts } from './open-tools.ts'
 /** What serves `/mcp` when an MCP server stands behind it. */
 export function serveUpstream(upstream: Upstream): Served {
   const name = upstream.kind === 'http' ? upstream.url : upstream.command
-  return { scopes: upstream.scopes, upstream: name, open: (ports) => openUpstream(upstream, ports) }
+  const { scopes, policy } = upstream
+  return {
+    scopes,
+    publicTools: policy.publicTools,
+    upstream: name,
+    open: (ports) => openUpstream(upstream, ports),
+  }
 }
 
 /** Opens the way to an upstream. Nothing is asked of it yet. */
@@ -26,7 +32,6 @@ function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
         ),
       ),
     ],
-    publicTools: policy.publicTools,
     started: Promise.resolve(),
     close: () => opened.endpoint.close(),
   }

@@ -211,15 +211,20 @@ function moduleFaults(module: ToolModule, reserved: readonly string[]): string[]
     ...kindFault('start', module.start, 'function'),
     ...scopeFaults(module.scopes, reserved),
   ]
-  if (module.asksClient === true && Array.isArray(module.tools) && module.tools.some(isPublicTool))
+  if (module.asksClient === true && publicToolsOf(module).size > 0)
     faults.push('asksClient: sessions belong to people, so no tool of this module can be public.')
   if (module.serverInfo !== undefined && !isTextRecord(module.serverInfo))
     faults.push('serverInfo: must be an object with name, title, version or websiteUrl, each a string.')
   return faults
 }
 
-function isPublicTool(tool: unknown): boolean {
-  return isJsonObject(tool) && tool['public'] === true
+/** The names of the tools of a module that can be called without signing in. The module need not have been checked. */
+export function publicToolsOf({ tools }: Pick<ToolModule, 'tools'>): ReadonlySet<string> {
+  const given: readonly unknown[] = Array.isArray(tools) ? tools : []
+  const names = given.flatMap((tool) =>
+    isJsonObject(tool) && tool['public'] === true && typeof tool['name'] === 'string' ? tool['name'] : [],
+  )
+  return new Set(names)
 }
 
 function kindFault(member: string, value: unknown, kind: 'string' | 'function' | 'boolean'): string[] {

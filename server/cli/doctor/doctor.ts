@@ -11,6 +11,7 @@ import { type Finding, fail } from '@drawbridge/shared/terminal/finding.ts'
 import { checkFiles } from './file-check.ts'
 import { checkKeySource } from './key-ring-check.ts'
 import { checkProxies } from './own-check.ts'
+import { publicToolFindings } from './public-tool-note.ts'
 import { askOidc, checkDiscovery, checkOidcFeatures } from './oidc-check.ts'
 import {
   noteEmbedded,
@@ -53,7 +54,10 @@ export async function* examine(
   else yield* examineSupabase(config, runtime, token)
   if (config.upstream !== undefined && !faulty.has('upstream')) {
     const reading = readUpstream(config.upstream, process.env)
-    if (reading.kind === 'upstream') yield await checkUpstream(reading.upstream, runtime, process.env['PATH'])
+    if (reading.kind === 'upstream') {
+      yield await checkUpstream(reading.upstream, runtime, process.env['PATH'])
+      yield publicToolFindings(reading.upstream.policy.publicTools)
+    }
   }
   yield [...noteSessionLimits(config), ...noteRateLimit(config), noteSessionTokens(config)]
   if (token !== undefined) {

@@ -63,6 +63,14 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
   expect(await findings(setting, name, text)).toEqual([expect.stringMatching(found)])
 })
 
+it('names the tools that take no sign-in', async () => {
+  const text = "export const tools = [{ name: 'one', public: true, call: async () => 'one' }]"
+  expect(await findings('tools', 'open.mjs', text)).toEqual([
+    expect.stringMatching(/offers 1 plain tool\.$/),
+    'ok Note: Anybody can call one without signing in.',
+  ])
+})
+
 it('judges the file of the admin token, without showing it', async () => {
   const secret = 'the-secret-token-of-the-admin-api'
   expect(await findings('adminTokenFile', 'token', secret)).toEqual([

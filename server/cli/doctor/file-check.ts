@@ -5,7 +5,8 @@ import type { CheckedSettings } from '../../config/config.ts'
 import { reservedScopes } from '../../core/tokens/scope.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
-import { readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'
+import { publicToolsOf, readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'
+import { publicToolFindings } from './public-tool-note.ts'
 import { type Finding, fail, ok } from '@drawbridge/shared/terminal/finding.ts'
 
 const findingNames: Readonly<Record<FileFault['field'], string>> = {
@@ -67,6 +68,7 @@ export async function checkFiles(
   const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
   if (reading?.kind === 'module') {
     findings.push(ok('tools', `${tools} offers ${plural(reading.toolCount, 'plain tool')}.`))
+    findings.push(...publicToolFindings(publicToolsOf(reading.module)))
   }
   return findings
 }

@@ -15,6 +15,7 @@ describe('every text of the view is escaped', () => {
     ['appUrl', { appUrl: attack }],
     ['url', { url: `https://mcp.example.com/${attack}/mcp` }],
     ['connectionsPath', { connectionsPath: attack }],
+    ['publicTools', { publicTools: new Set([attack]) }],
   ])('%s', (_field, part) => {
     const page = connectPage({ ...connectSample, ...part })
     expect(page).toContain('&lt;script&gt;')
@@ -35,6 +36,12 @@ describe('the ways in', () => {
       )
     },
   )
+
+  it('say which tools need no sign-in, if any', () => {
+    expect(page).not.toContain('Without signing in')
+    const open = connectPage({ ...connectSample, publicTools: new Set(['search', 'help']) })
+    expect(open).toContain('<code>search</code>, <code>help</code>')
+  })
 
   it('name a client that is only installed into nowhere', () => {
     expect(page).not.toContain('Devin')

@@ -12,6 +12,8 @@ export interface ConnectView extends AppView {
   isLocal: boolean
   /** Path of the page of one's connections. */
   connectionsPath: string
+  /** Names of the tools that can be called without signing in. */
+  publicTools: ReadonlySet<string>
 }
 
 /** The policy of {@link connectPage}: its one script copies texts. */
@@ -19,7 +21,7 @@ export const connectPolicy: string = contentSecurityPolicy({ script: [copyScript
 
 /**
  * The page for people at the address that is meant for programs: what is here, its address, and for each client the shortest way
- * in. It says nothing that a stranger may not know: no tools, no accounts.
+ * in. It says nothing that a stranger may not know: of the tools only those that are public, and no accounts.
  */
 export function connectPage(view: ConnectView): string {
   const rows = Object.entries(clientTable)
@@ -40,6 +42,13 @@ export function connectPage(view: ConnectView): string {
           ${copyButton('address', 'Copy the address', 'on-gate')}
         </p>
         ${view.isLocal && html`<p class="note">Only programs on this computer can reach it.</p>`}
+        ${
+          view.publicTools.size > 0 &&
+          html`<p class="note">
+            Without signing in, anybody can call
+            ${[...view.publicTools].map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}.
+          </p>`
+        }
       </div>`,
     main: html`<section class="court-inner" aria-label="Clients">
       <div class="heading">

@@ -280,7 +280,18 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
   ],
   ['connect', connect(connectSample)],
   ['connect-open', connect(connectSample, true)],
-  ['connect-local', connect({ ...connectSample, url: 'http://localhost:8787/mcp', isLocal: true }, true)],
+  [
+    'connect-local',
+    connect(
+      {
+        ...connectSample,
+        url: 'http://localhost:8787/mcp',
+        isLocal: true,
+        publicTools: new Set(['search_notes', 'opening_hours']),
+      },
+      true,
+    ),
+  ],
   [
     'connect-unbreakable',
     connect(
@@ -290,6 +301,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
         url: `https://${'m'.repeat(63)}.${'w'.repeat(63)}.example/${'x'.repeat(80)}/mcp`,
         isLocal: true,
         connectionsPath: '/account/connections',
+        publicTools: new Set(['t'.repeat(128)]),
       },
       true,
     ),

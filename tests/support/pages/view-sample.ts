@@ -166,4 +166,5 @@ export const connectSample: ConnectView = {
   url: 'https://mcp.example.com/mcp',
   isLocal: false,
   connectionsPath: '/account/connections',
+  publicTools: new Set(),
 }
