@@ -144,7 +144,7 @@ describe('without a credential, where a tool is public', () => {
     expect(challenge).not.toContain('error=')
   })
 
-  it.each<[string, RequestInit]>([
+  it.each<[string, { body: string; headers?: Record<string, string> }]>([
     ['what is not JSON', { body: '{' }],
     ['another media type', { body: '{}', headers: { 'content-type': 'text/plain' } }],
     ['too long a message', { body: JSON.stringify(request('ping', { padding: 'x'.repeat(300_000) })) }],

@@ -2,8 +2,7 @@ import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-c
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpHeader, mcpMetaKey, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { isDeeperThan } from '@drawbridge/shared/json-depth.ts'
-import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
@@ -22,7 +21,7 @@ import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/tok
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
 import { json } from './response.ts'
-import { mediaType, readBody } from './middleware/body.ts'
+import { isOpen, readMessage } from './mcp-message.ts'
 import { requestedHeaders } from './middleware/cors.ts'
 import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
 import { judgeOrigin, mayUseCookie } from './middleware/guards.ts'
@@ -32,8 +31,6 @@ import type { PublicUrls } from './public-urls.ts'
 const maxBodyBytes = 4 * 1024 * 1024
 /** Of requests without a credential: nobody is there to answer for more. */
 const maxOpenBodyBytes = 256 * 1024
-// Far more than any tool needs. Whatever processes a message walks through all of it, sometimes more than once.
-const maxDepth = 100
 
 /** What the gate of `/mcp` needs. */
 export interface McpPorts {
@@ -137,21 +134,6 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
   }
 }
 
-/** What an anonymous client may ask to find the public tools. */
-const openMethods: ReadonlySet<unknown> = new Set(['initialize', 'ping', 'server/discover', 'tools/list'])
-
-/** Whether nothing in a message or batch takes a sign-in. */
-function isOpen(message: unknown, publicTools: ReadonlySet<string>): boolean {
-  if (Array.isArray(message)) return message.length > 0 && message.every((each) => isOpen(each, publicTools))
-  if (!isJsonObject(message)) return false
-  const { id, method, params } = message
-  if (typeof method !== 'string') return false
-  if (id === undefined) return method.startsWith('notifications/')
-  if (method !== 'tools/call') return openMethods.has(method)
-  const name = isJsonObject(params) ? params['name'] : undefined
-  return typeof name === 'string' && publicTools.has(name)
-}
-
 /** 401 without an error, since no credential came (RFC 6750 section 3.1). */
 function challenge(scopes: readonly string[], { urls }: Pick<McpPorts, 'urls'>): Response {
   const scope = [toolScope, ...scopes].join(' ')
@@ -243,28 +225,6 @@ async function servePost(
 ): Promise<Response> {
   const body = await readMessage(request, maxBodyBytes)
   return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
-}
-
-/** The JSON-RPC message or batch of a request and its text, or why there is none. */
-type MessageReading =
-  | { kind: 'message'; message: unknown; text: string }
-  | { kind: 'refused'; response: Response }
-
-async function readMessage(request: Request, maxBytes: number): Promise<MessageReading> {
-  const refuse = (response: Response): MessageReading => ({ kind: 'refused', response })
-  if (mediaType(request) !== 'application/json') return refuse(httpError('unsupported_media_type'))
-  const body = await readBody(request, maxBytes)
-  if (body.kind === 'too_large') return refuse(httpError('content_too_large'))
-  const text = body.kind === 'text' ? body.text : ''
-  if (isDeeperThan(maxDepth, text)) {
-    const why = `The message is nested more than ${maxDepth} levels deep.`
-    return refuse(json(jsonRpcError(null, jsonRpcCode.invalidRequest, why), 400))
-  }
-  const message = parseJson(text)
-  if (message === undefined)
-    return refuse(json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400))
-  const refused = refuseMessage(message)
-  return refused ? refuse(refused) : { kind: 'message', message, text }
 }
 
 /** Serves a message of a caller who may make its calls: the scopes are there, and the limit of that person or address is not reached. */
@@ -361,27 +321,4 @@ function tooManyCalls(message: unknown, retryAfterSeconds: number): Response {
   }
   const body = Array.isArray(message) ? message.flatMap(errorOf) : errorOf(message)[0]
   return json(body, 429, { 'retry-after': String(retryAfterSeconds) })
-}
-
-/** The JSON-RPC error for a body that is not a message. Arrays pass: revision 2025-03-26 has batches. */
-function refuseMessage(message: unknown): Response | undefined {
-  const parsed = Array.isArray(message) ? undefined : parseJsonRpcMessage(message)
-  return parsed?.kind === 'invalid'
-    ? json(
-        jsonRpcError(
-          parsed.id,
-          jsonRpcCode.invalidRequest,
-          `This is not a JSON-RPC message: ${parsed.reason}.`,
-        ),
-        400,
-      )
-    : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }

@@ -28,10 +28,11 @@ export function childEnvironment(
   caller: Caller | undefined,
 ): ChildEnvironment {
   const providerToken = holdsProviderToken(upstream) ? caller?.providerToken() : undefined
+  const user = caller?.user
   const places: Places = {
-    id: caller?.user?.sub,
-    email: caller?.user?.email,
-    name: caller?.user?.name,
+    id: user?.sub,
+    email: user?.email,
+    name: user?.name,
     provider_token: providerToken,
   }
   const values: Record<string, string> = {}
