@@ -10,6 +10,7 @@ import {
   parseHostsWithPort,
   parseListenAddress,
   parseOrigins,
+  parsePageUrl,
   parseParameters,
 } from './config-value.ts'
 
@@ -43,6 +44,24 @@ describeParser(
     'https://mcp.example.com#a',
     'https://user@mcp.example.com',
     'https://user:password@mcp.example.com',
+  ],
+)
+
+describeParser(
+  'parsePageUrl',
+  parsePageUrl,
+  [
+    ['https://example.com/privacy', 'https://example.com/privacy'],
+    ['https://example.com/legal?page=privacy#top', 'https://example.com/legal?page=privacy#top'],
+    ['http://localhost:3000/privacy', 'http://localhost:3000/privacy'],
+  ],
+  [
+    '',
+    '/privacy',
+    'http://example.com',
+    'javascript:alert(1)',
+    'mailto:a@example.com',
+    'https://a:b@example.com',
   ],
 )
 

@@ -27,6 +27,15 @@ export function parseOwnBaseUrl(text: string): string {
   return url
 }
 
+/** A page for people, such as a privacy policy. */
+export function parsePageUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !isSecureUrl(url) || url.username !== '' || url.password !== '') {
+    throw new TypeError('expected an https URL, such as https://example.com/privacy')
+  }
+  return url.href
+}
+
 /** A cookie name: an HTTP token, with brackets because a default name may contain an IPv6 address. */
 export function parseCookieName(text: string): string {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z:[\]-]{1,200}$/.test(text)) {

@@ -9,6 +9,7 @@ import { type KeySource, keySourceOf } from './store-address.ts'
 import type { ServerConfig } from './setting.ts'
 import { readSettingFile } from './setting-file-text.ts'
 import { readUpstream } from './upstream-file.ts'
+import { readWellKnownFile } from './well-known-file.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
 /** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */
@@ -21,6 +22,7 @@ export type FileField =
   | 'audit'
   | 'adminTokenFile'
   | 'upstream'
+  | 'wellKnown'
 
 /** Every {@link FileField}. */
 export const fileFields: readonly FileField[] = [
@@ -32,6 +34,7 @@ export const fileFields: readonly FileField[] = [
   'audit',
   'adminTokenFile',
   'upstream',
+  'wellKnown',
 ]
 
 /** What is wrong with a file that a setting names, and what to do. Neither sentence contains a secret. */
@@ -60,6 +63,7 @@ export function fileFaults(
     audit: () => auditFaults(config.audit),
     adminTokenFile: () => tokenFaults(config),
     upstream: () => upstreamFaults(config),
+    wellKnown: () => wellKnownFaults(config),
   }
   return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
 }
@@ -128,6 +132,14 @@ function upstreamFaults({ upstream, tools }: Pick<ServerConfig, 'upstream' | 'to
       : [fault('/mcp offers the tools of TOOLS or those of UPSTREAM, not both.', 'Leave one of them out.')]),
     ...faults.map((problem) => fault(problem, 'docs/gateway.md says what it holds.')),
   ]
+}
+
+function wellKnownFaults(config: Pick<ServerConfig, 'wellKnown'>): FileFault[] {
+  return readWellKnownFile(config).faults.map((problem) => ({
+    field: 'wellKnown',
+    problem,
+    nextStep: 'docs/directories.md says what it holds.',
+  }))
 }
 
 function auditFaults(path: string | undefined): FileFault[] {

@@ -12,6 +12,7 @@ import {
   parseListenAddress,
   parseOrigins,
   parseOwnBaseUrl,
+  parsePageUrl,
   parseRate,
 } from './config-value.ts'
 import { providerTable } from './provider-setting.ts'
@@ -179,6 +180,26 @@ const table: SettingTable<ServerConfig> = {
     parse: parseText,
     defaultText: 'host of APP_URL; Fieldnotes for the demo app',
     doc: 'What the sign-in pages call the web app.',
+  },
+  wellKnown: {
+    parse: parseText,
+    defaultText: 'none',
+    doc: 'JSON file with texts that are served at /.well-known/NAME, by name: proofs for directories, security.txt; see docs/directories.md.',
+  },
+  privacyUrl: {
+    parse: parsePageUrl,
+    defaultText: 'none',
+    doc: 'Privacy policy: a link on the pages for people, and in the metadata.',
+  },
+  termsUrl: {
+    parse: parsePageUrl,
+    defaultText: 'none',
+    doc: 'Terms of service: likewise.',
+  },
+  supportUrl: {
+    parse: parsePageUrl,
+    defaultText: 'none',
+    doc: 'Where people get help and developers find documentation: likewise.',
   },
   embeddedTokenTtl: {
     parse: parseDuration,

@@ -84,6 +84,12 @@ export interface ServerConfig extends ProviderConfig {
   adminTokenFile: string | undefined
   /** What pages call the web app. */
   appName: string
+  /** Path of the JSON file with texts for /.well-known/, by name. */
+  wellKnown: string | undefined
+  /** Where people read what happens to their data, what they agree to, and get help. */
+  privacyUrl: string | undefined
+  termsUrl: string | undefined
+  supportUrl: string | undefined
   embeddedTokenTtl: number
   log: LogLevel
 }

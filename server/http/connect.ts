@@ -2,19 +2,20 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Endpoint, EndpointHandler } from './endpoint.ts'
 import type { PublicUrls } from './public-urls.ts'
 import { type ConnectView, connectPage, connectPolicy } from './pages/connect-page.ts'
-import type { AppView } from './pages/layout.ts'
+import type { AppView, PageLinks } from './pages/layout.ts'
 import { page } from './response.ts'
 
 /** Shows the connect page, which is the same for everybody: it is made once, when it is first wanted. */
 export function createConnectHandler(
   urls: PublicUrls,
-  app: AppView,
+  app: AppView & PageLinks,
   more: Pick<ConnectView, 'connectionsPath' | 'publicTools'>,
 ): EndpointHandler {
   const { appName, appUrl } = app
   const view: ConnectView = {
     appName,
     appUrl,
+    links: app,
     ...more,
     url: urls.resource,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),

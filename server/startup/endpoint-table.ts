@@ -29,11 +29,13 @@ import { createMcpGate, type McpPorts } from '../http/mcp.ts'
 import { createKeySetEndpoint } from '../http/oauth/key-set.ts'
 import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
 import { createRegisterEndpoint, createRegisterManagementEndpoint } from '../http/oauth/registration.ts'
+import { createWellKnownEndpoints } from '../http/well-known.ts'
 import { createTokenEndpoint, type TokenPorts } from '../http/oauth/token.ts'
 import type { Report } from '../observability/log.ts'
 import type { Clients } from './open-clients.ts'
 import type { Tools } from './open-tools.ts'
 import type { ServerConfig } from '../config/setting.ts'
+import { readWellKnownFile } from '../config/well-known-file.ts'
 
 /** What the endpoints of one process are made from. */
 export interface EndpointParts {
@@ -81,7 +83,9 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       registration: config.registration,
       clientDocuments: config.clientDocuments,
       signsAssertions: tools.keySet !== undefined,
+      links: config,
     }),
+    ...createWellKnownEndpoints(readWellKnownFile(config).entries),
     ...registrationEndpoints(parts),
     createAuthorizeEndpoint(login),
     createCallbackEndpoint(login),
@@ -178,6 +182,7 @@ function loginPorts(codes: AuthorizationCodePorts, parts: EndpointParts): LoginP
     urls,
     appUrl: config.appUrl,
     appName: config.appName,
+    links: config,
     clients: clients.finder,
     registrations: store,
     codes,

@@ -57,6 +57,8 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
     "export const tools = [{ name: 'one', description: 'One.', inputSchema: { type: 'object' }, call: async () => 'one' }]",
     /^ok .* offers 1 plain tool\.$/,
   ],
+  ['wellKnown', 'well-known.json', '{"security.txt":"x"}', /^ok .* holds \/\.well-known\/security\.txt\.$/],
+  ['wellKnown', 'well-known.json', '{"oauth-x":"x"}', /^fail wellKnown: .*by this server itself/],
   ['tools', 'empty.mjs', 'export const nothing = 1', /^fail tools: .*exports only nothing/],
   ['tools', 'missing.mjs', undefined, /^fail tools: there is no file /],
 ])('%s, %s', async (setting, name, text, found) => {

@@ -4,6 +4,7 @@ import { readConfiguredClients, readDocumentCopies } from '../../config/client-f
 import type { CheckedSettings } from '../../config/config.ts'
 import { reservedScopes } from '../../core/tokens/scope.ts'
 import type { ServerConfig } from '../../config/setting.ts'
+import { readWellKnownFile } from '../../config/well-known-file.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
 import { publicToolsOf, readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'
 import { publicToolFindings } from './public-tool-note.ts'
@@ -19,6 +20,7 @@ const findingNames: Readonly<Record<FileFault['field'], string>> = {
   adminTokenFile: 'admin-token',
   tools: 'tools',
   upstream: 'upstream',
+  wellKnown: 'well-known',
 }
 
 /**
@@ -63,6 +65,10 @@ export async function checkFiles(
     findings.push(
       ok('access', `${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`),
     )
+  }
+  if (config.wellKnown !== undefined && !faulty.has('wellKnown')) {
+    const names = [...readWellKnownFile(config).entries.keys()].map((name) => `/.well-known/${name}`)
+    findings.push(ok('well-known', `${config.wellKnown} holds ${names.join(', ') || 'nothing'}.`))
   }
   if (!faulty.has('adminTokenFile')) findings.push(...tokenFindings(config))
   const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)

@@ -121,6 +121,7 @@ async function renderConnections({ session, binding }: Visit, login: AccountRequ
     now,
     appName: login.appName,
     appUrl: login.appUrl,
+    links: login.links,
   })
   const answer = page(html, 200, { 'set-cookie': login.cookies.csrf.write(binding) })
   // Shown once.

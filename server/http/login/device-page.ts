@@ -88,7 +88,7 @@ function renderEntry(
   part: Pick<DeviceEntryView, 'userCode' | 'fromLink' | 'error'>,
   binding: BrowserBinding,
   status: number,
-  { urls, signIn, cookies, appName, appUrl }: Login,
+  { urls, signIn, cookies, appName, appUrl, links }: Login,
   headers: Record<string, string> = {},
 ): Response {
   const expiresAt = signIn.runtime.now() + entryTtlSeconds
@@ -97,6 +97,7 @@ function renderEntry(
     form: sealForBrowser('entry', { use: entryUse, binding, expiresAt }, signIn),
     appName,
     appUrl,
+    links,
     ...part,
   })
   return page(html, status, { 'set-cookie': cookies.csrf.write(binding), ...headers })

@@ -116,6 +116,7 @@ function subjectPageView(
     subject: subjectView(subject, login),
     appName: login.appName,
     appUrl: login.appUrl,
+    links: login.links,
   }
 }
 

@@ -163,7 +163,7 @@ const retryAfterSeconds: Readonly<Record<number, string>> = { 429: '60', 503: '5
 /** The error page for `reason`, whose next step `operatorStep` replaces, with the request id that leads to the details in the log. */
 export function signInErrorPage(
   reason: SignInErrorReason,
-  { context, appUrl, appName }: Login,
+  { context, appUrl, appName, links }: Login,
   detail?: string,
   back?: ErrorView['back'],
   operatorStep?: string,
@@ -174,7 +174,7 @@ export function signInErrorPage(
     ...text,
     ...(operatorStep !== undefined && { nextStep: operatorStep }),
     requestId: context.id,
-    app: { appUrl, appName },
+    app: { appUrl, appName, links },
     ...(detail !== undefined && { detail }),
     ...(back && { back }),
   }

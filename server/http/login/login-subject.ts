@@ -15,6 +15,7 @@ import {
 } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/sign-in.ts'
 import type { RequestContext } from '../endpoint.ts'
+import type { PageLinks } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from './cookies.ts'
 
@@ -24,6 +25,7 @@ export interface LoginPorts {
   appUrl: string
   /** What people call the web app. */
   appName: string
+  links: PageLinks
   clients: ClientFinder
   registrations: Pick<ClientStore, 'noteClientOpened'>
   codes: AuthorizationCodePorts

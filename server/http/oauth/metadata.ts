@@ -7,6 +7,7 @@ import { assertionAlgorithms } from '../../core/clients/client-assertion.ts'
 import { clientAuthMethods, grantTypes } from '../../core/clients/client.ts'
 import type { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import { everyone } from '../middleware/cors.ts'
+import type { PageLinks } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
 
@@ -20,17 +21,22 @@ export interface MetadataOptions {
   clientDocuments: boolean
   /** Whether there is a key set, for an upstream. */
   signsAssertions: boolean
+  links: PageLinks
 }
 
 /** Both discovery documents, at every path that clients in the field request; any other well-known path is 404. */
 export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptions): Endpoint[] {
-  const { scopes } = options
+  const { scopes, links } = options
+  const { privacyUrl, termsUrl, supportUrl } = links
   const protectedResource: ProtectedResourceMetadata = {
     resource: urls.resource,
     authorization_servers: [urls.issuer],
     scopes_supported: [...scopes.resource],
     bearer_methods_supported: ['header'],
     resource_name: options.resourceName,
+    ...(supportUrl !== undefined && { resource_documentation: supportUrl }),
+    ...(privacyUrl !== undefined && { resource_policy_uri: privacyUrl }),
+    ...(termsUrl !== undefined && { resource_tos_uri: termsUrl }),
   }
   const authorizationServer = authorizationServerMetadata(urls, options)
   return [
@@ -44,8 +50,9 @@ export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptio
 /** RFC 8414 section 2. Clients with metadata documents use `none`, which is therefore always listed. */
 function authorizationServerMetadata(
   urls: PublicUrls,
-  { scopes, registration, clientDocuments, signsAssertions }: MetadataOptions,
+  { scopes, registration, clientDocuments, signsAssertions, links }: MetadataOptions,
 ): AuthorizationServerMetadata {
+  const { privacyUrl, termsUrl, supportUrl } = links
   const endpoint = (name: string): string => `${urls.issuer}/oauth/${name}`
   const algorithms = [...assertionAlgorithms]
   return {
@@ -72,6 +79,9 @@ function authorizationServerMetadata(
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: clientDocuments,
     protected_resources: [urls.resource],
+    ...(supportUrl !== undefined && { service_documentation: supportUrl }),
+    ...(privacyUrl !== undefined && { op_policy_uri: privacyUrl }),
+    ...(termsUrl !== undefined && { op_tos_uri: termsUrl }),
   }
 }
 

@@ -28,6 +28,7 @@ export function connectPage(view: ConnectView): string {
   const linked = rows.filter(([, { ways }]) => ways[0]?.kind === 'link')
   const others = rows.filter(([, { ways }]) => ways[0] !== undefined && ways[0].kind !== 'link')
   return layout({
+    links: view.links,
     title: `Connect an AI client to ${view.appName}`,
     bridge: 'lowering',
     gate: html`<h1>Connect an AI client to <bdi>${view.appName}</bdi></h1>

@@ -68,6 +68,7 @@ export function connectionsPage(view: ConnectionsView): string {
   const { connections, waiting } = view
   const isEmpty = connections.length === 0 && waiting.length === 0
   return layout({
+    links: view.links,
     title: 'Your connections',
     bridge: isEmpty ? 'raised' : 'lowered',
     gate: html`<h1>Your connections</h1>

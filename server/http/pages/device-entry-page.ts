@@ -24,6 +24,7 @@ export interface DeviceEntryView extends AppView {
 export function deviceEntryPage(view: DeviceEntryView): string {
   const described = view.error === undefined ? 'code-hint' : 'code-hint code-error'
   return layout({
+    links: view.links,
     title: `${view.error === undefined ? '' : 'Not found: '}Connect a device`,
     bridge: 'lowering',
     gate: html`<h1>Connect a device</h1>

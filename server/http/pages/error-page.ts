@@ -26,6 +26,7 @@ export interface ErrorView {
  */
 export function errorPage(view: ErrorView): string {
   return layout({
+    links: view.app?.links,
     title: view.title,
     bridge: 'raised',
     main: html`<div class="court-inner">

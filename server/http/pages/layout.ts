@@ -52,6 +52,7 @@ export interface Layout {
   gate?: SafeHtml
   /** Content of the other side: the form or the message. */
   main: SafeHtml
+  links?: PageLinks | undefined
 }
 
 /** Builds the document that all pages share: gate on one side, court on the other. */
@@ -79,7 +80,7 @@ export function layout(parts: Layout): string {
               </div>
               ${bridgeScene(parts.bridge)}
             </div>
-            <div class="court">${parts.main}</div>
+            <div class="court">${parts.main} ${siteLinks(parts.links ?? {}) ?? ''}</div>
           </main>
         </body>
       </html> `,
@@ -90,4 +91,24 @@ export function layout(parts: Layout): string {
 export interface AppView {
   appName: string
   appUrl: string
+  links?: PageLinks
+}
+
+/** Pages of the operator: what happens to people's data, what they agree to, and where they get help. */
+export interface PageLinks {
+  privacyUrl?: string | undefined
+  termsUrl?: string | undefined
+  supportUrl?: string | undefined
+}
+
+function siteLinks({ privacyUrl, termsUrl, supportUrl }: PageLinks): SafeHtml | undefined {
+  const links = [
+    ['Privacy', privacyUrl],
+    ['Terms', termsUrl],
+    ['Support', supportUrl],
+  ].filter(([, url]) => url !== undefined)
+  if (links.length === 0) return undefined
+  return html`<footer class="site-links">
+    ${links.map(([name, url]) => html`<a class="link" href="${url}">${name}</a> `)}
+  </footer>`
 }

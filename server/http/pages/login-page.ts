@@ -40,6 +40,7 @@ export interface LoginView extends AppView {
 export function loginPage(view: LoginView): string {
   const words = subjectWords(view.subject)
   return layout({
+    links: view.links,
     title: `${view.error === undefined ? '' : 'Not signed in: '}${words.signInTitle}`,
     bridge: 'lowering',
     ...(view.password && view.captcha && { head: captchaScript(view.captcha) }),

@@ -27,6 +27,7 @@ export interface SecondFactorView extends AppView {
 export function secondFactorPage(view: SecondFactorView): string {
   const words = subjectWords(view.subject)
   return layout({
+    links: view.links,
     title: `${view.error === undefined ? '' : 'Not confirmed: '}${words.codeTitle}`,
     bridge: 'lowering',
     gate: subjectSummary(view.subject, view),

@@ -130,6 +130,8 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .link:hover { color: var(--accent-strong); text-decoration-thickness: 2px; }
 .court-foot { border-top: 1px solid var(--line); padding-top: 1.25rem; display: grid; gap: 0.5rem; color: var(--quiet); font-size: 0.9375rem; }
 
+.site-links { max-width: 36rem; margin: 0 auto; padding: 0 1.25rem 2rem; display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; font-size: 0.875rem; }
+
 .gate-form { margin-top: 1.5rem; display: flex; }
 .done, .note-box { display: flex; gap: 0.625rem; padding: 0.75rem 0.875rem; border-radius: 0.5rem; background: var(--wash); }
 .done .glyph { margin-top: 0.25rem; color: var(--accent); }
@@ -202,6 +204,7 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
   .gate-inner { max-width: 33rem; margin: 0; padding: 2.5rem 4rem 2.5rem 2.5rem; }
   .court { flex: 1 1 50%; }
   .court-inner { max-width: 32rem; width: 100%; margin: 0; padding: 7.25rem 2.5rem 3rem 4.5rem; }
+  .site-links { max-width: 32rem; margin: 0; padding: 0 2.5rem 3rem 4.5rem; }
   .gate h1 { margin-top: 2.5rem; font-size: 2.125rem; }
   .address-line code { font-size: 1.125rem; }
   .court h1 { font-size: 2.125rem; }

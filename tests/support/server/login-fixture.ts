@@ -64,6 +64,7 @@ export async function createLoginFixture(
   const ports: LoginPorts = {
     urls,
     appUrl: 'http://localhost:8788',
+    links: {},
     appName: 'Notes',
     clients: store,
     registrations: store,

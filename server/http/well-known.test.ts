@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type DrawbridgeFixture, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
+import { checkSettings } from '../config/config.ts'
+import { faultTexts, fileFaults } from '../config/setting-file.ts'
+import { settingsOfObject } from '../config/setting-source.ts'
+
+let folder: string
+let path: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'well-known-'))
+  path = join(folder, 'well-known.json')
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const texts = {
+  'openai-apps-challenge': 'proof-123',
+  'mcp-registry-auth': 'v=MCPv1; k=ed25519; p=abc=',
+  'security.txt': 'Contact: mailto:ä@example.com\nExpires: 2027-01-01T00:00:00Z\n',
+}
+
+describe.each(['http://localhost:8787', 'http://localhost:8787/drawbridge'])(
+  'texts of the operator at %s',
+  (baseUrl) => {
+    let drawbridge: DrawbridgeFixture
+    const { origin } = new URL(baseUrl)
+    const get = (name: string, method = 'GET'): Promise<Response> =>
+      drawbridge.app.fetch(new Request(`${origin}/.well-known/${name}`, { method }))
+
+    beforeAll(async () => {
+      writeFileSync(path, JSON.stringify(texts))
+      drawbridge = await startDrawbridge({ baseUrl, wellKnown: path })
+    })
+    afterAll(() => drawbridge.close())
+
+    it.each(Object.entries(texts))(
+      '%s is served at the root of the origin, to the letter',
+      async (name, text) => {
+        const response = await get(name)
+        expect([response.status, await response.text()]).toEqual([200, text])
+        expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+        expect(response.headers.get('cache-control')).toBe('no-store')
+      },
+    )
+
+    it('HEAD has the headers alone, other methods are refused, other names are not found', async () => {
+      const head = await get('openai-apps-challenge', 'HEAD')
+      expect([head.status, await head.text()]).toEqual([200, ''])
+      expect((await get('openai-apps-challenge', 'POST')).status).toBe(405)
+      expect((await get('other')).status).toBe(404)
+      expect((await get('openai-apps-challenge/more')).status).toBe(404)
+    })
+
+    it('discovery is as before', async () => {
+      const response = await get(`oauth-authorization-server${new URL(baseUrl).pathname.replace(/\/$/, '')}`)
+      expect(await response.json()).toMatchObject({ issuer: baseUrl })
+    })
+  },
+)
+
+it('there are none by default', async () => {
+  const drawbridge = await startDrawbridge()
+  expect((await drawbridge.fetch('/.well-known/openai-apps-challenge')).status).toBe(404)
+  await drawbridge.close()
+})
+
+describe('a file that cannot be used', () => {
+  const faults = (content: unknown): string[] => {
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+    const checked = checkSettings(settingsOfObject({ wellKnown: path }), { production: false })
+    return faultTexts(fileFaults(checked, ['wellKnown'], 0), checked.nameOf)
+  }
+
+  it.each<[string, unknown, string]>([
+    ['no JSON', '{', 'is not valid JSON'],
+    ['a list', [], 'must hold an object'],
+    ['a number', { a: 1 }, '"a" must be a text of 1 to'],
+    ['an empty text', { a: '' }, '"a" must be a text of 1 to'],
+    ['too long a text', { a: 'x'.repeat(16_385) }, '"a" must be a text of 1 to'],
+    ['an empty name', { '': 'x' }, '"" is no name'],
+    ['a path', { 'a/b': 'x' }, '"a/b" is no name'],
+    ['a way up', { '..': 'x' }, '".." is no name'],
+    ['a pattern', { ':name': 'x' }, '":name" is no name'],
+    ...['oauth-authorization-server', 'oauth-protected-resource', 'openid-configuration', 'oauth-x'].map(
+      (name): [string, unknown, string] => [
+        `the server's own ${name}`,
+        { [name]: 'x' },
+        'by this server itself',
+      ],
+    ),
+  ])('because of %s', (_title, content, fault) => {
+    expect(faults(content)).toEqual([expect.stringContaining(fault)])
+    expect(faults(content)[0]).toContain('docs/directories.md')
+  })
+
+  it('says all its faults at once, and that it is not there', () => {
+    expect(faults({ a: 1, 'b/c': 'x' })).toHaveLength(2)
+    const checked = checkSettings(settingsOfObject({ wellKnown: join(folder, 'no.json') }), {
+      production: false,
+    })
+    expect(faultTexts(fileFaults(checked, ['wellKnown'], 0), checked.nameOf).join()).toContain(
+      'there is no file',
+    )
+  })
+})
