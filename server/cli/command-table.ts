@@ -42,12 +42,24 @@ export const commandTable: readonly CommandRow[] = [
     usage: 'doctor',
     description: 'Look at everything that serving depends on, and say what to do. Changes nothing.',
     json: factsAsJson,
-    examples: ['doctor', 'doctor --json', 'doctor --token-stdin < token.txt'],
-    switches: { '--token-stdin': 'read a provider access token from stdin and say which rules it passes' },
-    async run(input, { isOn }) {
-      const { doctor } = await import('./doctor/doctor-command.ts')
-      const { readToken } = await import('./doctor/doctor-command.ts')
-      return doctor(input, isOn('--token-stdin') ? await readToken(input.terminal) : undefined)
+    examples: [
+      'doctor',
+      'doctor --json',
+      'doctor --token-stdin < token.txt',
+      'doctor --directory claude',
+      'doctor --directory chatgpt --submission > submission.json',
+    ],
+    switches: {
+      '--token-stdin': 'read a provider access token from stdin and say which rules it passes',
+      '--directory <name>': 'look at what a directory asks for instead: claude or chatgpt',
+      '--submission':
+        'with --directory chatgpt: print what its form asks for, filled in as far as it is known',
+    },
+    async run(input, { isOn, valueOf }) {
+      const { doctor, printSubmission, readDirectory, readToken } = await import('./doctor/doctor-command.ts')
+      const directory = readDirectory(valueOf('--directory'))
+      const token = isOn('--token-stdin') ? await readToken(input.terminal) : undefined
+      return isOn('--submission') ? printSubmission(input, token) : doctor(input, token, directory)
     },
   },
   {

@@ -6,7 +6,7 @@ const now = 1_800_000_000
 
 function answeredAt(seconds: number, more: Record<string, string> = {}): Visit {
   const date = new Date(seconds * 1000).toUTCString()
-  return { kind: 'answered', status: 200, headers: new Headers({ date, ...more }), json: undefined }
+  return { kind: 'answered', text: '', status: 200, headers: new Headers({ date, ...more }), json: undefined }
 }
 
 describe('the clock', () => {
@@ -28,7 +28,13 @@ describe('the clock', () => {
   })
 
   it('the first answer with a date counts; without any there is nothing to say', () => {
-    const without: Visit = { kind: 'answered', status: 200, headers: new Headers(), json: undefined }
+    const without: Visit = {
+      kind: 'answered',
+      text: '',
+      status: 200,
+      headers: new Headers(),
+      json: undefined,
+    }
     const nobody: Visit = { kind: 'unreachable', reason: 'gone' }
     expect(checkClock([nobody, without, answeredAt(now - 3600)], now)[0]?.state).toBe('fail')
     expect(checkClock([nobody, without], now)).toEqual([])

@@ -66,17 +66,25 @@ export async function checkFiles(
       ok('access', `${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`),
     )
   }
-  if (config.wellKnown !== undefined && !faulty.has('wellKnown')) {
-    const names = [...readWellKnownFile(config).entries.keys()].map((name) => `/.well-known/${name}`)
-    findings.push(ok('well-known', `${config.wellKnown} holds ${names.join(', ') || 'nothing'}.`))
-  }
+  if (!faulty.has('wellKnown')) findings.push(...wellKnownFindings(config))
   if (!faulty.has('adminTokenFile')) findings.push(...tokenFindings(config))
-  const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
-  if (reading?.kind === 'module') {
-    findings.push(ok('tools', `${tools} offers ${plural(reading.toolCount, 'plain tool')}.`))
-    findings.push(...publicToolFindings(publicToolsOf(reading.module)))
-  }
+  findings.push(...(await toolFindings(tools)))
   return findings
+}
+
+function wellKnownFindings(config: ServerConfig): Finding[] {
+  if (config.wellKnown === undefined) return []
+  const names = [...readWellKnownFile(config).entries.keys()].map((name) => `/.well-known/${name}`)
+  return [ok('well-known', `${config.wellKnown} holds ${names.join(', ') || 'nothing'}.`)]
+}
+
+async function toolFindings(tools: string | undefined): Promise<Finding[]> {
+  const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
+  if (reading?.kind !== 'module') return []
+  return [
+    ok('tools', `${tools} offers ${plural(reading.toolCount, 'plain tool')}.`),
+    ...publicToolFindings(publicToolsOf(reading.module)),
+  ]
 }
 
 function tokenFindings({ adminTokenFile }: ServerConfig): Finding[] {

@@ -21,7 +21,7 @@ const document = {
 function facts(changes: Record<string, unknown> = {}): OidcFacts {
   const json = JSON.parse(JSON.stringify({ ...document, ...changes })) as Record<string, unknown>
   return {
-    discovery: { kind: 'answered', status: 200, headers: new Headers(), json },
+    discovery: { kind: 'answered', status: 200, headers: new Headers(), text: '', json },
     keySet: undefined,
   }
 }
@@ -76,7 +76,7 @@ describe('discovery', () => {
 
   it('that is another page, or not there, is a failure', () => {
     const page: OidcFacts = {
-      discovery: { kind: 'answered', status: 404, headers: new Headers(), json: undefined },
+      discovery: { kind: 'answered', status: 404, headers: new Headers(), text: '', json: undefined },
       keySet: undefined,
     }
     expect(checkDiscovery(config, page)[0]?.message).toContain('it answers 404')

@@ -17,7 +17,7 @@ import type { Visit } from './visit.ts'
 const config = configSample({ provider: 'supabase', providerUrl: AUTH, providerKey: 'sb_publishable_x' })
 
 function answer(status: number, json?: Record<string, unknown>): Visit {
-  return { kind: 'answered', status, headers: new Headers(), json }
+  return { kind: 'answered', status, headers: new Headers(), text: '', json }
 }
 
 const nowhere: Visit = { kind: 'unreachable', reason: 'nothing listens there' }

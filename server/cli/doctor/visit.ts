@@ -12,6 +12,7 @@ export type Visit =
       headers: Headers
       /** Undefined when the answer is something else than a JSON object. */
       json: JsonObject | undefined
+      text: string
     }
   | { kind: 'unreachable'; reason: string }
 
@@ -30,6 +31,7 @@ export async function visit(
       status: response.status,
       headers: response.headers,
       json: parseJsonObject(text),
+      text,
     }
   } catch (error) {
     return { kind: 'unreachable', reason: reasonOf(error) }

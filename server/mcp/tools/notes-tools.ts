@@ -24,7 +24,8 @@ export const notesTools: readonly ToolDeclaration[] = [
     name: 'list_notes',
     title: 'List notes',
     description: "Lists the user's notes in the web app, newest first, with their ids.",
-    annotations: { readOnlyHint: true, openWorldHint: false },
+    outputSchema: noteListSchema,
+    annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
     call: (_input, context) =>
       callNotes(context, { method: 'GET' }, async (response) => {
         const { notes } = noteListSchema.parse(await response.json())
@@ -37,6 +38,7 @@ export const notesTools: readonly ToolDeclaration[] = [
     title: 'Add a note',
     description: "Adds a note to the user's notes in the web app and answers its id.",
     inputSchema: addInput,
+    outputSchema: noteSchema,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     call: ({ text }: z.output<typeof addInput>, context) =>
       callNotes(context, { method: 'POST', body: { text } }, async (response) => {
@@ -49,6 +51,7 @@ export const notesTools: readonly ToolDeclaration[] = [
     title: 'Delete a note',
     description: "Deletes one of the user's notes in the web app, by the id that list_notes gives.",
     inputSchema: deleteInput,
+    outputSchema: z.object({ id: z.string() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     call: ({ id }: z.output<typeof deleteInput>, context) =>
       callNotes(context, { method: 'DELETE', id }, async () => textResult(`Deleted note ${id}.`, { id })),

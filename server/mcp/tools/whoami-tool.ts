@@ -6,7 +6,18 @@ export const whoamiTool: ToolDeclaration = {
   name: 'whoami',
   title: 'Who am I',
   description: 'Tells which account of the web app this connection acts as, and how it was authenticated.',
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  outputSchema: {
+    type: 'object',
+    properties: {
+      sub: { type: 'string' },
+      email: { type: 'string' },
+      name: { type: 'string' },
+      credential: { enum: ['access_token', 'provider_token', 'session_cookie'] },
+    },
+    required: ['sub', 'credential'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
   call(_input, { user: { sub, email, name }, credential }) {
     const identity = { sub, ...(email && { email }), ...(name && { name }), credential }
     return textResult(`You are ${email ?? sub}.`, identity)
