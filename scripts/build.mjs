@@ -1,7 +1,10 @@
 // Builds server and bridge, and prints one line. Plain JavaScript: an old Node must get as far as the launcher's own message.
+import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { loadConfig } from 'rolldown/config'
 
+// Packages are packed from their own folders.
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const start = performance.now()
 try {
   const configs = await loadConfig('rolldown.config.ts')

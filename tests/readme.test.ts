@@ -18,7 +18,7 @@ const documents = [
   'SECURITY.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  ...globSync('docs/*.md', { cwd: root }),
+  ...globSync('docs/**/*.md', { cwd: root }),
 ]
 
 /** The first fenced block of a page that contains `text`. */
