@@ -24,6 +24,8 @@ export interface PageView {
   cookies: readonly WireCookie[]
   /** Of local storage, only what is called like a session. */
   entries: readonly { key: string; value: string }[]
+  /** The address in the page's `<link rel="mcp-server">`, made absolute. Anything at all: see `announced-server.ts`. */
+  announced?: string | undefined
 }
 
 /** A request of the extension. Credentials are never sent, redirects never followed, nothing is cached, no referrer. */

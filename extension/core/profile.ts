@@ -22,3 +22,14 @@ export function allProfiles(settings: Settings, builtIn: Profile | undefined): r
     ? profiles
     : [...profiles, builtIn]
 }
+
+/** The settings with a profile added, or replaced where its id is known. */
+export function putProfile(settings: Settings, profile: Profile): Settings {
+  const { profiles } = settings
+  return {
+    ...settings,
+    profiles: profiles.some(({ id }) => id === profile.id)
+      ? profiles.map((known) => (known.id === profile.id ? profile : known))
+      : [...profiles, profile],
+  }
+}

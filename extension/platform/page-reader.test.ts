@@ -22,7 +22,24 @@ class MemoryStorage {
 
 afterEach(() => vi.unstubAllGlobals())
 
+/** A page with these links in its head, as far as the reader asks. */
+function stubPage(page: { cookie: string; link?: { href: string } | null }): void {
+  const querySelector = (selector: string): unknown => {
+    expect(selector).toBe('head > link[rel~="mcp-server" i]')
+    return page.link ?? null
+  }
+  vi.stubGlobal('document', { cookie: page.cookie, querySelector })
+  vi.stubGlobal('localStorage', new MemoryStorage({}))
+}
+
 describe('what is read in the page', () => {
+  it('is the address of the MCP server that it announces, too', () => {
+    stubPage({ cookie: '', link: { href: 'https://mcp.example.com/mcp' } })
+    expect(readAsInPage([]).announced).toBe('https://mcp.example.com/mcp')
+    stubPage({ cookie: '', link: null })
+    expect(readAsInPage([]).announced).toBeUndefined()
+  })
+
   it('is called like a session: nothing else leaves the page', () => {
     vi.stubGlobal('document', {
       cookie:

@@ -2,8 +2,8 @@ import type { PageView } from '../core/ports.ts'
 
 /**
  * Runs inside the page, so it may use nothing from outside itself, and must not fail. Of cookies and local storage it
- * takes only what is called like a session, or as one of `names` says (chunks `NAME.0` and so on included): nothing else
- * leaves the page.
+ * takes only what is called like a session, or as one of `names` says (chunks `NAME.0` and so on included), besides the
+ * address of the first `<link rel="mcp-server">` in the head: nothing else leaves the page.
  */
 export function readPage(names: readonly string[]): PageView {
   const isWanted = (name: string): boolean =>
@@ -30,5 +30,9 @@ export function readPage(names: readonly string[]): PageView {
         .filter(isWanted)
         .map((key) => ({ key, value: localStorage.getItem(key) ?? '' })),
     ),
+    announced: attempt(() => {
+      const link = document.querySelector<HTMLLinkElement>('head > link[rel~="mcp-server" i]')
+      return link ? [link.href] : []
+    })[0],
   }
 }

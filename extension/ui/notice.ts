@@ -4,24 +4,30 @@ import type { Translate } from './message.ts'
 import { find } from './slot.ts'
 import type { Contents } from './slot.ts'
 
-/** A view that is one sentence and one action. */
+/** A view that is one sentence and one action, or a second. */
 export type NoticeView = Exclude<PopupView, { kind: 'ready' | 'several' }>
 
-/** The sentence, what to know about it, and the one thing to do. */
+/** The sentence, what to know about it, the one thing to do, and where there is one the second choice. */
 export function renderNotice(root: HTMLElement, view: NoticeView, translate: Translate): Contents {
   if (view.kind === 'loading') return { title: translate('loading_title') }
   const [name, action] = describe(view)
+  const second = describeSecond(view)
   const { host = '', project, further, appUrl } = view as Readonly<Partial<Record<string, string>>>
   const texts = [host, project ?? further ?? '']
   ;(find(root, 'main') as HTMLButtonElement).name = action
   return {
     title: translate(`${name}_title`, ...texts),
     detail: translate(`${name}_detail`, ...texts),
-    main: translate(
-      `action_${messagePart(action)}`,
-      action === 'open-app' ? withoutScheme(appUrl) : (further ?? host),
-    ),
+    main: translate(`action_${messagePart(action)}`, withoutScheme(appUrl)),
+    'second-detail': second && translate(second, further ?? ''),
+    second: second && translate('action_allow', further ?? host),
   }
+}
+
+/** What leads to the second choice, a permission: nobody is to grant one who is merely signed out. */
+function describeSecond(view: NoticeView) {
+  if (view.kind === 'no-permission') return view.incognito ? 'hidden_cookie_private' : 'hidden_cookie'
+  return view.kind === 'signed-out' && view.further ? 'hidden_cookie_further' : undefined
 }
 
 /** What its texts are called, and the action that its button stands for. */
@@ -30,9 +36,9 @@ function describe(view: Exclude<NoticeView, { kind: 'loading' }>) {
     case 'no-web-page':
       return ['no_web_page', view.appUrl ? 'open-app' : 'settings'] as const
     case 'no-permission':
-      return [view.incognito ? 'no_permission_private' : 'no_permission', 'allow'] as const
+      return ['no_session', 'read-again'] as const
     case 'signed-out':
-      if (view.further) return ['signed_out_further', 'allow'] as const
+      if (view.further) return ['no_session', 'read-again'] as const
       return ['signed_out', view.appUrl ? 'open-app' : 'read-again'] as const
     case 'incomplete':
       return ['incomplete', 'reload'] as const

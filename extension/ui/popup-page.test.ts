@@ -1,6 +1,7 @@
 // The popup's own page with every view, in a real browser.
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import type { PopupAction, PopupView } from '../core/popup/popup-view.ts'
 import { findChromium, openChromium } from '../../tests/support/extension/ui/chromium.ts'
 import { buildStagedPage, readMessages } from '../../tests/support/extension/ui/staged-page.ts'
@@ -86,22 +87,35 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
   it.each([
     ['no-web-page', 'settings'],
     ['no-web-page-app', 'open-app'],
-    ['no-permission', 'allow'],
+    ['no-permission', 'read-again', 'allow'],
+    ['no-permission-private', 'read-again', 'allow'],
     ['signed-out', 'read-again'],
     ['signed-out-app', 'open-app'],
-    ['signed-out-further', 'allow'],
+    ['signed-out-further', 'read-again', 'allow'],
     ['incomplete', 'reload'],
     ['corrupt', 'reload'],
     ['expired', 'reload'],
     ['waiting', 'read-again'],
-  ])('has for %s one main action, which Enter does: %s', async (name, kind) => {
+  ])('has for %s one main action, which Enter does: %s', async (name, kind, ...second) => {
     await show(samples[name])
     await page.keyboard.press('Enter')
     expect(await actions()).toEqual([expect.objectContaining({ kind })])
     const visible = await page.$$eval('main button', (buttons) =>
       buttons.filter((button) => button.checkVisibility()).map(({ name }) => name),
     )
-    expect(visible).toEqual([kind])
+    expect(visible).toEqual([kind, ...second])
+  })
+
+  it('says that there is no session, and what to do about it, before it asks for a permission', async () => {
+    await show(samples['no-permission'])
+    expect(await textOf('h1')).toBe('No session found')
+    expect((await seen()).replaceAll(/\s+/g, ' ')).toContain(
+      'Sign in to the app, then click again. Look again Signed in already? Its cookie may be hidden from pages: Allow for notes.example.com',
+    )
+    await page.click('[name=allow]')
+    expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow' })])
+    await show(samples['signed-out'])
+    expect(await page.$eval('[name=allow]', (button) => button.checkVisibility())).toBe(false)
   })
 
   it('names the site in the question for it', async () => {
@@ -130,15 +144,21 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     await page.focus('.formats summary')
     await page.keyboard.press('Space')
     const reached: string[] = []
-    for (let step = 0; step < 12; step++) {
+    for (let step = 0; step < 17; step++) {
       await page.keyboard.press('Tab')
       await page.keyboard.press('Space')
       reached.push(await page.evaluate(() => (document.activeElement as HTMLButtonElement).value))
     }
+    const linked = Object.keys(linkedClients)
     expect(await actions()).toEqual(
-      reached.map((format) => expect.objectContaining({ kind: 'copy', format })),
+      reached.map((value) =>
+        linked.includes(value)
+          ? expect.objectContaining({ kind: 'open-client', client: value })
+          : expect.objectContaining({ kind: 'copy', format: value }),
+      ),
     )
-    expect(new Set(reached).size).toBe(12)
+    expect(reached).toEqual(expect.arrayContaining(linked))
+    expect(new Set(reached).size).toBe(17)
   })
 
   it('offers no format that the view does not, and no heading without formats', async () => {
@@ -150,6 +170,24 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(visible).toEqual(['With the token', 'Authorization header', 'Environment variable'])
     expect(await page.$eval('.test [name=settings]', (button) => button.checkVisibility())).toBe(true)
     expect(await page.$eval('[name=test]', (button) => button.checkVisibility())).toBe(false)
+  })
+
+  it('shows the server that the page names, whole, and asks before it is used', async () => {
+    const isSeen = (selector: string): Promise<boolean> =>
+      page.$eval(selector, (element) => element.checkVisibility())
+    await show(samples['ready-announced'])
+    expect((await seen()).replaceAll(/\s+/g, ' ')).toContain(
+      'This web app names its MCP server: mcp.example.com/mcp Use this server',
+    )
+    expect(await isSeen('[data-slot=no-server]')).toBe(false)
+    expect(await isSeen('[name=test]')).toBe(false)
+    await show(samples['ready-announced-elsewhere'])
+    expect(await textOf('.announced .warning')).toContain('on another host')
+    expect(await seen()).toContain('notes.example.com.tools.example.net/team/mcp')
+    await page.click('[name=use-server]')
+    expect(await actions()).toEqual([expect.objectContaining({ kind: 'use-server' })])
+    await show(samples['ready'])
+    expect(await isSeen('.announced')).toBe(false)
   })
 
   it('marks configurations: without a token as recommended, with one by the time that is left', async () => {

@@ -28,6 +28,11 @@ export function renderReady(
     name,
     value: at === undefined ? value : moments.date(at),
   }))
+  fillList(root, 'clients', view.clients, ({ id, name }, row) => {
+    ;(row as HTMLButtonElement).value = id
+    return { name }
+  })
+  const { announced } = view
   return {
     lead: account && translate('signed_in_as'),
     title: account ?? translate('signed_in'),
@@ -45,6 +50,11 @@ export function renderReady(
     'quick-test-time': translate(`quick_test_time${end}`, minutes),
     'server-row': Boolean(server),
     server,
+    'no-server': !server && !announced,
+    announced: Boolean(announced),
+    'announced-here': announced?.isOtherHost === false,
+    'announced-elsewhere': announced?.isOtherHost,
+    'announced-server': withoutScheme(announced?.server),
     ...renderConnectionTest(root, view.test, server, translate),
   }
 }

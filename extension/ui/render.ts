@@ -27,7 +27,7 @@ export function render(
     root.addEventListener('click', ({ target }) => {
       const { name, value } = (target as Element).closest('button') ?? {}
       // A button's name is the kind of an action, its value what the action is about.
-      if (name) act({ kind: name, format: value, sessionId: value } as PopupAction)
+      if (name) act({ kind: name, format: value, sessionId: value, client: value } as PopupAction)
     })
   }
   const say = confined(translate)

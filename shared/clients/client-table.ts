@@ -8,7 +8,7 @@ import {
   shellWord,
 } from './add-command.ts'
 import { bridgeText, type ConfiguredClient, configShapes, remoteText } from './config-shape.ts'
-import { base64Link, gooseLink, vsCodeLink } from './install-link.ts'
+import { type LinkedClient, linkedClients } from './install-link.ts'
 import type { NamedServer } from './server-name.ts'
 
 /** One way to add a server to a client. `text` is what to open, run or paste. */
@@ -35,15 +35,7 @@ export interface ClientRow {
 }
 
 /** The id of a client: as in `drawbridge install <id>`, where the bridge knows the client. */
-export type ClientId =
-  | ConfiguredClient
-  | 'claude'
-  | 'chatgpt'
-  | 'vscode-insiders'
-  | 'goose'
-  | 'lmstudio'
-  | 'inspector'
-  | 'stdio'
+export type ClientId = ConfiguredClient | LinkedClient | 'claude' | 'chatgpt' | 'inspector' | 'stdio'
 
 /**
  * Every client that Drawbridge names: on the connect page, in this order, in the popup of the extension, in `install` and in the
@@ -71,16 +63,16 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
     ],
   },
   cursor: {
-    name: 'Cursor',
+    name: linkedClients.cursor.name,
     ways: [
-      link((server) => base64Link('cursor://anysphere.cursor-deeplink/mcp/install', server)),
+      link('cursor'),
       entry('`~/.cursor/mcp.json`', 'cursor', 'Open the MCP page of the settings and sign in there.'),
     ],
   },
   vscode: {
-    name: 'VS Code',
+    name: linkedClients.vscode.name,
     ways: [
-      link((server) => vsCodeLink('vscode', server)),
+      link('vscode'),
       entry(
         '`mcp.json`, which the command “MCP: Open User Configuration” opens',
         'vscode',
@@ -88,18 +80,9 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
       ),
     ],
   },
-  'vscode-insiders': {
-    name: 'VS Code Insiders',
-    ways: [link((server) => vsCodeLink('vscode-insiders', server))],
-  },
-  goose: {
-    name: 'Goose',
-    ways: [link((server) => gooseLink(server, `The MCP server ${server.name}`))],
-  },
-  lmstudio: {
-    name: 'LM Studio',
-    ways: [link((server) => base64Link('lmstudio://add_mcp', server))],
-  },
+  'vscode-insiders': { name: linkedClients['vscode-insiders'].name, ways: [link('vscode-insiders')] },
+  goose: { name: linkedClients.goose.name, ways: [link('goose')] },
+  lmstudio: { name: linkedClients.lmstudio.name, ways: [link('lmstudio')] },
   'claude-code': {
     name: 'Claude Code',
     ways: [
@@ -179,8 +162,12 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
   },
 }
 
-function link(text: ClientWay['text']): ClientWay {
-  return { kind: 'link', text, next: () => 'Confirm it in the client, then sign in.' }
+function link(client: LinkedClient): ClientWay {
+  return {
+    kind: 'link',
+    text: linkedClients[client].link,
+    next: () => 'Confirm it in the client, then sign in.',
+  }
 }
 
 function command(text: ClientWay['text'], next: ClientWay['next']): ClientWay {

@@ -7,6 +7,7 @@ import {
   remoteText,
   vsCodeShape,
 } from '@drawbridge/shared/clients/config-shape.ts'
+import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import { type NamedServer, serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import type { CopyFormat } from './popup-view.ts'
 
@@ -23,6 +24,11 @@ export interface FormatInput {
  */
 export function formatText(format: CopyFormat, { token, baseUrl = '' }: FormatInput): string {
   return makers[format](token, `${baseUrl}/mcp`)
+}
+
+/** The link that has a client add the server at a base URL. It never contains the token: the client signs in by itself. */
+export function clientLink(client: LinkedClient, baseUrl: string): string {
+  return linkedClients[client].link(named(`${baseUrl}/mcp`))
 }
 
 const makers: Record<CopyFormat, (token: string, url: string) => string> = {

@@ -1,5 +1,6 @@
 import type { ConnectionTest } from '../endpoint/connection-test.ts'
 import type { SessionView } from '../session/session-view.ts'
+import type { LinkedClient } from '@drawbridge/shared/clients/install-link.ts'
 import type { InvalidSessionReason } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 
 /** A claim as text. Times come with `at` too, in epoch seconds. */
@@ -25,12 +26,12 @@ export type CopyFormat =
   | 'test-cursor'
   | 'test-vscode'
 
-/** Every screen of the popup. Each shows one sentence and offers one main action. */
+/** Every screen of the popup. Each shows one sentence and offers one main action, and some a second. */
 export type PopupView =
   | { kind: 'loading' }
   /** A page of the browser, a file, a store: nothing can be read there. */
   | { kind: 'no-web-page'; appUrl: string | undefined }
-  /** Nothing that the page's own scripts see; cookies may hold it, and were not allowed to be read. */
+  /** Nothing that the page's own scripts see: signed out, or in a cookie that was not allowed to be read. */
   | { kind: 'no-permission'; host: string; incognito: boolean }
   /** `further`: a host above whose cookies were not shown, and may hold it; then `allow` asks for that. */
   | { kind: 'signed-out'; host: string; appUrl: string | undefined; further?: string | undefined }
@@ -53,7 +54,11 @@ export interface ReadyView {
   revealed: string | undefined
   claims: readonly ClaimView[]
   profile: { label: string; server: string | undefined }
+  /** The MCP server that the page names, while none is set. Nothing is sent there or made with it before `use-server`. */
+  announced: { server: string; isOtherHost: boolean } | undefined
   formats: readonly CopyFormat[]
+  /** Clients that a link opens to add the server; none without one. */
+  clients: readonly { id: LinkedClient; name: string }[]
   copied: CopyFormat | undefined
   copyFailed: boolean
   test: ConnectionTest
@@ -71,6 +76,8 @@ export type PopupAction =
   | { kind: 'copy'; format: CopyFormat }
   | { kind: 'reveal' }
   | { kind: 'hide' }
+  | { kind: 'open-client'; client: LinkedClient }
+  | { kind: 'use-server' }
   | { kind: 'test' }
   | { kind: 'allow-test' }
   | { kind: 'open-app' }

@@ -1,3 +1,4 @@
+import { linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import { describe, expect, it, test } from 'vitest'
 import {
   createMemoryBrowser,
@@ -488,6 +489,117 @@ describe('the ready screen', () => {
     await popup.act({ kind: 'allow-test' })
     expect(ready().test).toEqual({ kind: 'none' })
     expect(browser.world).toMatchObject({ requests: [], questions: [] })
+  })
+})
+
+describe('a server that the page announces', () => {
+  const announced = 'https://mcp.example.com/mcp'
+  const cookies = sessionCookies(token)
+  const tab = newTab({ announced, url: 'https://app.example.com/notes?private' })
+
+  it('is shown, and neither used nor stored nor asked before the click', async () => {
+    const { browser, popup, ready } = await open({ cookies, tabs: [tab] })
+    expect(ready()).toMatchObject({
+      announced: { server: announced, isOtherHost: true },
+      profile: { server: undefined },
+      formats: ['token', 'header', 'environment'],
+      clients: [],
+    })
+    await popup.act({ kind: 'test' })
+    await popup.act({ kind: 'allow-test' })
+    await popup.act({ kind: 'open-client', client: 'cursor' })
+    await popup.act({ kind: 'copy', format: 'token' })
+    expect(browser.world).toMatchObject({
+      requests: [],
+      questions: [],
+      openedTabs: [],
+      settings: { profiles: [] },
+    })
+  })
+
+  it('is a profile once it was confirmed, with all that a server brings', async () => {
+    const { browser, popup, ready } = await open({ cookies, tabs: [tab] })
+    await popup.act({ kind: 'use-server' })
+    const { profiles } = browser.world.settings
+    expect(profiles).toEqual([
+      {
+        id: expect.any(String),
+        label: 'app.example.com',
+        appUrl: 'https://app.example.com',
+        baseUrl: 'https://mcp.example.com',
+        cookieName: undefined,
+      },
+    ])
+    expect(ready()).toMatchObject({ announced: undefined, profile: { server: announced } })
+    await popup.act({ kind: 'copy', format: 'curl' })
+    expect(browser.world.clipboard).toContain(`curl '${announced}'`)
+    await popup.act({ kind: 'test' })
+    expect(browser.world.requests.map(({ url }) => url)).toEqual([announced])
+  })
+
+  it('fills in the profile that has none, and leaves the others alone', async () => {
+    const other = { ...app, id: 'other', appUrl: 'https://other.example.com' }
+    const named = { ...app, baseUrl: undefined, cookieName: 'session' }
+    const { browser, popup } = await open({
+      cookies,
+      tabs: [tab],
+      settings: { version: 1, profiles: [other, named] },
+    })
+    await popup.act({ kind: 'use-server' })
+    expect(browser.world.settings.profiles).toEqual([other, { ...named, baseUrl: 'https://mcp.example.com' }])
+  })
+
+  it('does not count where a server is set, nor at another app', async () => {
+    const evil = newTab({ announced: 'https://evil.example/mcp' })
+    const { browser, popup, ready } = await open({ cookies, tabs: [evil], settings })
+    expect(ready()).toMatchObject({ announced: undefined, profile: { server: announced } })
+    await popup.act({ kind: 'use-server' })
+    expect(browser.world.settings).toEqual(settings)
+  })
+
+  it('cannot be exchanged while it is looked at', async () => {
+    const changing = { ...tab }
+    const { browser, popup, ready } = await open({ cookies, tabs: [changing] })
+    changing.announced = 'https://evil.example/mcp'
+    changing.url = 'https://app.example.com/elsewhere'
+    await browser.announceChange()
+    expect(ready().announced?.server).toBe(announced)
+    await popup.act({ kind: 'use-server' })
+    expect(ready().profile.server).toBe(announced)
+  })
+
+  it.each([
+    ['https://app.example.com/mcp', false],
+    ['https://app.example.com:8443/mcp', false],
+    ['https://mcp.example.com/mcp', true],
+    ['https://app.example.com.evil.example/mcp', true],
+    ['http://localhost:8787/mcp', true],
+  ])('%s is on another host: %s', async (address, isOtherHost) => {
+    const { ready } = await open({ cookies, tabs: [newTab({ announced: address })] })
+    expect(ready().announced).toEqual({ server: address, isOtherHost })
+  })
+
+  it('is none when it could not be entered in the settings', async () => {
+    const { ready } = await open({ cookies, tabs: [newTab({ announced: 'http://mcp.example.com/mcp' })] })
+    expect(ready().announced).toBeUndefined()
+  })
+})
+
+describe('clients that a link opens', () => {
+  it('are those of the table, and the link names the server and holds no token', async () => {
+    const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
+    const { clients } = ready()
+    expect(clients.map(({ name }) => name)).toEqual([
+      'Cursor',
+      'VS Code',
+      'VS Code Insiders',
+      'Goose',
+      'LM Studio',
+    ])
+    for (const { id: client } of clients) await popup.act({ kind: 'open-client', client })
+    const server = { name: 'example-com', url: 'https://mcp.example.com/mcp' }
+    expect(browser.world.openedTabs).toEqual(clients.map(({ id }) => linkedClients[id].link(server)))
+    expect(browser.world.openedTabs.join(' ')).not.toContain(token)
   })
 })
 

@@ -1,11 +1,13 @@
 import { endsSoon, soonSeconds } from '../session/expiry.ts'
+import { clientLink } from './formats.ts'
 import { screenOf } from './popup-screen.ts'
 import type { PopupAction, PopupView } from './popup-view.ts'
 import type { Browser, Intent } from '../ports.ts'
 import { type ReadyScreen, createReadyScreen } from './ready-screen.ts'
+import { putProfile } from '../profile.ts'
 import { settingsHash } from '../settings/settings-request.ts'
-import { isWebPage, originPatterns } from '../site.ts'
-import { lookAtTab, unknownTab } from '../session/tab-look.ts'
+import { hostOf, isWebPage, originPatterns } from '../site.ts'
+import { type Look, announcedIn, lookAtTab, unknownTab } from '../session/tab-look.ts'
 
 /** The popup without its screen. */
 export interface Popup {
@@ -78,7 +80,7 @@ export function createPopup(browser: Browser, show: (view: PopupView) => void): 
     const found = screen(next)
     // While the tab reloads, whatever cannot be used is no answer yet.
     if (waits > 0 && !('token' in found) && found.kind !== 'several') return
-    look = next
+    look = withFirstAnnouncement(next, look)
     update()
   }
 
@@ -119,6 +121,17 @@ export function createPopup(browser: Browser, show: (view: PopupView) => void): 
     update()
   }
 
+  /** What the person has confirmed is a profile like any other: shown in the settings, and no announcement changes it. */
+  const confirmServer = async (): Promise<void> => {
+    const { url } = look.tab
+    const baseUrl = announcedIn(look)
+    if (baseUrl === undefined || !isWebPage(url)) return
+    const { host: label, origin: appUrl } = new URL(url)
+    const profile = look.profile ?? { id: crypto.randomUUID(), label, appUrl, cookieName: undefined }
+    await browser.saveSettings(putProfile(await browser.loadSettings(), { ...profile, baseUrl }))
+    await read()
+  }
+
   const openSettings = (): Promise<void> => {
     const { url, id } = look.tab
     const isNew = !look.profile && isWebPage(url)
@@ -135,6 +148,9 @@ export function createPopup(browser: Browser, show: (view: PopupView) => void): 
     'show-all': () => choose(''),
     reveal: () => ready?.reveal(true),
     hide: () => ready?.reveal(false),
+    'use-server': confirmServer,
+    'open-client': ({ client }) =>
+      look.profile?.baseUrl && browser.openTab(clientLink(client, look.profile.baseUrl)),
     test,
     'open-app': () => look.appUrl && browser.openTab(look.appUrl),
     settings: openSettings,
@@ -163,4 +179,13 @@ export function createPopup(browser: Browser, show: (view: PopupView) => void): 
       ready = undefined
     },
   }
+}
+
+/** The first announcement of a page stays: the page must not exchange it under the person's click. */
+function withFirstAnnouncement(next: Look, last: Look): Look {
+  const { reading } = next
+  const before = last.reading.kind === 'sessions' ? last.reading.announced : undefined
+  if (reading.kind !== 'sessions' || before === undefined) return next
+  const isSameSite = hostOf(next.tab.url) === hostOf(last.tab.url)
+  return isSameSite ? { ...next, reading: { ...reading, announced: before } } : next
 }

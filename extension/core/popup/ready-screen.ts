@@ -1,3 +1,4 @@
+import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import { readClaims } from './claims.ts'
 import { offeredFormats } from './copy-format.ts'
 import { testEndpoint } from '../endpoint/endpoint-test.ts'
@@ -9,7 +10,7 @@ import type { ConnectionTest } from '../endpoint/connection-test.ts'
 import type { SessionView } from '../session/session-view.ts'
 import type { Browser } from '../ports.ts'
 import { hostOf } from '../site.ts'
-import type { Look } from '../session/tab-look.ts'
+import { type Look, announcedIn } from '../session/tab-look.ts'
 
 /** The screen of a token that can be used, for as long as it is that token. The token is in no view but in `revealed`. */
 export interface ReadyScreen {
@@ -22,6 +23,10 @@ export interface ReadyScreen {
   reveal(value: boolean): void
 }
 
+const clients = (Object.keys(linkedClients) as LinkedClient[]).map((id) => ({
+  id,
+  name: linkedClients[id].name,
+}))
 const copiedMs = 2000
 const revealedMs = 10_000
 
@@ -43,7 +48,8 @@ export function createReadyScreen(browser: Browser, token: string, update: () =>
 
   return {
     token,
-    view({ tab, profile, reading }, session) {
+    view(look, session) {
+      const { tab, profile, reading } = look
       const host = hostOf(tab.url)
       return {
         kind: 'ready',
@@ -54,7 +60,9 @@ export function createReadyScreen(browser: Browser, token: string, update: () =>
         revealed: revealed ? token : undefined,
         claims: readClaims(token),
         profile: { label: profile?.label ?? host, server: profile?.baseUrl && `${profile.baseUrl}/mcp` },
+        announced: announcementOf(announcedIn(look), host),
         formats: offeredFormats(profile?.baseUrl),
+        clients: profile?.baseUrl === undefined ? [] : clients,
         copied,
         copyFailed,
         test,
@@ -86,4 +94,11 @@ export function createReadyScreen(browser: Browser, token: string, update: () =>
     },
     reveal,
   }
+}
+
+/** Ports may differ: two programs of one host trust each other in what matters here, a cookie is sent to both. */
+function announcementOf(baseUrl: string | undefined, appHost: string): ReadyView['announced'] {
+  if (baseUrl === undefined) return undefined
+  const isOtherHost = new URL(baseUrl).hostname !== appHost.replace(/:\d+$/, '')
+  return { server: `${baseUrl}/mcp`, isOtherHost }
 }

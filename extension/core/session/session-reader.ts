@@ -9,6 +9,7 @@ import {
   readSessionCookie,
 } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import { displayText } from '../display-text.ts'
+import { announcedServer } from '../server-address.ts'
 import type { SessionView } from '../session/session-view.ts'
 import type { SessionPlace } from '../session/session-view.ts'
 import type { Browser, StoredCookie, Tab } from '../ports.ts'
@@ -24,8 +25,11 @@ export interface FoundSession {
 
 /** What a tab says about sessions. */
 export type SessionsReading =
-  /** At least one, no token twice. First that of the profile's cookie name, then whatever has not ended. */
-  | { kind: 'sessions'; sessions: readonly FoundSession[] }
+  /**
+   * At least one, no token twice. First that of the profile's cookie name, then whatever has not ended. `announced` is the
+   * base URL of the MCP server that the page announces: nobody has confirmed it.
+   */
+  | { kind: 'sessions'; sessions: readonly FoundSession[]; announced?: string | undefined }
   /** Something is called like a session and is none. */
   | { kind: 'invalid'; project: string; reason: InvalidSessionReason }
   /** `mayRead`: cookies of the site could be read. `refused`: the page could not. */
@@ -50,7 +54,7 @@ export async function readSessions(
     patterns.length > 0 && browser.mayRead(patterns, 'read').catch(() => false),
   ])
   const refused = page === 'refused'
-  const { cookies, entries } = refused ? { cookies: [], entries: [] } : page
+  const { cookies, entries, announced } = refused ? { cookies: [], entries: [], announced: undefined } : page
   const places = [
     ...storedPlaces(stored),
     { place: 'cookie', cookies } as const,
@@ -63,7 +67,8 @@ export async function readSessions(
       reading: readOne(cookies, name, browser.now()),
     })),
   )
-  return resultOf(readings, profile) ?? { kind: 'none', mayRead, refused }
+  const result = resultOf(readings, profile) ?? { kind: 'none', mayRead, refused }
+  return result.kind === 'sessions' ? { ...result, announced: announcedServer(announced) } : result
 }
 
 /** What may be joined to one session. */

@@ -25,6 +25,11 @@ export const unknownTab: Look = {
   further: undefined,
 }
 
+/** Base URL of the server that the page announces; undefined where one is set: what a person has entered or confirmed stays. */
+export function announcedIn({ profile, reading }: Look): string | undefined {
+  return reading.kind === 'sessions' && profile?.baseUrl === undefined ? reading.announced : undefined
+}
+
 /** Looks at the tab and the settings as they are now. `last` is the tab as it was known before. */
 export async function lookAtTab(browser: Browser, last: Tab): Promise<Look> {
   const [found = unknownTab.tab, settings] = await Promise.all([browser.tab(), browser.loadSettings()])

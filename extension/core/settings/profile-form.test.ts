@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { checkProfile, type ProfileDraft, parseProfile, putProfile, removeProfile } from './profile-form.ts'
+import { checkProfile, type ProfileDraft, parseProfile, removeProfile } from './profile-form.ts'
+import { putProfile } from '../profile.ts'
 import { emptySettings } from '../settings.ts'
 
 const draft = (given: Partial<ProfileDraft>): ProfileDraft => {

@@ -1,6 +1,12 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Profile, Settings } from '../settings.ts'
-import { isSafeForTokens, isWebPage } from '../site.ts'
+import {
+  type AddressFault,
+  addressFault,
+  baseUrlOf,
+  serverAddressFault,
+  tidyAddress,
+} from '../server-address.ts'
 
 /** A profile as typed into a form. */
 export interface ProfileDraft {
@@ -12,11 +18,10 @@ export interface ProfileDraft {
 }
 
 /**
- * Why a member of a profile is unusable. `not-a-url`: no absolute http(s) URL. `not-secure`: http to another computer, for
- * the server that gets tokens. `credentials`: a user name or password in a URL. `bad-name`: no name that a cookie can
- * have. `too-long`: over 2048 characters. `missing`: empty and needed.
+ * Why a member of a profile is unusable. `bad-name`: no name that a cookie can have. `too-long`: over 2048 characters.
+ * `missing`: empty and needed.
  */
-export type ProfileFault = 'missing' | 'not-a-url' | 'not-secure' | 'credentials' | 'bad-name' | 'too-long'
+export type ProfileFault = AddressFault | 'missing' | 'bad-name'
 
 /** The members that a form has a field for. */
 export type ProfileField = Exclude<keyof ProfileDraft, 'id'>
@@ -39,11 +44,8 @@ export function checkProfile(draft: ProfileDraft): CheckedProfile {
   ].map((text) => text.trim()) as [string, string, string, string]
   const found = {
     label: isTooLong(label),
-    appUrl: appUrl === '' ? 'missing' : urlFault(appUrl),
-    baseUrl:
-      baseUrl === ''
-        ? undefined
-        : (urlFault(baseUrl) ?? (isSafeForTokens(baseUrl) ? undefined : 'not-secure')),
+    appUrl: appUrl === '' ? 'missing' : addressFault(appUrl),
+    baseUrl: baseUrl === '' ? undefined : serverAddressFault(baseUrl),
     cookieName: isTooLong(cookieName) ?? (/^[^\s;=\p{Cc}]*$/u.test(cookieName) ? undefined : 'bad-name'),
   } as const
   const faults = Object.fromEntries(Object.entries(found).filter(([, fault]) => fault !== undefined))
@@ -53,21 +55,10 @@ export function checkProfile(draft: ProfileDraft): CheckedProfile {
     profile: {
       id: draft.id,
       label: label || new URL(appUrl).host,
-      appUrl: tidyUrl(appUrl),
-      baseUrl: baseUrl === '' ? undefined : tidyUrl(baseUrl).replace(/\/mcp$/, ''),
+      appUrl: tidyAddress(appUrl),
+      baseUrl: baseUrl === '' ? undefined : baseUrlOf(baseUrl),
       cookieName: cookieName || undefined,
     },
-  }
-}
-
-/** The settings with a profile added, or replaced where its id is known. */
-export function putProfile(settings: Settings, profile: Profile): Settings {
-  const { profiles } = settings
-  return {
-    ...settings,
-    profiles: profiles.some(({ id }) => id === profile.id)
-      ? profiles.map((known) => (known.id === profile.id ? profile : known))
-      : [...profiles, profile],
   }
 }
 
@@ -91,17 +82,4 @@ export function parseProfile(value: unknown, id: string): Profile | undefined {
 
 function isTooLong(text: string): 'too-long' | undefined {
   return text.length > 2048 ? 'too-long' : undefined
-}
-
-function urlFault(text: string): ProfileFault | undefined {
-  const tooLong = isTooLong(text)
-  if (tooLong) return tooLong
-  if (!isWebPage(text)) return 'not-a-url'
-  const { username, password } = new URL(text)
-  return username || password ? 'credentials' : undefined
-}
-
-function tidyUrl(text: string): string {
-  const { origin, pathname } = new URL(text)
-  return `${origin}${pathname}`.replace(/\/+$/, '')
 }

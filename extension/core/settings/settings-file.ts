@@ -1,5 +1,6 @@
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { parseProfile, putProfile } from './profile-form.ts'
+import { parseProfile } from './profile-form.ts'
+import { putProfile } from '../profile.ts'
 import { isAppWithin } from '../profile.ts'
 import type { Profile, Settings } from '../settings.ts'
 

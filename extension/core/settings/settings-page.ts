@@ -1,6 +1,6 @@
 import { discoverEndpoint } from '../endpoint/endpoint-discovery.ts'
 import type { SettingsBrowser } from '../ports.ts'
-import { allProfiles } from '../profile.ts'
+import { allProfiles, putProfile } from '../profile.ts'
 import { type SettingsRequest, parseSettingsHash } from './settings-hash.ts'
 import { applyImport, exportSettings, planImport } from './settings-file.ts'
 import type {
@@ -14,7 +14,7 @@ import type {
   SettingsView,
   SiteAccess,
 } from './settings-view.ts'
-import { type ProfileDraft, checkProfile, putProfile, removeProfile } from './profile-form.ts'
+import { type ProfileDraft, checkProfile, removeProfile } from './profile-form.ts'
 import type { Profile, Settings } from '../settings.ts'
 import { hostOf, originPatterns } from '../site.ts'
 

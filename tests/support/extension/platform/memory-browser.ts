@@ -37,6 +37,8 @@ export interface MemoryTab {
   /** A page of the browser, a store, a PDF. */
   refusesScripts: boolean
   localStorage: Readonly<Record<string, string>>
+  /** Address in the page's `<link rel="mcp-server">`. */
+  announced?: string
 }
 
 /** What a person answers to the question about a permission; `close` is Chromium, where the popup is gone then. */
@@ -135,6 +137,7 @@ export function createMemoryBrowser(
         entries: Object.entries(real.localStorage).flatMap(([key, value]) =>
           isWanted(key) ? [{ key, value }] : [],
         ),
+        announced: real.announced,
       }
     },
     async mayRead(patterns, purpose) {

@@ -1,10 +1,13 @@
 import { offeredFormats } from '../../../../extension/core/popup/copy-format.ts'
 import type { PopupView, ReadyView } from '../../../../extension/core/popup/popup-view.ts'
+import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import type { SessionView } from '../../../../extension/core/session/session-view.ts'
 
 const host = 'notes.example.com'
 const appUrl = 'https://notes.example.com'
 const server = 'https://mcp.example.com/mcp'
+
+const clients = Object.entries(linkedClients).map(([id, { name }]) => ({ id: id as LinkedClient, name }))
 
 const tools = [
   'search_notes',
@@ -58,7 +61,9 @@ export function sampleReady(now: number, changes: Partial<ReadyView> = {}): Read
       { name: 'exp', value: String(now + 2832), at: now + 2832 },
     ],
     profile: { label: 'Notes', server },
+    announced: undefined,
     formats: offeredFormats(server),
+    clients,
     copied: undefined,
     copyFailed: false,
     test: { kind: 'none' },
@@ -71,6 +76,11 @@ export function sampleReady(now: number, changes: Partial<ReadyView> = {}): Read
 export function viewSamples(now: number): Readonly<Record<string, PopupView>> {
   const session = sessionAt(now)
   const ready = (changes?: Partial<ReadyView>): ReadyView => sampleReady(now, changes)
+  const withoutServer = {
+    profile: { label: host, server: undefined },
+    formats: offeredFormats(undefined),
+    clients: [],
+  }
   return {
     loading: { kind: 'loading' },
     'no-web-page': { kind: 'no-web-page', appUrl: undefined },
@@ -113,8 +123,15 @@ export function viewSamples(now: number): Readonly<Record<string, PopupView>> {
     ready: ready(),
     'ready-others': ready({ hasOthers: true }),
     'ready-no-server': ready({
-      profile: { label: host, server: undefined },
-      formats: offeredFormats(undefined),
+      ...withoutServer,
+    }),
+    'ready-announced': ready({
+      ...withoutServer,
+      announced: { server, isOtherHost: false },
+    }),
+    'ready-announced-elsewhere': ready({
+      ...withoutServer,
+      announced: { server: 'https://notes.example.com.tools.example.net/team/mcp', isOtherHost: true },
     }),
     'ready-revealed': ready({ revealed: sampleToken }),
     'ready-copied': ready({ copied: 'token' }),

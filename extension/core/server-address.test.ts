@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { announcedServer } from './server-address.ts'
+
+describe('an announced server', () => {
+  it.each([
+    ['https://mcp.example.com/mcp', 'https://mcp.example.com'],
+    ['https://mcp.example.com', 'https://mcp.example.com'],
+    ['https://example.com/team/mcp/?a=b#c', 'https://example.com/team'],
+    ['http://localhost:8787/mcp', 'http://localhost:8787'],
+    ['https://b\u00fccher.example/mcp', 'https://xn--bcher-kva.example'],
+  ])('%s is %s', (address, baseUrl) => {
+    expect(announcedServer(address)).toBe(baseUrl)
+  })
+
+  it.each([
+    undefined,
+    '',
+    '/mcp',
+    'http://mcp.example.com/mcp',
+    'https://user:secret@mcp.example.com/mcp',
+    'https://app.example.com@evil.example/mcp',
+    'javascript:alert(1)',
+    'data:text/html,mcp',
+    'file:///mcp',
+    `https://app.example.com.${'a'.repeat(60)}.evil.example/mcp`,
+    `https://example.com/${'a'.repeat(3000)}/mcp`,
+  ])('%s is none', (address) => {
+    expect(announcedServer(address)).toBeUndefined()
+  })
+})
