@@ -160,6 +160,27 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await pressEnter()
     expect(await page.evaluate('document.querySelector(".note p").textContent')).toBe('typed by hand')
     await pressUntil('mcp-url')
+    await pressUntil('Copy')
+    await close()
+  })
+
+  it('copies the MCP address by a button, which is there with scripts only', async () => {
+    const { page, close, blocked } = await openPage('light', 1200)
+    await page.browserContext().overridePermissions(site, ['clipboard-read', 'clipboard-sanitized-write'])
+    await page.goto(`${site}/sign-up`)
+    await page.type('#email', 'copies@example.com')
+    await page.type('#password', 'correct horse')
+    await submit(page, 'form[action="/sign-up"] button')
+    await page.click('#copy-url')
+    await expect.poll(() => page.$eval('#copied', ({ textContent }) => textContent)).toBe('Copied.')
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('http://localhost:8787/mcp')
+    expect(blocked).toEqual([])
+    await page.setJavaScriptEnabled(false)
+    await page.reload()
+    expect(await page.$eval('#copy-url', (button) => button.checkVisibility())).toBe(false)
+    expect(await page.$eval('#mcp-url', (field) => field.getAttribute('value'))).toBe(
+      'http://localhost:8787/mcp',
+    )
     await close()
   })
 

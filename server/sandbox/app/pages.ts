@@ -1,6 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { MAX_NOTE_LENGTH, type Note } from './notes.ts'
-import { framePage } from './page-frame.ts'
+import { COPY_SCRIPT, framePage } from './page-frame.ts'
 
 /** A form that is shown again: the input, and the error. */
 export interface FormState {
@@ -74,7 +74,12 @@ export interface NotesPage {
 /** The notes of a user, and how to give an assistant access to them. */
 export function notesPage({ email, notes, links, flash, draft }: NotesPage): SafeHtml {
   return framePage(
-    { title: titled('Your notes', { ...(draft && { error: draft.error }) }), email, flash },
+    {
+      title: titled('Your notes', { ...(draft && { error: draft.error }) }),
+      email,
+      flash,
+      mcpUrl: links.mcpUrl,
+    },
     html`<div class="desk">
       <section aria-labelledby="notes-title">
         <h1 id="notes-title">Your notes</h1>
@@ -144,7 +149,13 @@ function connectPanel({ mcpUrl, connectionsUrl }: ServerLinks): SafeHtml {
     <h2 id="connect-title">Connect an assistant</h2>
     <div>
       <label for="mcp-url">MCP address</label>
-      <input id="mcp-url" type="text" readonly value="${mcpUrl}" />
+      <div class="address">
+        <input id="mcp-url" type="text" readonly value="${mcpUrl}" />
+        <button type="button" class="quiet" id="copy-url" aria-label="Copy the MCP address" hidden>
+          Copy
+        </button>
+      </div>
+      <p class="hint" id="copied" aria-live="polite"></p>
     </div>
     <ol>
       <li>Paste this address where your assistant adds a connector or an MCP server.</li>
@@ -153,6 +164,7 @@ function connectPanel({ mcpUrl, connectionsUrl }: ServerLinks): SafeHtml {
     </ol>
     <p><a href="${mcpUrl}">Steps for each assistant</a></p>
     <p><a href="${connectionsUrl}">See or end your connections</a></p>
+    ${COPY_SCRIPT}
   </aside>`
 }
 

@@ -56,6 +56,7 @@ button,.button{display:inline-flex;align-items:center;justify-content:center;gap
 button:hover{background:var(--accent-hover)}
 button:focus-visible{border-radius:8px}
 .wide{width:100%}
+[hidden]{display:none}
 .quiet{background:transparent;color:var(--ink);border-color:var(--field)}
 .quiet:hover{background:var(--wash);border-color:var(--accent)}
 .link{background:none;border:0;min-height:2.75rem;padding:0 .25rem;color:var(--accent);text-decoration:underline;text-underline-offset:.2em;font-weight:500;font-size:.9375rem}
@@ -83,6 +84,8 @@ button:focus-visible{border-radius:8px}
 .connect h2{font-size:1.35rem}
 .connect ol{margin:0;padding-left:1.2rem;display:grid;gap:.5rem;color:var(--soft)}
 .connect input{font-family:var(--mono);font-size:.875rem}
+.address{display:flex;flex-wrap:wrap;gap:.5rem}
+.address input{flex:1 1 11rem;width:auto;min-width:0}
 .plain{max-width:32rem;margin-inline:auto}
 .narrow{max-width:27rem;margin-inline:auto}
 @media(prefers-reduced-motion:no-preference){button,.brand,a{transition:background-color .15s,color .15s,border-color .15s}}

@@ -360,25 +360,35 @@ describe('the return from Google', () => {
 })
 
 describe('every page', () => {
-  it.each(['/', '/sign-up', '/notes', '/nowhere'])('%s has strict headers and no script', async (path) => {
-    const browser = openSite().browser()
-    await signUp(browser)
-    if (path !== '/notes') browser.cookies.clear()
-    const { headers, text } = await browser.get(path)
-    const policy = headers.get('content-security-policy') ?? ''
-    expect(policy).toContain("default-src 'none'")
-    expect(policy).toContain("base-uri 'none'")
-    expect(policy).toContain("frame-ancestors 'none'")
-    expect(policy).not.toContain('unsafe')
-    expect(headers.get('x-content-type-options')).toBe('nosniff')
-    expect(headers.get('cache-control')).toBe('no-store')
-    expect(text).not.toMatch(/<script|style="|\son\w+=/)
-    const style = /<style>(.*?)<\/style>/s.exec(text)?.[1] ?? ''
-    const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
-    expect(policy).toContain(`'sha256-${Buffer.from(hash).toString('base64')}'`)
-    expect(text).toContain('Demo web app for Drawbridge — runs on this machine only')
-    expect(text).toContain('<html lang="en">')
-  })
+  it.each(['/', '/sign-up', '/notes', '/nowhere'])(
+    '%s has strict headers and no script but the one that copies',
+    async (path) => {
+      const browser = openSite().browser()
+      await signUp(browser)
+      if (path !== '/notes') browser.cookies.clear()
+      const { headers, text } = await browser.get(path)
+      const policy = headers.get('content-security-policy') ?? ''
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toContain("base-uri 'none'")
+      expect(policy).toContain("frame-ancestors 'none'")
+      expect(policy).not.toContain('unsafe')
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(text).not.toMatch(/style="|\son\w+=/)
+      const scripts = [...text.matchAll(/<script>(.*?)<\/script>/gs)].map(([, script = '']) => script)
+      expect(text.split('<script')).toHaveLength(scripts.length + 1)
+      expect(scripts).toHaveLength(path === '/notes' ? 1 : 0)
+      for (const script of scripts) {
+        const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(script))
+        expect(policy).toContain(`script-src 'sha256-${Buffer.from(digest).toString('base64')}'`)
+      }
+      const style = /<style>(.*?)<\/style>/s.exec(text)?.[1] ?? ''
+      const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
+      expect(policy).toContain(`'sha256-${Buffer.from(hash).toString('base64')}'`)
+      expect(text).toContain('Demo web app for Drawbridge — runs on this machine only')
+      expect(text).toContain('<html lang="en">')
+    },
+  )
 
   it('sends people who are not signed in to the first page', async () => {
     const browser = openSite().browser()
