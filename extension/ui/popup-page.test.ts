@@ -177,7 +177,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
       page.$eval(selector, (element) => element.checkVisibility())
     await show(samples['ready-announced'])
     expect((await seen()).replaceAll(/\s+/g, ' ')).toContain(
-      'This web app names its MCP server: mcp.example.com/mcp Use this server',
+      'This web app names its MCP server: notes.example.com/mcp Use this server',
     )
     expect(await isSeen('[data-slot=no-server]')).toBe(false)
     expect(await isSeen('[name=test]')).toBe(false)

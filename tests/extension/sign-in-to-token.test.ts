@@ -60,6 +60,16 @@ describeBrowsers('from a sign-in to a token in %s', (kind) => {
     expect(await browser.badge(tab)).toBe('')
   })
 
+  it('the server that the app announces is named, and waits for a click', async () => {
+    const popup = await browser.openPopupFor(tab)
+    await waitForView(popup, 'ready')
+    expect(await shown(popup, 'announced-server')).toBe(server.mcpUrl.replace('http://', ''))
+    expect(await shown(popup, 'announced-here')).not.toBe('')
+    expect(await popup.$eval('[name=use-server]', (button) => button.checkVisibility())).toBe(true)
+    expect(await popup.$eval('[name=test]', (button) => button.checkVisibility())).toBe(false)
+    await popup.close()
+  })
+
   it('the server is looked up and saved in the settings', async () => {
     const popup = await browser.openPopupFor(tab)
     const opened = browser.nextSettings()

@@ -6,6 +6,8 @@ import { createSelfSignedCertificate } from '../server/self-signed-certificate.t
 /** What a site answers to a request for a page. */
 export interface SampleAnswer {
   setCookies?: readonly string[]
+  /** Markup in its head. */
+  head?: string
   /** Runs in the page. */
   script?: string
 }
@@ -37,11 +39,15 @@ export async function startSampleSite(domain: string): Promise<SampleSite> {
       return
     }
     const answers = sites.get((request.headers.host ?? '').replace(/:\d+$/, '')) ?? []
-    const { setCookies = [], script = '' } = (answers.length > 1 ? answers.shift() : answers[0]) ?? {}
+    const {
+      setCookies = [],
+      head = '',
+      script = '',
+    } = (answers.length > 1 ? answers.shift() : answers[0]) ?? {}
     response.setHeader('content-type', 'text/html; charset=utf-8')
     if (setCookies.length > 0) response.setHeader('set-cookie', [...setCookies])
     response.end(
-      `<!doctype html><html lang="en"><title>A web app</title><h1>A web app</h1><textarea></textarea><script>${script}</script>`,
+      `<!doctype html><html lang="en"><title>A web app</title>${head}<h1>A web app</h1><textarea></textarea><script>${script}</script>`,
     )
   }
 

@@ -127,7 +127,7 @@ export function viewSamples(now: number): Readonly<Record<string, PopupView>> {
     }),
     'ready-announced': ready({
       ...withoutServer,
-      announced: { server, isOtherHost: false },
+      announced: { server: 'https://notes.example.com/mcp', isOtherHost: false },
     }),
     'ready-announced-elsewhere': ready({
       ...withoutServer,
