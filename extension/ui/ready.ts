@@ -32,7 +32,6 @@ export function renderReady(
     ;(row as HTMLButtonElement).value = id
     return { name }
   })
-  const { announced } = view
   return {
     lead: account && translate('signed_in_as'),
     title: account ?? translate('signed_in'),
@@ -50,12 +49,21 @@ export function renderReady(
     'quick-test-time': translate(`quick_test_time${end}`, minutes),
     'server-row': Boolean(server),
     server,
-    'no-server': !server && !announced,
-    announced: Boolean(announced),
-    'announced-here': announced?.isOtherHost === false,
-    'announced-elsewhere': announced?.isOtherHost,
-    'announced-server': withoutScheme(announced?.server),
+    'no-server': !server && !view.announced,
+    ...announcement(view),
     ...renderConnectionTest(root, view.test, server, translate),
+  }
+}
+
+/** The server that the page names, and whether that is a reason to look twice. */
+function announcement({ announced }: ReadyView): Contents {
+  if (!announced) return {}
+  const { server, isOtherHost } = announced
+  return {
+    announced: true,
+    'announced-here': !isOtherHost,
+    'announced-elsewhere': isOtherHost,
+    'announced-server': withoutScheme(server),
   }
 }
 

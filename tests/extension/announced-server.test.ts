@@ -108,12 +108,9 @@ describeBrowsers('an MCP server that a web app announces, in %s', (kind) => {
         }
         return chrome.tabs.query({})
       })
-    const before = (await tabs()).map(({ id }) => id)
+    const before = new Set((await tabs()).map(({ id }) => id))
     await press(popup, 'open-client', 'cursor')
-    await until(
-      async () => (await tabs()).some(({ id, active }) => active && !before.includes(id)),
-      'the tab',
-    )
+    await until(async () => (await tabs()).some(({ id, active }) => active && !before.has(id)), 'the tab')
     expect(tab.page.url()).toBe('https://used.app.example/')
     await popup.close()
   })
