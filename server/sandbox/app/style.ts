@@ -85,7 +85,7 @@ button:focus-visible{border-radius:8px}
 .connect ol{margin:0;padding-left:1.2rem;display:grid;gap:.5rem;color:var(--soft)}
 .connect input{font-family:var(--mono);font-size:.875rem}
 .address{display:flex;flex-wrap:wrap;gap:.5rem}
-.address input{flex:1 1 11rem;width:auto;min-width:0}
+.address input{flex:1 1 14rem;width:auto;min-width:0}
 .plain{max-width:32rem;margin-inline:auto}
 .narrow{max-width:27rem;margin-inline:auto}
 @media(prefers-reduced-motion:no-preference){button,.brand,a{transition:background-color .15s,color .15s,border-color .15s}}
