@@ -10,13 +10,20 @@ COPY bridge/package.json bridge/
 COPY extension/package.json extension/
 RUN npm ci --no-audit --no-fund
 COPY rolldown.config.ts tsconfig.base.json ./
+COPY scripts/ scripts/
 COPY shared/ shared/
 COPY server/ server/
 # The one build makes both programs; the extension is not part of an image.
 COPY bridge/ bridge/
-RUN npx rolldown -c
+RUN npm run prestart
 
 FROM ${NODE_IMAGE}
+ARG VERSION=0.1.0
+LABEL io.modelcontextprotocol.server.name="io.github.OWNER/drawbridge" \
+      org.opencontainers.image.title="Drawbridge" \
+      org.opencontainers.image.description="OAuth 2.1 authorization server and MCP endpoint in front of a web app's session provider." \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}"
 COPY --from=build /src/server/launcher.cjs /app/launcher.cjs
 COPY --from=build /src/server/dist/ /app/dist/
 COPY LICENSE /app/

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { read, root } from './deploy-files.ts'
+
+const run = promisify(execFile)
+const instructions = read('Dockerfile')
+  .replaceAll('\\\n', ' ')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+const stageStarts = instructions.flatMap((line, index) => (line.startsWith('FROM ') ? index : []))
+const [buildStart = 0, finalStart = 0] = stageStarts
+const build = instructions.slice(buildStart, finalStart)
+const final = instructions.slice(finalStart)
+
+/** Sources and target of `COPY`. */
+const copies = (
+  lines: readonly string[],
+): { from: string | undefined; sources: string[]; target: string }[] =>
+  lines
+    .filter((line) => line.startsWith('COPY '))
+    .map((line) => {
+      const words = line.split(/\s+/).slice(1)
+      const from = words[0]?.startsWith('--from=') ? words.shift()?.slice(7) : undefined
+      return { from, sources: words.slice(0, -1), target: words.at(-1) ?? '' }
+    })
+
+describe('the image', () => {
+  it('is of two stages, and the last has neither sources nor npm packages', () => {
+    expect(stageStarts).toHaveLength(2)
+    expect(copies(final).flatMap(({ sources }) => sources)).toEqual([
+      '/src/server/launcher.cjs',
+      '/src/server/dist/',
+      'LICENSE',
+    ])
+    expect(final.join('\n')).not.toMatch(/npm |apt|curl/)
+  })
+
+  it('runs as nobody in particular, stops by SIGTERM, and says whether it lives', () => {
+    for (const line of ['USER 1000:1000', 'STOPSIGNAL SIGTERM', 'EXPOSE 8787', 'VOLUME /data'])
+      expect(final).toContain(line)
+    expect(final.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('/healthz'))).toBe(true)
+  })
+
+  it('is labelled, with the version of the packages', () => {
+    const labels = final.find((line) => line.startsWith('LABEL ')) ?? ''
+    const { version } = JSON.parse(read('server/package.json')) as { version: string }
+    const { name } = JSON.parse(read('server.json')) as { name: string }
+    expect(labels).toContain(`io.modelcontextprotocol.server.name="${name}"`)
+    expect(labels).toContain('org.opencontainers.image.licenses="MIT"')
+    expect(final).toContain(`ARG VERSION=${version}`)
+  })
+})
+
+describe('the steps of the Dockerfile, run in a folder', () => {
+  let folder: string
+  const src = (): string => join(folder, 'src')
+  const app = (): string => join(folder, 'app')
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'drawbridge-image-'))
+    for (const { sources, target } of copies(build)) {
+      for (const source of sources) {
+        expect(isInContext(source), `${source} is left out by .dockerignore`).toBe(true)
+        const isFolder = target.endsWith('/') && !source.endsWith('/')
+        const to = join(src(), target, isFolder ? (source.split('/').at(-1) ?? '') : '')
+        mkdirSync(dirname(to), { recursive: true })
+        cpSync(join(root, source), to, { recursive: true, filter: isKept })
+      }
+    }
+    // In place of npm ci, which installs the same.
+    for (const path of ['.', ...globSync('*/node_modules', { cwd: root }).map(dirname)]) {
+      await run('cp', ['-al', join(root, path, 'node_modules'), join(src(), path, 'node_modules')])
+    }
+    const { PATH = '', HOME = '' } = process.env
+    const steps = build.filter((line) => line.startsWith('RUN ')).map((line) => line.slice(4))
+    expect(steps[0]).toMatch(/^npm ci /)
+    for (const step of steps.slice(1)) await run('sh', ['-c', step], { cwd: src(), env: { PATH, HOME } })
+    for (const { from, sources, target } of copies(final)) {
+      for (const source of sources) {
+        const path = from === undefined ? join(root, source) : join(folder, source)
+        cpSync(path, join(folder, target, target.endsWith('/') && from === undefined ? source : ''), {
+          recursive: true,
+        })
+      }
+    }
+  }, 60_000)
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('make the program, which starts from there alone', async () => {
+    expect(readdirSync(app()).toSorted()).toEqual(['LICENSE', 'dist', 'launcher.cjs'])
+    expect(existsSync(join(app(), 'node_modules'))).toBe(false)
+    const { stdout } = await run(process.execPath, [join(app(), 'launcher.cjs'), '--version'])
+    expect(stdout.trim()).toBe('0.1.0')
+  })
+})
+
+/** What .dockerignore lets into the build: everything is out but what it names. */
+const lines = read('.dockerignore').split('\n')
+const named = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
+
+function isInContext(source: string): boolean {
+  expect(lines).toContain('*')
+  const path = source.replace(/\/$/, '')
+  return named.some((each) => path === each || path.startsWith(`${each}/`))
+}
+
+function isKept(path: string): boolean {
+  return !/(?:^|\/)(?:node_modules|dist|\.drawbridge)(?:\/|$)|\.test\.ts$/.test(path.slice(root.length))
+}

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import bridge from '../../bridge/package.json' with { type: 'json' }
+import manifest from '../../package.json' with { type: 'json' }
+import server from '../../server/package.json' with { type: 'json' }
+import { read, readJson, readYaml, root } from './deploy-files.ts'
+
+interface Step {
+  uses?: string
+  run?: string
+  with?: Record<string, string | number>
+}
+interface Workflow {
+  permissions: Record<string, string>
+  jobs: Record<
+    string,
+    {
+      needs?: string | string[]
+      steps: Step[]
+      strategy?: { matrix: { os?: string[]; include?: { program: string; node: string }[] } }
+    }
+  >
+}
+const names = ['ci', 'release'] as const
+const workflows = Object.fromEntries(
+  names.map((name) => [name, readYaml(`.github/workflows/${name}.yml`) as Workflow]),
+) as Record<(typeof names)[number], Workflow>
+
+describe.each(names)('%s.yml', (name) => {
+  const { jobs, permissions } = workflows[name]
+  const steps = Object.values(jobs).flatMap((job) => job.steps)
+
+  it('may read, and each job says what more it may do', () => {
+    expect(permissions).toEqual({ contents: 'read' })
+    expect(read(`.github/workflows/${name}.yml`)).not.toMatch(/write-all|pull_request_target/)
+  })
+
+  it('uses each action at one version', () => {
+    const used = steps.flatMap(({ uses }) => uses ?? [])
+    expect(used.length).toBeGreaterThan(0)
+    for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@v\d+$/)
+  })
+
+  it('runs scripts and files that there are', () => {
+    const lines = steps.flatMap(({ run }) => run ?? [])
+    for (const line of lines) {
+      const [, script, workspace] = /npm run ([\w:-]+)(?: -w (\w+))?/.exec(line) ?? []
+      if (script !== undefined) {
+        expect(
+          workspace === 'extension' ? readJson('extension/package.json')['scripts'] : manifest.scripts,
+        ).toHaveProperty([script])
+      }
+      for (const [path] of line.matchAll(/(?:\.ci\/run|scripts\/[\w.-]+)/g)) {
+        expect(existsSync(join(root, path)), path).toBe(true)
+      }
+    }
+    expect(lines.some((line) => line.includes('.ci/run'))).toBe(true)
+  })
+
+  it('jobs wait for jobs that there are', () => {
+    for (const { needs = [] } of Object.values(jobs)) {
+      for (const job of [needs].flat()) expect(Object.keys(jobs)).toContain(job)
+    }
+  })
+})
+
+it('the oldest Node of each program is tried, on three systems', () => {
+  const { matrix } = workflows.ci.jobs['old-nodes']?.strategy ?? {}
+  const oldest = (program: string): string | undefined =>
+    matrix?.include?.find((each) => each.program === program)?.node
+  expect(`>=${oldest('bridge/launcher.cjs')}`).toBe(bridge.engines.node)
+  expect(`>=${oldest('server/launcher.cjs')}`).toBe(server.engines.node)
+  expect(matrix?.os?.map((os) => os.split('-')[0])).toEqual(['ubuntu', 'macos', 'windows'])
+})
