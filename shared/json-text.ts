@@ -6,7 +6,9 @@ export function readJsonText(text: string): JsonReading {
   try {
     return { kind: 'json', value: JSON.parse(text) as unknown }
   } catch (error) {
-    const position = / at position (\d+)/.exec((error as Error).message)?.[1]
+    const { message } = error as Error
+    const position =
+      / at position (\d+)/.exec(message)?.[1] ?? (/end of JSON/.test(message) ? text.length : undefined)
     const place = position === undefined ? '' : `, line ${text.slice(0, Number(position)).split('\n').length}`
     return { kind: 'invalid', place }
   }

@@ -4,8 +4,9 @@ import {
   type ReadSettings,
   readSettings,
   type Surroundings,
+  configError,
 } from '../config/config-reader.ts'
-import { type BridgeConfig, ConfigError } from '../config/config.ts'
+import type { BridgeConfig } from '../config/config.ts'
 import { credentialsConfig } from '../config/config-part.ts'
 import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import type { ParsedArguments } from '../config/setting-argument.ts'
@@ -79,6 +80,6 @@ export function configOf(input: CommandInput): BridgeConfig {
 
 /** Where credentials are, for commands that may go without a server. Throws `ConfigError` with every fault. */
 export function credentialsOf(read: ReadSettings): CredentialsConfig {
-  if (read.problems.length > 0) throw new ConfigError(read.problems)
+  if (read.problems.length > 0) throw configError(read.problems, read.home)
   return { ...credentialsConfig(read.values, read.home), keychainTimeoutMs }
 }

@@ -36,7 +36,7 @@ describe('in front of somebody who started the bridge by npx', () => {
     [['statsu'], '--help'],
     [['login', '--help'], 'login https://mcp.example.com/mcp --device-code'],
     [['--help'], 'doctor https://mcp.example.com/mcp'],
-    [[], '<command> [flags]'],
+    [[], 'install cursor https://mcp.example.com/mcp'],
   ])('%j names commands as they can be typed', async (words, command) => {
     const { stdout, stderr } = await runCommand(words, { home })
     const text = `${stdout}\n${stderr}`

@@ -18,13 +18,12 @@ export function readConfigFile(path: string, content: string, serverUrl: string 
   const root = read.value
   if (!isJsonObject(root)) return refused('expected a JSON object')
   const { servers = {}, ...values } = root
-  if (!isJsonObject(servers)) {
-    return refused('expected servers to be an object with a section for each URL')
-  }
   const general: Section = { name: path, values }
   const own: Section[] = []
   const problems = sectionProblems(settings, general)
-  for (const [url, values] of Object.entries(servers)) {
+  if (!isJsonObject(servers))
+    problems.push(`${path}: expected servers to be an object with a section for each URL.`)
+  for (const [url, values] of Object.entries(isJsonObject(servers) ? servers : {})) {
     const name = `${path}, ${url}`
     if (isJsonObject(values)) {
       const section = { name, values }

@@ -49,7 +49,7 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
   )
   problems.push(...more.map((word) => `${word}: is one word too many.`))
   const home = homeOf(line, surroundings)
-  const file = openConfigFile(join(home, 'config.json'), surroundings, serverUrl)
+  const file = openConfigFile(configPath(home), surroundings, serverUrl)
   const given = gatherSettings(settings, line.flags, environment, file.sections)
   const expandedVariables = new Set<string>()
   const source = { ...surroundings, onVariable: (name: string) => void expandedVariables.add(name) }
@@ -75,7 +75,8 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
   const network = attempt(() => networkConfig(values, surroundings), '', problems)
   const urlProblem = serverUrlProblem(serverUrl, values.allowHttp === true)
   if (urlProblem !== undefined) problems.push(urlProblem)
-  if (problems.length > 0 || network === undefined || serverUrl === undefined) throw new ConfigError(problems)
+  if (problems.length > 0 || network === undefined || serverUrl === undefined)
+    throw configError(problems, home)
   const headers = [...(values.headerFile ?? []), ...(values.headers ?? [])]
   const fixed = fixedToken(values.token, headers)
   return Object.freeze({
@@ -90,6 +91,17 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
     expandedVariables: read.expandedVariables,
     output: { silent: values.silent === true, debug: values.debug === true },
   })
+}
+
+/** The error for `problems`, with what to do when all of them are in the configuration file of `home`. */
+export function configError(problems: readonly string[], home: string): ConfigError {
+  const path = configPath(home)
+  const isFile = problems.every((problem) => problem.includes(path))
+  return new ConfigError(problems, isFile ? `Correct ${path}, or move it away.` : undefined)
+}
+
+function configPath(home: string): string {
+  return join(home, 'config.json')
 }
 
 /** From flag or variable only, because the file is in it. A faulty value is reported with the other settings. */

@@ -54,16 +54,19 @@ export class NetworkError extends Error {
   readonly origin: string
   /** Whether the request may have reached the server: only a request that did not is always safe to send again. */
   readonly sent: boolean
+  /** What to do, where the cause says more than the fault does. `{url}` stands for the server's. */
+  readonly nextStep: string | undefined
 
   constructor(
     fault: NetworkFault,
     origin: string,
     message: string,
-    options: { sent: boolean; cause?: unknown },
+    options: { sent: boolean; cause?: unknown; nextStep?: string | undefined },
   ) {
     super(message, { cause: options.cause })
     this.fault = fault
     this.origin = origin
     this.sent = options.sent
+    this.nextStep = options.nextStep
   }
 }

@@ -1,6 +1,6 @@
 import { NetworkError } from './http-client.ts'
 import type { NetworkFault } from './http-client.ts'
-import { describeTlsFault } from './tls-fault.ts'
+import { describeTlsFault, tlsNextStep } from './tls-fault.ts'
 
 /** Where an exchange stood when it failed. */
 export interface FaultPlace {
@@ -19,6 +19,7 @@ export function networkError(cause: unknown, place: FaultPlace): NetworkError {
   return new NetworkError(fault, place.url.origin, message, {
     sent: place.connected,
     cause: withoutBytes(cause),
+    nextStep: fault === 'tls' ? tlsNextStep(code, cause) : undefined,
   })
 }
 

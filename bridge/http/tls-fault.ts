@@ -44,7 +44,7 @@ const certificateFaults: Readonly<Record<string, string | undefined>> = {
 }
 
 function describeHandshakeFault(code: string, host: string): string {
-  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|HTTP_REQUEST/.test(code)) {
+  if (isPlainText(code)) {
     return `${host} does not speak TLS on this port (${code})`
   }
   if (/CERTIFICATE_REQUIRED|CERTIFICATE_UNKNOWN|BAD_CERTIFICATE/.test(code)) {
@@ -54,4 +54,31 @@ function describeHandshakeFault(code: string, host: string): string {
     return `${host} speaks no version of TLS that this computer accepts (${code})`
   }
   return `the TLS handshake with ${host} failed (${code})`
+}
+
+/** What to do about a TLS error; undefined where it may be an authority that this computer does not know. */
+export function tlsNextStep(code: string, cause: unknown): string | undefined {
+  if (isPlainText(code))
+    return 'Write http:// for a server on this computer, or use the port that speaks https.'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH') {
+    const names = namesOf(cause)
+    const these = names.length > 0 ? ` (${names.join(', ')})` : ''
+    return `Use a name that the certificate has${these}, or correct the URL.`
+  }
+  return code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID'
+    ? 'Check the clock of this computer; if it is right, tell whoever runs the server.'
+    : undefined
+}
+
+function isPlainText(code: string): boolean {
+  return /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|HTTP_REQUEST/.test(code)
+}
+
+const maxNames = 5
+
+/** The DNS names of the certificate, as Node hangs it onto its error. Whoever answers chose them: only what a name can be. */
+function namesOf(cause: unknown): string[] {
+  const { cert } = (cause ?? {}) as { cert?: { subjectaltname?: unknown } }
+  const names = typeof cert?.subjectaltname === 'string' ? cert.subjectaltname.split(', ') : []
+  return names.flatMap((name) => /^DNS:([a-z0-9*.-]{1,253})$/i.exec(name)?.[1] ?? []).slice(0, maxNames)
 }

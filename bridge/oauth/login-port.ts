@@ -134,16 +134,19 @@ export class OAuthFailure extends Error {
   readonly fault: OAuthFault
   readonly issuer: string | undefined
   readonly retryAfterSeconds: number | undefined
+  /** What to do, where more is known than the fault says. `{url}` stands for the server's. */
+  readonly nextStep: string | undefined
 
   constructor(
     fault: OAuthFault,
     message: string,
-    options: { issuer?: string; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: { issuer?: string; retryAfterSeconds?: number; nextStep?: string; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.fault = fault
     this.issuer = options.issuer
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.nextStep = options.nextStep
   }
 }
 

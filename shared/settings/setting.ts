@@ -87,11 +87,14 @@ export function variableOf({ variable }: Pick<Setting, 'variable'>): string {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
+  /** What to do, where it is the same for all of them. */
+  readonly nextStep: string | undefined
 
-  constructor(problems: readonly string[]) {
+  constructor(problems: readonly string[], nextStep?: string) {
     super(
       `The configuration has ${problems.length} ${problems.length === 1 ? 'fault' : 'faults'}: ${problems.join(' ')}`,
     )
     this.problems = problems
+    this.nextStep = nextStep
   }
 }

@@ -126,7 +126,7 @@ describe.concurrent('exit codes', () => {
     staged(async (stage) => {
       const { code, stdout, stderr } = await stage.command([])
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-      expect(stderr).toContain('drawbridge <url>')
+      expect(stderr).toContain('drawbridge https://mcp.example.com/mcp')
     }),
   )
 

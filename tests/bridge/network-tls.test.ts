@@ -37,13 +37,18 @@ describe.concurrent('a server of a private authority', () => {
   )
 
   it.each([
-    ['is not known', () => certificates.valid, false],
-    ['is known, and the certificate has expired', () => certificates.expired, true],
-    ['is known, and the certificate is for another name', () => certificates.misnamed, true],
-    ['is not known, since it signed itself', () => certificates.selfSigned, true],
+    ['is not known', () => certificates.valid, false, '--ca FILE'],
+    ['is known, and the certificate has expired', () => certificates.expired, true, 'Check the clock'],
+    [
+      'is known, and the certificate is for another name',
+      () => certificates.misnamed,
+      true,
+      'Use a name that the certificate has (',
+    ],
+    ['is not known, since it signed itself', () => certificates.selfSigned, true, '--ca FILE'],
   ])(
     'that %s: the client is told so at once, nothing is sent, and the bridge lives',
-    (_, identity, isKnown) =>
+    (_, identity, isKnown, nextStep) =>
       staged(async (stage) => {
         const { url, remote } = await secure(stage, identity())
         const flags = isKnown ? ['--ca', stage.file('ca.pem', certificates.authority)] : []
@@ -53,11 +58,11 @@ describe.concurrent('a server of a private authority', () => {
         // Trying again would not help, so nobody waits for --retry.
         expect(performance.now() - begin).toBeLessThan(8000)
         expect(data).toMatchObject({ code: 'network_tls', origin: new URL(url).origin })
-        expect(message).toContain('drawbridge doctor')
+        expect(message).toContain(nextStep)
         expect(errorOf(await bridge.ask('tools/list')).data).toMatchObject({ code: 'network_tls' })
         const login = await stage.command(['login', url, '--no-open', '--store', 'memory', ...flags])
         expect(login).toMatchObject({ code: 4, stdout: '' })
-        expect(login.stderr).toContain('--ca FILE')
+        expect(login.stderr).toContain(nextStep)
         expect(remote.counters.requests).toEqual({})
       })(),
   )

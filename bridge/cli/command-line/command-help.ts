@@ -30,6 +30,26 @@ export function programHelp(width: number = terminalWidth()): string {
   ].join('\n\n')}\n`
 }
 
+/** What stands where somebody typed the name alone: how to begin, and where the rest is. */
+export function shortHelp(width: number = terminalWidth()): string {
+  const names = commandTable.map((row) => commandName(row)).join(', ')
+  return `${[
+    paragraph(
+      'Carries an MCP client that only starts programs to a remote MCP server, and signs in to it.',
+      width,
+    ),
+    definitionList(typed(examples.slice(0, 2)), width),
+    definitionList(typed(firstSteps), width),
+    paragraph(`Commands: ${names}.`, width),
+    paragraph(asTyped('Every command and flag: drawbridge --help'), width),
+  ].join('\n\n')}\n`
+}
+
+const firstSteps: readonly (readonly [string, string])[] = [
+  ['drawbridge install cursor https://mcp.example.com/mcp', 'add it to a client'],
+  ['drawbridge doctor https://mcp.example.com/mcp', 'what is wrong, and what to do about it'],
+]
+
 /** As they can be typed here. */
 function typed(rows: readonly (readonly [string, string])[]): (readonly [string, string])[] {
   return rows.map(([line, what]) => [asTyped(line), what] as const)
@@ -65,14 +85,26 @@ export function commandHelp(row: CommandRow, width: number = terminalWidth()): s
   const own: (readonly [string, string])[] = Object.entries(row.switches ?? {})
   if (row.json !== undefined) own.push(['--json', 'print the facts as one JSON object on stdout'])
   own.push(['-h, --help', 'print this'])
+  const taken = row.shown.map((group) => `${group} (${flagsOf(group).join(' ')})`)
   return `${[
     `Examples:\n${lines.join('\n')}`,
     `Usage:\n  ${asTyped(`drawbridge ${row.usage}`)} [flags]\n\n${paragraph(row.description, width)}`,
     `Flags:\n${definitionList(own, width)}`,
-    ...row.shown.map((group) => settingHelp(group, width)),
+    ...(taken.length === 0
+      ? []
+      : [
+          paragraph(
+            `It takes these settings as well: ${taken.join('; ')}. What each does: ${asTyped('drawbridge --help')}`,
+            width,
+          ),
+        ]),
     ...(row.json === undefined ? [] : [`JSON:\n${definitionList(Object.entries(row.json), width)}`]),
     paragraph(exitCodes, width),
   ].join('\n\n')}\n`
+}
+
+function flagsOf(group: SettingGroup): string[] {
+  return settings.flatMap((setting) => (setting.group === group && !setting.secret ? flagOf(setting) : []))
 }
 
 function settingHelp(group: SettingGroup, width: number): string {

@@ -49,7 +49,9 @@ describe('the command line', () => {
   it('without a word prints the help on stderr', async () => {
     const { code, stderr, stdout } = await runCommand([], { home })
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^Examples:/)
+    expect(stderr).toContain('drawbridge login https://mcp.example.com/mcp')
+    expect(stderr.split('\n').length).toBeLessThan(15)
+    expect(stderr).toMatch(/Every command and flag: drawbridge --help$/)
     expect(stdout).toBe('')
   })
 

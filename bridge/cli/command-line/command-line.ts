@@ -6,7 +6,7 @@ import { systemRuntime } from '../../config/system-runtime.ts'
 import { systemTerminal, type Terminal } from '../terminal/output.ts'
 import { version } from '../../config/version.ts'
 import { type CommandInput, commandName, type CommandRow, ownFlags } from '../command.ts'
-import { commandHelp, programHelp } from './command-help.ts'
+import { commandHelp, programHelp, shortHelp } from './command-help.ts'
 import { commandTable } from './command-table.ts'
 import { type ExitCode, exitCode } from '../failure/command-failure.ts'
 import { describeError, failureJson, failureText } from '../failure/failure-text.ts'
@@ -23,7 +23,7 @@ export async function runCommandLine(
 ): Promise<ExitCode> {
   if (words.length === 0) {
     // There is nothing to connect to, and stdout may belong to a client.
-    terminal.note(programHelp().trimEnd())
+    terminal.note(shortHelp().trimEnd())
     return exitCode.usage
   }
   let code: ExitCode = exitCode.ok
@@ -99,7 +99,7 @@ async function runCommand(
     const failure = describeError(error, { serverUrl: line.operands.find((word) => word.includes('://')) })
     const nextStep =
       error instanceof ConfigError
-        ? asTyped(`Every flag: drawbridge ${commandName(row)} --help`)
+        ? (error.nextStep ?? asTyped(`Every flag: drawbridge ${commandName(row)} --help`))
         : failure.nextStep
     terminal.note(failureText(commandName(row), { ...failure, nextStep }))
     if (json) terminal.print(failureJson({ ...failure, nextStep }))

@@ -137,6 +137,9 @@ describe('a prompt', () => {
     expect(promptText(device)).toBe(
       'mcp.example asks you to open https://as.example/d on any device and enter the code AB-CD',
     )
+    expect(promptText({ ...device, url: 'http://localhost:8787/oauth/device' })).toContain(
+      'http://localhost:8787/oauth/device in a browser on this computer and enter',
+    )
     expect(linkOf(device)).toBe('https://as.example/d')
     expect(linkOf({ ...device, completeUrl: 'https://as.example/d?c' })).toBe('https://as.example/d?c')
   })

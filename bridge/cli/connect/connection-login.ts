@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
 import type { DebugLog } from './debug-log.ts'
@@ -121,7 +122,13 @@ export function linkOf(prompt: SignInPrompt): string {
 export function promptText(prompt: SignInPrompt): string {
   const warning = unconfirmedText(prompt)
   if (prompt.kind === 'browser') return `${warning}Sign in here: ${prompt.url}`
-  return `${warning}${prompt.askedBy} asks you to open ${prompt.url} on any device and enter the code ${prompt.userCode}`
+  return `${warning}${prompt.askedBy} asks you to open ${prompt.url} ${whereToOpen(prompt.url)} and enter the code ${prompt.userCode}`
+}
+
+/** A page of this computer is out of reach for a phone. */
+function whereToOpen(url: string): string {
+  const isHere = URL.canParse(url) && isLoopbackHostname(new URL(url).hostname)
+  return isHere ? 'in a browser on this computer' : 'on any device'
 }
 
 /** Whether the page may be opened without the person: not by two processes, and not if nothing confirms whose it is. */

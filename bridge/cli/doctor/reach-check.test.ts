@@ -62,7 +62,7 @@ describe('the way to a server', () => {
     expect(findings.at(-1)).toMatchObject({
       name: 'tls',
       state: 'fail',
-      fix: 'Correct the port, or write http:// if that server has no TLS.',
+      fix: 'Write http:// for a server on this computer, or use the port that speaks https.',
     })
   })
 

@@ -110,14 +110,7 @@ async function opened<Opened extends Socket>(
 }
 
 function failed(name: CheckName, error: unknown, url: URL): Finding {
-  const finding = failureFinding(name, networkError(error, { url, connected: false }), {
-    serverUrl: url.href,
-  })
-  // Neither a certificate nor an authority is what is missing there.
-  const isPlain = name === 'tls' && /does not speak TLS/.test(finding.message)
-  return isPlain
-    ? { ...finding, fix: 'Correct the port, or write http:// if that server has no TLS.' }
-    : finding
+  return failureFinding(name, networkError(error, { url, connected: false }), { serverUrl: url.href })
 }
 
 function reasonOf(error: unknown, url: URL): string {

@@ -48,7 +48,9 @@ export function describeError(error: unknown, context: FailureContext): Failure 
     }
   }
   const code = failureCode(error)
-  const { nextStep, exit } = failureTable[code]
+  const { nextStep: usual, exit } = failureTable[code]
+  const known = saysNextStep(error) ? error.nextStep : undefined
+  const nextStep = known ?? usual
   if (code === 'server_sign_in_needed' && context.fixedBy !== undefined) {
     const fixed = fixedFailures[context.fixedBy]
     return { code, sentences: [fixed.sentence], nextStep: fill(fixed.nextStep, context), exit }
@@ -58,6 +60,10 @@ export function describeError(error: unknown, context: FailureContext): Failure 
       ? error.problems.map((problem) => asTyped(problem))
       : [sentence(messageOf(error, code))]
   return { code, sentences, nextStep: fill(nextStep, context), exit }
+}
+
+function saysNextStep(error: unknown): error is { nextStep: string | undefined } {
+  return error instanceof NetworkError || error instanceof OAuthFailure || error instanceof ConfigError
 }
 
 const fixedHeader = {

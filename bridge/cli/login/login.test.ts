@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -60,6 +62,19 @@ describe('login and logout', () => {
   }
 
   const paths = (): string[] => issuer.seen.map(({ path }) => path)
+
+  it('at the address of a web app says that it is made for browsers', async () => {
+    const page = createServer((_request, response) => {
+      response.writeHead(403, { 'content-type': 'text/html' }).end('<!doctype html>')
+    })
+    await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve))
+    const { port } = page.address() as AddressInfo
+    const { code, stderr } = await run(['login', `http://127.0.0.1:${port}/`])
+    page.close()
+    expect(code).toBe(1)
+    expect(stderr).toContain('is made for browsers')
+    expect(stderr).toContain('Use the URL of the MCP server')
+  })
 
   it('signs in with the browser, stores it sealed, and says so', async () => {
     const url = await serve()

@@ -16,7 +16,7 @@ import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, configOf } from '../command.ts'
 import { askFirst } from '../connect/endpoint-probe.ts'
 import { isOpenedByItself, linkOf, openConnectionLog, promptText } from '../connect/connection-login.ts'
-import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
 import { openLogin } from '../connect/login-session.ts'
 import { pasteRedirect } from './paste-redirect.ts'
 
@@ -94,7 +94,11 @@ async function signInUnlessDone(
 ): Promise<Outcome> {
   const state = await own.state()
   if (state.kind === 'signed_in' && !force) return 'already_signed_in'
-  const need = await waitFor(input.terminal, () => `asking ${config.serverUrl}`, askServer(own, config, http))
+  const { need, isPage } = await waitFor(
+    input.terminal,
+    () => `asking ${config.serverUrl}`,
+    askServer(own, config, http),
+  )
   // With force what is stored is no answer, however good.
   if (need === 'done' && !force) return 'signed_in'
   if (need === 'none' && !force) return 'not_needed'
@@ -111,6 +115,8 @@ async function signInUnlessDone(
     await showPrompt(pending, config, http, input)
     await finish(pending, config, input)
     return 'signed_in'
+  } catch (error) {
+    throw isPage && error instanceof OAuthFailure && error.fault === 'no_metadata' ? webPage(config) : error
   } finally {
     process.off('SIGINT', interrupt)
   }
@@ -124,13 +130,24 @@ async function askServer(
   own: Login,
   { serverUrl, proxy }: BridgeConfig,
   http: HttpClient,
-): Promise<'person' | 'none' | 'done'> {
-  const { status, challenges, message, isSse } = await askFirst(http, serverUrl, proxy.headers)
+): Promise<{ need: 'person' | 'none' | 'done'; isPage: boolean }> {
+  const { status, challenges, message, isSse, contentType } = await askFirst(http, serverUrl, proxy.headers)
+  const isPage = contentType.startsWith('text/html') && challenges.length === 0
   if (status === 401 || status === 403) {
     const outcome = await own.refused({ status, used: undefined, challenges })
-    return outcome.kind === 'retry' ? 'done' : 'person'
+    return { need: outcome.kind === 'retry' ? 'done' : 'person', isPage }
   }
-  return isSse || (message !== undefined && 'result' in message) ? 'none' : 'person'
+  return { need: isSse || (message !== undefined && 'result' in message) ? 'none' : 'person', isPage }
+}
+
+/** Somebody gave the address of the web app. */
+function webPage({ serverUrl }: Pick<BridgeConfig, 'serverUrl'>): CommandFailure {
+  const { origin, pathname } = new URL(serverUrl)
+  const text = `What answers at ${origin}${pathname} is made for browsers; it is no MCP server.`
+  return new CommandFailure(
+    text,
+    'Use the URL of the MCP server; the web app says it where it offers to connect one. Often it ends in /mcp.',
+  )
 }
 
 async function showPrompt(

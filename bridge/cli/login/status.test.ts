@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -60,6 +60,19 @@ describe('status', () => {
     ])
       expect(stdout).toContain(line)
     expect(stdout).not.toMatch(/[^\P{C}\n]/u)
+  })
+
+  it('says every fault of the configuration file, and what to do with it', async () => {
+    const path = join(home, '.drawbridge', 'config.json')
+    mkdirSync(join(home, '.drawbridge'))
+    writeFileSync(path, '{ "hedaer": ["a"], "servers": 3 }')
+    const { code, stderr } = await runCommand(['status'], { home })
+    expect(code).toBe(2)
+    expect(stderr).toContain('Did you mean header?')
+    expect(stderr).toContain('expected servers to be an object')
+    expect(stderr).toContain(`Correct ${path}, or move it away.`)
+    writeFileSync(path, '{\n  "debug": true')
+    expect((await runCommand(['status'], { home })).stderr).toContain('is not valid JSON, line 2.')
   })
 
   it('is 0 when every login that was asked for is good', async () => {

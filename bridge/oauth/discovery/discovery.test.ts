@@ -249,6 +249,20 @@ describe('what ends a sign-in before anybody is asked', () => {
     expect(server.paths()).toEqual([pathForm])
   })
 
+  it.each<[string, (origin: string) => string, boolean]>([
+    ['of the same server', (origin) => `${origin}/other/mcp`, true],
+    ['of another server', () => 'https://evil.example/mcp', false],
+    ['of another port', (origin) => `${origin.replace(/\d+$/, '1')}/mcp`, false],
+    ['with what a shell reads', (origin) => `${origin}/mcp;id`, false],
+  ])('a resource %s is offered as a command, or not', async (_name, resourceOf, isOffered) => {
+    const server = await start({ resource: () => ({ resource: resourceOf(server.issuer) }) })
+    const error: unknown = await find(server).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ fault: 'resource_mismatch' })
+    expect((error as { nextStep?: string }).nextStep).toBe(
+      isOffered ? `Did you mean: drawbridge login ${resourceOf(server.issuer)}` : undefined,
+    )
+  })
+
   it('but not when the user named the resource', async () => {
     const server = await start({ resource: () => ({ resource: 'https://inside.example/mcp' }) })
     const { resource } = await find(server, {}, { resource: 'urn:mine' })

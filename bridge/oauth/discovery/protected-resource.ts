@@ -62,5 +62,11 @@ function checkResource(resource: string, serverUrl: string): void {
   throw new OAuthFailure(
     'resource_mismatch',
     `The metadata of ${origin}${pathname} is for another resource, ${quoteServerText(resource)}.`,
+    isTypeable(resource, origin) ? { nextStep: `Did you mean: drawbridge login ${resource}` } : {},
   )
+}
+
+/** Whether a URL of the server's own may stand in a command that people copy: of the same origin, without what a shell reads. */
+function isTypeable(resource: string, origin: string): boolean {
+  return resource.startsWith(`${origin}/`) && /^[\w:/.~-]{1,200}$/.test(resource)
 }

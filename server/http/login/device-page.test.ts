@@ -194,8 +194,10 @@ describe('a device that is decided about already', () => {
 
 describe('a wrong code', () => {
   it.each([
-    ['WDJB-MJHT', 'That code does not match a waiting device'],
-    ['nonsense', 'A code has eight letters'],
+    ['WDJB-MJHT', 'No device waits with this code'],
+    ['XXXX-YYYY', 'No device waits with this code'],
+    ['nonsense', 'No device waits with this code'],
+    ['seven77', 'A code has eight letters'],
     ['', 'A code has eight letters'],
     ['"><script>', 'A code has eight letters'],
   ])('%j: the page says what to do', async (typed, text) => {

@@ -55,11 +55,16 @@ async function takeForm(login: Login): Promise<Response> {
   return takeCode(fields.get('user_code') ?? '', opening.binding, login)
 }
 
+const unknownCode =
+  'No device waits with this code. Check it for typos. If it is correct, it has expired: start again on your device.'
+
 async function takeCode(typed: string, binding: BrowserBinding, login: Login): Promise<Response> {
   const userCode = normaliseUserCode(typed)
   // Not counted: text that cannot be a code is not a guess.
   if (userCode === undefined) {
-    const error = 'A code has eight letters. Type it as shown on your device.'
+    // Codes have no vowels: eight letters with one in them are a code that nobody was given.
+    const isLikeOne = typed.replaceAll(/[^\p{L}]/gu, '').length === 8
+    const error = isLikeOne ? unknownCode : 'A code has eight letters. Type it as shown on your device.'
     return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, login)
   }
   const visitor = visitorOf(binding, login)
@@ -74,9 +79,7 @@ async function takeCode(typed: string, binding: BrowserBinding, login: Login): P
   const device = await findDeviceByUserCode(userCode, { ...login.codes, devices: login.devices })
   if (!device) {
     login.context.report('device_code_unknown')
-    const error =
-      'That code does not match a waiting device. Check it for typos. If it is correct, it has expired: start again on your device.'
-    return renderEntry({ userCode, error }, binding, 400, login)
+    return renderEntry({ userCode, error: unknownCode }, binding, 400, login)
   }
   const subject = await findSubject({ kind: 'device', device, userCode }, visitor, login)
   if (!subject) return signInErrorPage('device_client_unknown', login)

@@ -1,3 +1,4 @@
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
 import { type ProviderCapabilities, ProviderError } from '../../core/session/session-provider.ts'
@@ -120,7 +121,12 @@ function subjectPageView(
   }
 }
 
-function subjectView(subject: LoginSubject, { codes, signIn }: Login): SubjectView {
+/** As in a URL, where IPv6 stands in brackets. */
+function hostOf(address: string | undefined): string | undefined {
+  return address?.includes(':') ? `[${address}]` : address
+}
+
+function subjectView(subject: LoginSubject, { codes, signIn, urls }: Login): SubjectView {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
@@ -139,6 +145,10 @@ function subjectView(subject: LoginSubject, { codes, signIn }: Login): SubjectVi
         client: clientView(client, undefined),
         userCode,
         address: device.address,
+        // Behind a proxy a loopback address is the proxy's: only a base URL of this computer rules that out.
+        isLocal: [new URL(urls.issuer).hostname, hostOf(device.address)].every(
+          (host) => host !== undefined && isLoopbackHostname(host),
+        ),
         asked: agoText(device.createdAt, signIn.runtime.now()),
         permissions: permissionsOf(device.scope, codes),
       }

@@ -114,6 +114,8 @@ export interface DeviceView {
   userCode: string
   /** IP address of the device's request; undefined if unknown. */
   address: string | undefined
+  /** The request can only have come from the computer that this server is on. */
+  isLocal: boolean
   /** When the device asked, in words: `2 minutes ago`. */
   asked: string
   /** What signing in allows, as plain sentences. */
@@ -126,7 +128,10 @@ export interface DeviceView {
  */
 function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access for a device</h1>
-    <p class="ask">A device or program elsewhere wants to use your account at <bdi>${appName}</bdi>.</p>
+    <p class="ask">
+      ${view.isLocal ? 'A program on this computer' : 'A device or program elsewhere'} wants to use your
+      account at <bdi>${appName}</bdi>.
+    </p>
     <dl class="facts">
       <div>
         <dt>Code on the device</dt>
@@ -135,7 +140,9 @@ function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
       <div>
         <dt>Requested from</dt>
         <dd>
-          <span class="address">${view.address ?? 'An unknown address'}</span>
+          <span class="address"
+            >${view.isLocal ? 'This computer' : (view.address ?? 'An unknown address')}</span
+          >
           <span class="note">${view.asked}</span>
         </dd>
       </div>

@@ -33,6 +33,7 @@ export const loopbackRequest: RequestView = {
 /** A device that asks with the metadata document of somebody. */
 export const deviceSample: DeviceView = {
   kind: 'device',
+  isLocal: false,
   client: { name: 'Drawbridge bridge', describedBy: 'bridge.example.com' },
   userCode: 'WDJB-MJHT',
   address: '203.0.113.7',
