@@ -152,6 +152,23 @@ describe('a code that was typed', () => {
     expect((await browser.submit(again, 'password', password)).html).toContain('Go back to your device')
   })
 
+  it.each([
+    ['127.0.0.1', 'http://localhost:8787', true],
+    ['::1', 'http://localhost:8787', true],
+    ['203.0.113.7', 'http://localhost:8787', false],
+    // The address of a proxy that the server was not told of.
+    ['127.0.0.1', 'https://mcp.example.com', false],
+  ])('from %s at %s is on this computer: %s', async (address, baseUrl, isHere) => {
+    login = await createLoginFixture(provider(), { baseUrl })
+    const own = login.browser('192.0.2.1')
+    const { user_code: userCode } = await login.startDevice(address)
+    const entry = await own.visit(`${baseUrl}/oauth/device`)
+    const { html } = await own.submit(entry, 'user_code', { user_code: userCode })
+    expect(html.includes('A program on this computer')).toBe(isHere)
+    expect(html.includes('A device or program elsewhere')).toBe(!isHere)
+    expect(html.includes(`>${address}</span`)).toBe(!isHere)
+  })
+
   it('cancelling tells the device so', async () => {
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const denied = await browser.submit(await enter(userCode), 'action', { action: 'deny' })
