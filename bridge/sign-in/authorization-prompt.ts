@@ -91,7 +91,7 @@ export function signInText(
   toolName: string,
 ): string {
   if (prompt !== undefined)
-    return `This server needs a sign-in. ${signInLine(prompt)} . Then call the tool again.`
+    return `This server needs a sign-in. ${signInLine(prompt)}\nThen call the tool again.`
   return failure === undefined
     ? `This server needs a sign-in. It is being prepared; call the tool ${toolName} for the link.`
     : `This server needs a sign-in, and the last one failed: ${failure} Call the tool ${toolName} to begin a new one.`

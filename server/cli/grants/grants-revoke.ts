@@ -57,7 +57,10 @@ export async function revokeGrants(input: CommandInput, options: GrantsRevokeOpt
 async function revokeOne(grantId: string, store: Store | undefined, now: number): Promise<Grant[]> {
   const revoked = store && (await revokeGrant(grantId, store, now))
   if (revoked) return revoked
-  throw new CommandFailure(`There is no grant ${JSON.stringify(grantId)}.`, 'drawbridge-server grants list')
+  throw new CommandFailure(
+    `There is no grant ${JSON.stringify(grantId)}.`,
+    'List them: drawbridge-server grants list',
+  )
 }
 
 async function refuseSeveral(

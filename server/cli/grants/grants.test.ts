@@ -219,7 +219,7 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
   it('fails for a grant that is not there', async () => {
     await expect(revoked({ grantId: 'grant x' })).rejects.toMatchObject({
       message: 'There is no grant "grant x".',
-      nextStep: 'drawbridge-server grants list',
+      nextStep: 'List them: drawbridge-server grants list',
       code: exitCode.failed,
     })
   })

@@ -29,9 +29,9 @@ export function errorPage(view: ErrorView): string {
     links: view.app?.links,
     title: view.title,
     bridge: 'raised',
+    gate: html`<h1>${view.title}</h1>
+      <p class="ask">${view.message}</p>`,
     main: html`<div class="court-inner">
-      <h1>${view.title}</h1>
-      <p class="lead">${view.message}</p>
       ${view.detail === undefined ? '' : html`<p class="detail"><bdi>${view.detail}</bdi></p>`}
       <section class="next" aria-labelledby="next-step">
         <h2 id="next-step">What to do now</h2>

@@ -26,9 +26,9 @@ export function finishedPage(view: FinishedView): string {
     title: denied ? 'Access denied' : 'Signed in',
     bridge: denied ? 'raised' : 'lowered',
     head: html`<meta http-equiv="refresh" content="0; url=${view.continueUrl}" />`,
+    gate: html`<h1>${denied ? 'Access denied' : 'You’re signed in'}</h1>
+      <p class="ask">This browser is taking you back to ${hostName(view.redirectHost)}.</p>`,
     main: html`<div class="court-inner">
-      <h1>${denied ? 'Access denied' : 'You’re signed in'}</h1>
-      <p class="lead">This browser is taking you back to ${hostName(view.redirectHost)}.</p>
       <p>
         <a class="button primary" href="${view.continueUrl}"
           >Return to “<bdi>${claimedName(view.clientName)}</bdi>”</a
@@ -55,9 +55,9 @@ export function messagePage(view: MessageView): string {
   return layout({
     title: view.title,
     bridge: view.bridge,
+    gate: html`<h1>${view.title}</h1>
+      <p class="ask">${view.message}</p>`,
     main: html`<div class="court-inner">
-      <h1>${view.title}</h1>
-      <p class="lead">${view.message}</p>
       <p>${view.nextStep}</p>
       ${view.link && html`<p><a class="link alone" href="${view.link.url}">${view.link.label}</a></p>`}
     </div>`,

@@ -62,7 +62,7 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
 })
 
 test('the title is escaped', () => {
-  expect(layout({ title: '</title><b>', bridge: 'raised', main: html`x` })).toContain(
+  expect(layout({ title: '</title><b>', bridge: 'raised', gate: html``, main: html`x` })).toContain(
     '<title>&lt;/title&gt;&lt;b&gt; · Drawbridge</title>',
   )
 })

@@ -49,7 +49,7 @@ export interface Layout {
   /** Additional elements of the head. */
   head?: SafeHtml
   /** Content of the gate side, below the mark. */
-  gate?: SafeHtml
+  gate: SafeHtml
   /** Content of the other side: the form or the message. */
   main: SafeHtml
   links?: PageLinks | undefined
@@ -72,11 +72,11 @@ export function layout(parts: Layout): string {
           ${parts.head ?? ''} ${styleElement}
         </head>
         <body>
-          <main class="${parts.gate === undefined ? 'crossing bare' : 'crossing'}">
+          <main class="crossing">
             <div class="gate">
               <div class="gate-inner">
                 <p class="brand">${bridgeMark}<span>Drawbridge</span></p>
-                ${parts.gate ?? ''}
+                ${parts.gate}
               </div>
               ${bridgeScene(parts.bridge)}
             </div>

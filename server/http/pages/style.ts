@@ -175,21 +175,18 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .snippet-head p { min-width: 0; }
 .snippet { margin: 0; padding: 0.75rem 0.875rem; border: 1px solid var(--line); border-radius: 0.5rem; background: var(--field); font: 0.875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
 .snippet code { font: inherit; user-select: all; }
-.client-steps p code { font: 0.9375em var(--mono); overflow-wrap: anywhere; }
+.client-steps p code, .note code { font: 0.9375em var(--mono); overflow-wrap: anywhere; }
 .later { margin-top: 0.75rem; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
-.lead { font-size: 1.125rem; line-height: 1.5; }
 .quiet { color: var(--quiet); font-size: 0.9375rem; }
 .detail { padding: 0.75rem 0.875rem; background: var(--wash); border-radius: 0.5rem; font: 0.875rem/1.5 var(--mono); }
 .next { display: grid; gap: 0.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
+.next:first-child { padding-top: 0; border-top: 0; }
 .request-id { color: var(--quiet); font-size: 0.8125rem; }
 .request-id code { font-family: var(--mono); user-select: all; }
 
 .scene { display: none; }
-.bare .scene { display: block; width: 100%; height: 5.5rem; overflow: visible; }
-.bare .gate { display: flex; flex-direction: column; }
-.bare .gate-inner { padding-bottom: 0.5rem; }
 .stone { fill: var(--gate-stone); }
 .water { fill: var(--gate-water); }
 .deck { fill: none; stroke: var(--gate-bright); stroke-width: 7; }
@@ -207,9 +204,8 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
   .site-links { max-width: 32rem; margin: 0; padding: 0 2.5rem 3rem 4.5rem; }
   .gate h1 { margin-top: 2.5rem; font-size: 2.125rem; }
   .address-line code { font-size: 1.125rem; }
-  .court h1 { font-size: 2.125rem; }
   .court h2 { font-size: 1.25rem; }
-  .scene, .bare .scene { width: 100%; height: 13.5rem; flex: none; margin-top: auto; overflow: visible; }
+  .scene { width: 100%; height: 13.5rem; flex: none; margin-top: auto; overflow: visible; }
 }
 @media (min-width: 56rem) and (min-height: 44rem) {
   .scene { display: block; }
@@ -229,6 +225,6 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
   .button { border-color: ButtonText; }
   .mark { color: CanvasText; }
   .permissions li::before { background: CanvasText; forced-color-adjust: none; }
-  .scene, .bare .scene { display: none; }
+  .scene { display: none; }
 }
 `

@@ -30,7 +30,8 @@ export function prepareSchema(schema: unknown, side: 'input' | 'output'): Prepar
     json: json as Tool['inputSchema'],
     check(value) {
       const result = standard['~standard'].validate(value)
-      return result instanceof Promise ? result.then(verdict) : verdict(result)
+      const judge = (given: Verdict): SchemaVerdict => verdict(given, value, json)
+      return result instanceof Promise ? result.then(judge) : judge(result)
     },
   }
 }
@@ -54,21 +55,29 @@ function isStandardSchema(schema: unknown): schema is StandardSchemaWithJSON {
   return true
 }
 
-type Issues = Extract<
-  Awaited<ReturnType<StandardSchemaWithJSON['~standard']['validate']>>,
-  { issues?: unknown }
->
+type Verdict = Awaited<ReturnType<StandardSchemaWithJSON['~standard']['validate']>>
+type Issues = Extract<Verdict, { issues?: unknown }>
 
-function verdict(
-  result: Awaited<ReturnType<StandardSchemaWithJSON['~standard']['validate']>>,
-): SchemaVerdict {
-  if (result.issues) return { kind: 'unfit', reason: describeIssues(result.issues) }
+function verdict(result: Verdict, value: unknown, json: Record<string, unknown>): SchemaVerdict {
+  if (result.issues) return { kind: 'unfit', reason: describeIssues(result.issues, strangersIn(value, json)) }
   // The root is an object, as was checked when the schema was prepared.
   return { kind: 'fits', value: result.value as Record<string, unknown> }
 }
 
-function describeIssues(issues: NonNullable<Issues['issues']>): string {
+/** The members that a closed schema does not have, which a checker may refuse without a name. */
+function strangersIn(
+  value: unknown,
+  { properties, additionalProperties }: Record<string, unknown>,
+): string[] {
+  if (additionalProperties !== false || !isJsonObject(value) || !isJsonObject(properties)) return []
+  return Object.keys(value).filter((name) => !Object.hasOwn(properties, name))
+}
+
+function describeIssues(issues: NonNullable<Issues['issues']>, strangers: readonly string[]): string {
   const texts = issues.map(({ message, path }) => {
+    if (strangers.length > 0 && message.endsWith('must NOT have additional properties') && !path?.length) {
+      return `there is no ${strangers.join(', ')}`
+    }
     const keys = path?.map((key) => String(typeof key === 'object' ? key.key : key)) ?? []
     return keys.length > 0 ? `${keys.join('.')}: ${message}` : message
   })

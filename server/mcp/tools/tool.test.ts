@@ -65,6 +65,11 @@ describe.each([
     },
   )
 
+  it('with members that there are not are told which', async () => {
+    const { text } = await callTool({ inputSchema }, { to: 1, more: 1, even_more: 2 })
+    expect(text).toMatch(/more.*even_more/)
+  })
+
   it('are described to clients as JSON Schema of an object', () => {
     const { listing } = prepareTool({ name: 'a', inputSchema, call: () => '' }, () => {})
     expect(listing.inputSchema).toMatchObject({ type: 'object', properties: { to: { minimum: 1 } } })
