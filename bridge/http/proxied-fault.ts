@@ -11,14 +11,19 @@ export interface ProxiedPlace {
 
 /** The {@link NetworkError} for an error of undici. */
 export function explainProxied(cause: unknown, place: ProxiedPlace): NetworkError {
-  const { url, connected } = place
+  const { url, proxy, connected } = place
   if (cause instanceof TunnelError) return explainTunnel(cause.cause, place)
   if (refusalOf(cause) !== undefined) return explainTunnel(cause, place)
   // Plain http goes to the proxy itself: there is no way beyond it that we could see fail.
   if (!connected && url.protocol === 'http:') return explainTunnel(cause, place)
   switch (errorCode(cause)) {
     case 'UND_ERR_CONNECT_TIMEOUT':
-      return fault('connect_timeout', `${url.host} could not be connected to through the proxy`, place, cause)
+      return fault(
+        'connect_timeout',
+        `${url.host} could not be connected to through the proxy ${proxy.host}`,
+        place,
+        cause,
+      )
     default:
       return networkError(cause, { url, connected })
   }

@@ -90,7 +90,7 @@ const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> = {
   },
   oauth_no_callback_port: {
     meaning: 'The port that the browser has to come back to is taken.',
-    nextStep: 'End the program that has it, or choose another with --callback.',
+    nextStep: 'End the program that has it, or choose another: the number behind the URL, or --callback.',
     exit: failed,
   },
   oauth_timeout: {

@@ -33,8 +33,7 @@ async function listenOnLoopback(
     if (sockets !== undefined) return sockets
     throw new OAuthFailure(
       'no_callback_port',
-      `Port ${port} of ${host} is taken, and the browser would have to come back to it. ` +
-        'End the program that listens there, or choose another port with --callback.',
+      `Port ${port} of ${host} is taken, and the browser would have to come back to it.`,
     )
   }
   for (let tries = 0; tries < maxTries; tries++) {
