@@ -107,7 +107,7 @@ describe('where it listens', () => {
     const port = await occupy('127.0.0.1')
     const opened = listen({ port })
     await expect(opened).rejects.toMatchObject({ name: 'OAuthFailure', fault: 'no_callback_port' })
-    await expect(opened).rejects.toThrow(new RegExp(`Port ${port} .*--callback`))
+    await expect(opened).rejects.toThrow(new RegExp(`Port ${port} of .* is taken`))
   })
 
   it('on the preferred port if it is free, else on another', async () => {
