@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -146,7 +146,11 @@ describe('a folder that cannot be written', () => {
 
 describe('the build of npm start', () => {
   it('that fails says why, and exits 1', async () => {
-    const child = spawn(process.execPath, [builder], { cwd: folder })
+    // A project of its own, without a configuration of the build.
+    mkdirSync(join(folder, 'scripts'))
+    copyFileSync(builder, join(folder, 'scripts', 'build.mjs'))
+    symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'))
+    const child = spawn(process.execPath, ['scripts/build.mjs'], { cwd: folder })
     let stderr = ''
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     expect(await new Promise((resolve) => void child.once('close', resolve))).toBe(1)
