@@ -187,7 +187,7 @@ const outputTable: SettingTable<OutputValues, ValueSource> = {
   silent: {
     parse: parseSwitch,
     default: 'off',
-    doc: 'Print nothing on stderr but the reason the bridge ends.',
+    doc: 'Print only fatal errors to stderr.',
     mcpRemote: true,
   },
 }

@@ -188,7 +188,7 @@ describe('stored logins that are gone', { concurrent: true, timeout: 60_000 }, (
     inAuthScene({}, async (scene) => {
       writeFileSync(join(scene.home.path, '.drawbridge'), 'a file in the way', { mode: 0o600 })
       const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      expect(await call(bridge)).toMatch(/^failed: .*Nothing can be written to .*\.drawbridge/)
+      expect(await call(bridge)).toMatch(/^failed: .*\.drawbridge.* cannot be written/)
       expect(scene.links()).toBe(0)
       expect(scene.remote.counters).toMatchObject({ registrations: 0, tabs: 0 })
     }))

@@ -120,7 +120,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       await phone.open(device.verification_uri_complete)
       await phone.tabTo('button[type=submit]')
       await phone.enter()
-      expect(await phone.text()).toContain('That code does not match a waiting device.')
+      expect(await phone.text()).toContain('No device waits with this code.')
     })
   },
 )

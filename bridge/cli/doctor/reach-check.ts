@@ -31,7 +31,8 @@ async function checkProxy(proxy: string): Promise<Finding> {
     socket.destroy()
     return ok('proxy', `Requests go through ${url.origin}.`)
   } catch (error) {
-    const fix = 'Correct --proxy or HTTPS_PROXY, or go straight with --no-proxy.'
+    const fix =
+      'Correct it where it is set (--proxy, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), or go straight with --no-proxy.'
     const text = `The proxy ${url.origin} cannot be reached: ${reasonOf(error, url)}.`
     return fail('proxy', text, fix, exitCode.unreachable)
   }

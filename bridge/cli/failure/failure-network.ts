@@ -31,7 +31,8 @@ export const networkFailures: Readonly<Record<`network_${NetworkFault}`, Failure
   },
   network_proxy: {
     meaning: 'The proxy cannot be reached, or does not let the connection through.',
-    nextStep: 'Correct --proxy or HTTPS_PROXY, or go straight with --no-proxy.',
+    nextStep:
+      'Correct it where it is set (--proxy, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), or go straight with --no-proxy.',
     exit: unreachable,
   },
   network_connect_timeout: {

@@ -109,7 +109,7 @@ export function notReadable(path: string, error: unknown): CredentialError {
 /** The failure of writing at `path`; one that says what is wrong already stays as it is. */
 export function notWritable(path: string, error: unknown): CredentialError {
   if (error instanceof CredentialError) return error
-  return new CredentialError('not_writable', `Nothing can be written to ${path}: ${reason(error)}.`, {
+  return new CredentialError('not_writable', `${path} cannot be written: ${reason(error)}.`, {
     cause: error,
   })
 }
