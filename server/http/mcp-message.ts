@@ -33,6 +33,11 @@ export async function readMessage(request: Request, maxBytes: number): Promise<M
 
 /** The JSON-RPC error for a body that is not a message. Arrays pass: revision 2025-03-26 has batches. */
 function refuseMessage(message: unknown): Response | undefined {
+  const respelt = (Array.isArray(message) ? message : [message]).flatMap(respeltMembers)
+  if (respelt.length > 0) {
+    const why = `Members of a message are spelt in small letters: ${[...new Set(respelt)].join(', ')}.`
+    return json(jsonRpcError(null, jsonRpcCode.invalidRequest, why), 400)
+  }
   const parsed = Array.isArray(message) ? undefined : parseJsonRpcMessage(message)
   return parsed?.kind === 'invalid'
     ? json(
@@ -44,6 +49,22 @@ function refuseMessage(message: unknown): Response | undefined {
         400,
       )
     : undefined
+}
+
+const messageMembers: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
+/** Those that say what a call is of. */
+const paramMembers: ReadonlySet<string> = new Set(['name', 'uri', 'arguments', '_meta'])
+
+/**
+ * Members that are those of a message but for the case of letters, as `Name`. Some JSON libraries, of an MCP server behind this one, take
+ * them for the same: it would call another tool than the one that was judged here.
+ */
+function respeltMembers(message: unknown): string[] {
+  if (!isJsonObject(message)) return []
+  const { params } = message
+  const respelt = (object: object, known: ReadonlySet<string>): string[] =>
+    Object.keys(object).filter((name) => !known.has(name) && known.has(name.toLowerCase()))
+  return [...respelt(message, messageMembers), ...(isJsonObject(params) ? respelt(params, paramMembers) : [])]
 }
 
 function parseJson(text: string): unknown {

@@ -135,6 +135,7 @@ describe('without a credential, where a tool is public', () => {
     ['an answer', { jsonrpc: '2.0', id: 1, result: {} }, 'mcp'],
     ['another method', request('resources/list'), 'mcp'],
     ['what is no message', { hello: 'there' }, 'mcp'],
+    ['a name in other letters', request('tools/call', { name: 'search', Name: 'write' }), 'mcp'],
   ])('%s is 401 with a challenge that names the scopes, and no tool runs', async (_title, message, scope) => {
     const response = await drawbridge.mcp(message)
     expect([response.status, ran]).toEqual([401, []])

@@ -442,6 +442,30 @@ describe('the message', () => {
     }
   })
 
+  const calling = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami' } }
+  it.each<[string, object, string]>([
+    ['a second name', { ...calling, params: { name: 'whoami', Name: 'delete_note' } }, 'Name'],
+    ['a name alone', { ...calling, params: { NAME: 'delete_note' } }, 'NAME'],
+    ['a second method', { ...calling, METHOD: 'tools/list' }, 'METHOD'],
+    ['second params', { ...calling, Params: { name: 'delete_note' } }, 'Params'],
+    ['an address', { ...calling, method: 'resources/read', params: { uri: 'a:b', Uri: 'c:d' } }, 'Uri'],
+    ['one of a batch', [calling, { ...calling, Method: 'x' }] as object, 'Method'],
+  ])(
+    'spelt in other letters is 400, since some servers take it for the same: %s',
+    async (_what, message, name) => {
+      const response = await send(JSON.stringify(message))
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({
+        error: { code: -32_600, message: expect.stringContaining(`small letters: ${name}.`) },
+      })
+    },
+  )
+
+  it('may have any members in its arguments', async () => {
+    const message = { ...calling, params: { name: 'nothing', arguments: { Name: 1, name: 2, METHOD: 3 } } }
+    expect((await send(JSON.stringify(message))).status).toBe(200)
+  })
+
   it('over 4 MiB is 413, another type 415', async () => {
     expect((await send(`{"jsonrpc":"2.0","pad":"${'x'.repeat(4_300_000)}"}`)).status).toBe(413)
     expect((await send(listTools, { 'content-type': 'text/plain' })).status).toBe(415)
