@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -119,7 +119,9 @@ describe('pages, each in a fresh clone with nothing of it in PATH', () => {
     })
     for (const path of stdout.split('\0').filter(Boolean))
       cpSync(join(root, path), join(clone, path), { force: true })
-    await promisify(execFile)('cp', ['-al', join(root, 'node_modules'), join(clone, 'node_modules')])
+    for (const folder of ['node_modules', ...globSync('*/node_modules', { cwd: root })]) {
+      await promisify(execFile)('cp', ['-al', join(root, folder), join(clone, folder)])
+    }
     mkdirSync(join(home, 'bin'))
     for (const name of ['node', 'npm', 'npx']) {
       const { stdout: path } = await promisify(execFile)('which', [name], { env: { PATH: withoutProject() } })
