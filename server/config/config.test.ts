@@ -233,6 +233,11 @@ describe('an outside provider', () => {
     })
   })
 
+  it('supabase: REF of the documentation is no project', () => {
+    const given = { ...supabase, providerUrl: 'https://REF.supabase.co/auth/v1' }
+    expect(problemsOf(given)).toEqual([expect.stringMatching(/^providerUrl: REF stands for/)])
+  })
+
   it('oidc: the issuer is what was given, to its last slash, and bearers need an audience', () => {
     expect(createConfig(oidc, { production: true })).toMatchObject({
       providerIssuer: 'https://tenant.example.com/',

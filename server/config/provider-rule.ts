@@ -54,6 +54,12 @@ export function brokenProviderRules(given: Settings, provider: OutsideProvider):
       `means nothing to PROVIDER=${provider}, only to ${other}; leave it out.`,
     ]),
   ]
+  if (/^https:\/\/REF\.supabase\.co(?:\/|$)/.test(given.providerUrl ?? '')) {
+    problems.push([
+      'providerUrl',
+      'REF stands for the reference of your project, 20 letters: see its settings, General.',
+    ])
+  }
   if (given.embeddedTokenTtl !== undefined) {
     problems.push(['embeddedTokenTtl', 'is for the embedded provider only; leave it out.'])
   }
