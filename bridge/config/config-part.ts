@@ -130,6 +130,7 @@ export function proxyConfig(
 ): McpProxyConfig {
   const values = withDefaults(given)
   return {
+    version,
     serverUrl,
     transport: values.transport,
     protocol: values.protocol,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createBridgeConfig, namesByOrigin, readSettings, type Surroundings } from './config-reader.ts'
 import { type BridgeConfig, ConfigError } from './config.ts'
 import { parseArguments } from './setting-argument.ts'
+import { version } from './version.ts'
 
 const url = 'https://mcp.example.com/mcp'
 
@@ -63,6 +64,7 @@ describe('the configuration', () => {
       },
       credentials: { home: '/home/me/.drawbridge', backend: undefined, keychainTimeoutMs: 2500 },
       proxy: {
+        version,
         transport: 'http-first',
         protocol: 'auto',
         headers: {},

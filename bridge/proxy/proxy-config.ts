@@ -1,5 +1,7 @@
 /** How messages are carried. Times in milliseconds. */
 export interface McpProxyConfig {
+  /** Of the bridge: it stands in for a server that nothing is known of yet. */
+  version: string
   serverUrl: string
   transport: 'http-first' | 'sse-first' | 'http-only' | 'sse-only'
   /** `auto` finds out; the others say what the server speaks. */

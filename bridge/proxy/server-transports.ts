@@ -80,7 +80,8 @@ export function createServerTransports(
   ): ServerTransport {
     const { remembered, proved } = ports
     const bare = observeServer(inner, { era, transport, remembered, proved })
-    const full = new AuthMiddleware(bare, { era, waitMs: config.signInWaitMs, toolWaitMs }, ports)
+    const { version, signInWaitMs: waitMs } = config
+    const full = new AuthMiddleware(bare, { era, version, waitMs, toolWaitMs }, ports)
     let closing: Promise<void> | undefined
     const once: Transport = {
       send: (message, options) => full.send(message, options),

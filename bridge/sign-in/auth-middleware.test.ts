@@ -36,7 +36,7 @@ function create(refused: (method: string) => boolean, times: { toolWaitMs?: numb
   })
   const beside = new AuthMiddleware(
     transport,
-    { era: 'legacy', waitMs: 20, toolWaitMs: 60, ...times },
+    { era: 'legacy', version: '1', waitMs: 20, toolWaitMs: 60, ...times },
     {
       signIns,
       canSignIn: true,
@@ -81,6 +81,11 @@ it('serves a server that lets initialize through and nothing else', async () => 
     'notifications/initialized',
     'tools/list',
   ])
+})
+
+it('stands in for a server that nothing is known of under its own name and version', async () => {
+  const { ask } = create(() => true)
+  expect((await ask('initialize'))['result'].serverInfo).toEqual({ name: 'drawbridge', version: '1' })
 })
 
 it('does not tell the server that something is cancelled which never got there', async () => {
@@ -143,7 +148,7 @@ it('tells the client when sign-ins do not help', async () => {
   const times = { waitMs: 50, toolWaitMs: 50 }
   const beside = new AuthMiddleware(
     transport,
-    { era: 'legacy', ...times },
+    { era: 'legacy', version: '1', ...times },
     {
       signIns,
       canSignIn: true,

@@ -32,6 +32,8 @@ import { isAccepted, offersUrlElicitation } from './url-elicitation.ts'
 export interface AuthMiddlewareConfig {
   /** The era that this transport speaks. */
   era: McpEra
+  /** Of the bridge: it stands in for a server that nothing is known of yet. */
+  version: string
   /** How long a silent server that is known may take for the first answer. */
   waitMs: number
   /** How long the tool to sign in waits when it is called again. */
@@ -89,7 +91,10 @@ export class AuthMiddleware implements Transport {
       canSignIn: ports.canSignIn,
       hasMemory: () => knownOpening(ports.memory()) !== undefined,
       standIn: (message) =>
-        answerTo(message, cachedOpening(parseWireMessage(message) as JsonRpcRequest, ports.memory())),
+        answerTo(
+          message,
+          cachedOpening(parseWireMessage(message) as JsonRpcRequest, ports.memory(), config.version),
+        ),
     })
   }
 

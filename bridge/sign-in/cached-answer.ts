@@ -11,10 +11,14 @@ import { inEra } from './authorization-prompt.ts'
  * What a client is told about the server before the server was reached: what the last connection saw, in either era, else
  * that there are tools. Capabilities that this leaves out cannot be announced later.
  */
-export function cachedOpening(request: JsonRpcRequest, memory: ServerMemory | undefined): JsonObject {
+export function cachedOpening(
+  request: JsonRpcRequest,
+  memory: ServerMemory | undefined,
+  version: string,
+): JsonObject {
   return request.method === 'initialize'
-    ? cachedInitializeResult(request, memory)
-    : cachedDiscoverResult(memory)
+    ? cachedInitializeResult(request, memory, version)
+    : cachedDiscoverResult(memory, version)
 }
 
 /** The capabilities that {@link cachedOpening} tells a client of that era. */
@@ -42,19 +46,23 @@ const lists: ReadonlyMap<string, { capability: string; member: string }> = new M
   ['prompts/list', { capability: 'prompts', member: 'prompts' }],
 ])
 
-function cachedInitializeResult({ params }: JsonRpcRequest, memory: ServerMemory | undefined): JsonObject {
+function cachedInitializeResult(
+  { params }: JsonRpcRequest,
+  memory: ServerMemory | undefined,
+  version: string,
+): JsonObject {
   const asked = params?.['protocolVersion']
   const isKnown = (legacyRevisions as readonly unknown[]).includes(asked)
   const known = memory?.initializeResult ?? memory?.discoverResult
   return {
     protocolVersion: isKnown ? asked : legacyRevisions[0],
     capabilities: announcedCapabilities('legacy', memory),
-    serverInfo: serverInfoOf(known),
+    serverInfo: serverInfoOf(known, version),
     ...instructionsOf(known),
   }
 }
 
-function cachedDiscoverResult(memory: ServerMemory | undefined): JsonObject {
+function cachedDiscoverResult(memory: ServerMemory | undefined, version: string): JsonObject {
   const known = memory?.discoverResult ?? memory?.initializeResult
   return {
     resultType: 'complete',
@@ -63,7 +71,7 @@ function cachedDiscoverResult(memory: ServerMemory | undefined): JsonObject {
     ...instructionsOf(known),
     ttlMs: 0,
     cacheScope: 'private',
-    _meta: { [mcpMetaKey.serverInfo]: serverInfoOf(known) },
+    _meta: { [mcpMetaKey.serverInfo]: serverInfoOf(known, version) },
   }
 }
 
@@ -79,10 +87,10 @@ function withToolNotices(known: JsonObject | undefined, isSameEra: boolean): Jso
   }
 }
 
-function serverInfoOf(known: JsonObject | undefined): unknown {
+function serverInfoOf(known: JsonObject | undefined, version: string): unknown {
   const meta = known?.['_meta']
   const inMeta = isJsonObject(meta) ? meta[mcpMetaKey.serverInfo] : undefined
-  return known?.['serverInfo'] ?? inMeta ?? { name: 'drawbridge', version: '0' }
+  return known?.['serverInfo'] ?? inMeta ?? { name: 'drawbridge', version }
 }
 
 function instructionsOf(known: JsonObject | undefined): JsonObject {

@@ -26,8 +26,13 @@ export async function checkKeychain(config: CredentialsConfig, context: FailureC
   const { probeKeychain } = await import('../../credentials/keychain/keychain.ts')
   const probe = await probeKeychain(config)
   if (probe.kind === 'works') return ok('keychain', 'The keychain takes, gives and forgets an item.')
-  const { message, fix } = failureFinding('keychain', new CredentialError(probe.kind, probe.detail), context)
-  return warn('keychain', `${message} A login that is stored anew gets a key in a file.`, fix)
+  const failure = failureFinding('keychain', new CredentialError(probe.kind, probe.detail), context)
+  if (config.backend === 'keychain') return failure
+  return warn(
+    'keychain',
+    `${failure.message} The key of new logins goes into a file.`,
+    'If that is fine, set --store file; else start a Secret Service such as gnome-keyring.',
+  )
 }
 
 /** The stored login: whether it is good, and of the authorization server that signs people in now. */

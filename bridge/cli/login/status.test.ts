@@ -24,8 +24,8 @@ describe('status', () => {
   it('without any login says what to run, and is 3', async () => {
     const { code, stderr, stdout } = await runCommand(['status'], { home })
     expect(code).toBe(3)
-    expect(stderr).toBe('No login is stored.\ndrawbridge login <url>')
-    expect(stdout).toContain('Nothing was stored yet')
+    expect(stdout).toBe('No login is stored.')
+    expect(stderr).toBe('drawbridge login <url>')
   })
 
   it('prints each login, and no secret', async () => {

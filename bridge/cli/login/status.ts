@@ -54,10 +54,10 @@ export async function status(input: CommandInput): Promise<ExitCode> {
   }
   for (const login of logins) terminal.print(loginText(login, now, terminal))
   for (const login of unreadable) terminal.print(unreadableText(login, terminal))
-  terminal.print(keyText(backend, config.home))
-  if (logins.length + unreadable.length === 0) {
+  if (logins.length + unreadable.length > 0) terminal.print(keyText(backend, config.home))
+  else {
     const { serverUrl } = read
-    terminal.note(`No login is stored${serverUrl === undefined ? '' : ` for ${serverUrl}`}.`)
+    terminal.print(`No login is stored${serverUrl === undefined ? '' : ` for ${serverUrl}`}.`)
     terminal.note(fill('drawbridge login {url}', { serverUrl }))
   }
   return code
@@ -162,7 +162,7 @@ function keyText(backend: KeyPlace | 'unknown' | undefined, home: string): strin
     case 'unknown':
       return `Logins are sealed in ${home}; where their key is cannot be told.`
     case undefined:
-      return `Nothing was stored yet in ${home}.`
+      return `Logins are sealed in ${home}; their key is gone.`
   }
 }
 

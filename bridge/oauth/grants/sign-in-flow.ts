@@ -8,7 +8,8 @@ import { type AnnounceSignIn, OAuthFailure, type SignInFlow, type SignInRequest 
 import type { OAuthConfig } from '../oauth-config.ts'
 import { chooseScope } from '../client/scope-choice.ts'
 import type { OAuthPorts } from '../server-exchange.ts'
-import { quoteServerText } from '../server-text.ts'
+import { quoteServerError, quoteServerText } from '../server-text.ts'
+import { hasEnded } from '../tokens/refresh-pace.ts'
 import type { GrantRequest, GrantedTokens } from './grant.ts'
 import { cancelled } from '../wait.ts'
 
@@ -16,7 +17,7 @@ import { cancelled } from '../wait.ts'
  * The way from a refusal to tokens: discovery, scope, client, grant. Stores nothing. What it sends goes to the server for
  * its metadata and to the authorization server; neither sees a header or a token that is meant for the other.
  *
- * `tell` gets a line for the person when the login is good for more than the server.
+ * `tell` gets a line for the person when a login is there and does not do, and when the new one is good for more than the server.
  *
  * The flow rejects with {@link OAuthFailure}, `cancelled` whenever its signal is aborted, or with `NetworkError`.
  */
@@ -27,6 +28,7 @@ export function createSignInFlow(
 ): SignInFlow {
   return async (request, announce, signal) => {
     try {
+      if (config.grant !== 'client_credentials') tellWhyAgain(request, ports.runtime.now(), tell)
       const server = await findServer(request, config, ports, signal)
       tellWiderResource(server, config, tell)
       const scope = chooseScope(request, server, config)
@@ -42,6 +44,26 @@ export function createSignInFlow(
       if (!signal.aborted || (error instanceof OAuthFailure && error.fault === 'cancelled')) throw error
       throw cancelled(error)
     }
+  }
+}
+
+/** Nobody who has signed in before is asked again without the reason. */
+function tellWhyAgain(
+  { previous, challengeScope = '', isForced }: SignInRequest,
+  now: number,
+  tell: (line: string) => void,
+): void {
+  if (previous === undefined || isForced === true) return
+  const { issuer, tokens, signInNeeded } = previous
+  if (signInNeeded !== undefined) {
+    tell(`The stored login has ended: ${issuer} answered ${quoteServerError(signInNeeded, undefined)}.`)
+  } else if (tokens !== undefined) {
+    const granted = tokens.scope?.split(' ')
+    const missing = challengeScope.split(' ').filter((scope) => granted?.includes(scope) === false)
+    if (missing.length > 0 && challengeScope !== '') {
+      tell(`The stored login does not have what the server asks for: ${quoteServerText(missing.join(' '))}.`)
+    } else if (hasEnded(tokens, now)) tell('The token of the stored login has ended.')
+    else tell('The server refused the token of the stored login.')
   }
 }
 

@@ -67,6 +67,7 @@ export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
   })
   const proxy = createMcpProxy(
     {
+      version: '1.2.3',
       serverUrl,
       transport: 'http-first',
       protocol: 'auto',
