@@ -116,12 +116,12 @@ describe('doctor', () => {
 
   it('has one line for each check, and its fix below it', async () => {
     // Text and checks are of two runs, and others write to the disk between them.
-    const steady = (said: string): string => said.replace(/\d+ MB are free/, 'some MB are free')
+    const steady = (said: string): string => said.replace(/\d+ [GM]B are free/, 'some are free')
     const { text, checks } = await examine(supabase, project)
     for (const { name, state, message, fix } of checks) {
-      const line = `${state.padEnd(4)}  ${name.padEnd(17)}  ${message}\n`
+      const line = `${state.padEnd(4)}  ${name.padEnd(18)}  ${message}\n`
       expect(steady(text)).toContain(steady(line))
-      if (fix !== undefined) expect(text).toContain(`\n                         -> ${fix}\n`)
+      if (fix !== undefined) expect(text).toContain(`\n                          -> ${fix}\n`)
     }
   })
 

@@ -42,7 +42,7 @@ export async function doctor(
     all.push(...findings)
     if (json) return
     for (const finding of findings)
-      terminal.print(findingText(finding, { nameWidth: 17, colour: terminal.colour }))
+      terminal.print(findingText(finding, { nameWidth: 18, colour: terminal.colour }))
   }
   say([checkNode(process.versions.node)])
   const checked = checkInput(input)

@@ -61,7 +61,7 @@ function checkMode(path: string): Finding[] {
 function checkSpace(folder: string): Finding[] {
   const { bavail, bsize, type } = statfsSync(folder)
   const free = bavail * bsize
-  const text = `${Math.floor(free / 1_000_000)} MB are free in ${folder}`
+  const text = `${sizeText(free)} are free in ${folder}`
   const space =
     free < noBytes
       ? fail('store-space', `${text}: nothing can be kept.`, 'Make room there.')
@@ -77,6 +77,11 @@ function checkSpace(folder: string): Finding[] {
       'Use a local disk, or DRAWBRIDGE_STORE=postgres://... for several machines.',
     ),
   ]
+}
+
+function sizeText(bytes: number): string {
+  const megabytes = Math.floor(bytes / 1e6)
+  return megabytes < 10_000 ? `${megabytes} MB` : `${Math.floor(megabytes / 1000)} GB`
 }
 
 /** Whether a server holds the lock beside the database. */

@@ -23,6 +23,7 @@ export async function rotateKeys(
     terminal.note(`Added ${kid} to ${path}.`)
     if (config.store.kind === 'postgres') terminal.note(sameFile)
   }
+  if (source.kind !== 'file' && ring.keys().length === 1) terminal.note(howToAdd)
   const facts = await withStore(config, (store) =>
     rotateKeyRing({
       store,
@@ -70,7 +71,6 @@ function explain(
         : `Take ${idle.join(', ')} out of DRAWBRIDGE_SECRET_KEYS ${after}.`,
     )
   }
-  if (!isFile && keys.filter(({ role }) => role !== 'missing').length === 1) lines.push(howToAdd)
   if (left > 0 || interrupted) {
     lines.push(
       `${interrupted ? 'Interrupted: ' : ''}some sessions are still sealed with older keys. Nothing is lost; go on with:\n  drawbridge-server keys rotate --reseal-only`,
