@@ -23,9 +23,9 @@ export function opencodeCommand({ name, url }: NamedServer): string {
   return `opencode mcp add ${shellWord(name)} --url ${shellWord(url)}`
 }
 
-/** Opens the Inspector for a server. */
+/** Opens the Inspector for a server. Without `@latest`, npx takes a version of 2025 on Node 20, which does not start. */
 export function inspectorCommand({ url }: NamedServer): string {
-  return `npx @modelcontextprotocol/inspector --transport http --server-url ${shellWord(url)}`
+  return `npx @modelcontextprotocol/inspector@latest --transport http --server-url ${shellWord(url)}`
 }
 
 /** Starts the bridge, for any client that starts its servers as programs. */

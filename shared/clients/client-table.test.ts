@@ -44,7 +44,7 @@ describe('exact texts', () => {
     ['opencode', 'opencode mcp add example-com --url https://mcp.example.com/mcp'],
     [
       'inspector',
-      'npx @modelcontextprotocol/inspector --transport http --server-url https://mcp.example.com/mcp',
+      'npx @modelcontextprotocol/inspector@latest --transport http --server-url https://mcp.example.com/mcp',
     ],
     ['stdio', 'npx -y mcp-drawbridge https://mcp.example.com/mcp'],
   ])('what to type for %s', (id, text) => {
