@@ -90,11 +90,7 @@ export class AuthMiddleware implements Transport {
       signIns: ports.signIns,
       canSignIn: ports.canSignIn,
       hasMemory: () => knownOpening(ports.memory()) !== undefined,
-      standIn: (message) =>
-        answerTo(
-          message,
-          cachedOpening(parseWireMessage(message) as JsonRpcRequest, ports.memory(), config.version),
-        ),
+      standIn: (message) => cachedOpening(message, ports.memory(), config.version),
     })
   }
 

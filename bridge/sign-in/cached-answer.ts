@@ -1,4 +1,4 @@
-import { type WireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { type WireMessage, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
@@ -12,13 +12,16 @@ import { inEra } from './authorization-prompt.ts'
  * that there are tools. Capabilities that this leaves out cannot be announced later.
  */
 export function cachedOpening(
-  request: JsonRpcRequest,
+  message: WireMessage,
   memory: ServerMemory | undefined,
   version: string,
-): JsonObject {
-  return request.method === 'initialize'
-    ? cachedInitializeResult(request, memory, version)
-    : cachedDiscoverResult(memory, version)
+): WireMessage {
+  const request = parseWireMessage(message) as JsonRpcRequest
+  const result =
+    request.method === 'initialize'
+      ? cachedInitializeResult(request, memory, version)
+      : cachedDiscoverResult(memory, version)
+  return answerTo(message, result)
 }
 
 /** The capabilities that {@link cachedOpening} tells a client of that era. */
