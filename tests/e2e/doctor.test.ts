@@ -41,8 +41,8 @@ describe('doctor', () => {
   it('prints lines for people, without colours when nobody looks', async () => {
     const { code, stdout, stderr } = await runCommand(server, ['doctor'])
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^ok {4}base-url {11}http:\/\/localhost:\d+ answers as/m)
-    expect(stdout).toMatch(/^warn {2}embedded-provider {2}.*\n {25}-> Set DRAWBRIDGE_PROVIDER/m)
+    expect(stdout).toMatch(/^ok {4}base-url {12}http:\/\/localhost:\d+ answers as/m)
+    expect(stdout).toMatch(/^warn {2}embedded-provider {3}.*\n {26}-> Set DRAWBRIDGE_PROVIDER/m)
     expect(stdout.trim().split('\n').at(-1)).toMatch(/ ok, 1 warning, 0 failed\./)
     // oxlint-disable-next-line no-control-regex
     expect(stdout).not.toMatch(/\u001b/)
