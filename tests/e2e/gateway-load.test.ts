@@ -61,9 +61,9 @@ function messagesOf(body: string): Message[] {
 }
 
 describe('two users with 50 calls each at a time, with equal ids and progress tokens', () => {
-  const [connections, calls] = [50, 1000]
+  const [connections, calls] = [50, 200]
 
-  it('get their own answers, 100,000 times', { timeout: 600_000 }, async () => {
+  it('get their own answers, 20,000 times', { timeout: 180_000 }, async () => {
     server = await startGateway({ url: upstream.url }, { LOG: 'error' })
     const subjects = new Map<string, string>()
     upstream.answer = (response, { headers, body }) => {
