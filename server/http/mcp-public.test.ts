@@ -128,7 +128,8 @@ describe('without a credential, where a tool is public', () => {
     ['a call of no tool', call('searches'), 'mcp'],
     ['a call without a name', request('tools/call'), 'mcp'],
     ['a batch with one such call', [call('search'), call('write', 2)], 'mcp notes:write'],
-    ['a batch in a batch', [[call('hello')]], 'mcp'],
+    ['a batch in a batch', [[call('search')]], 'mcp'],
+    ['a batch of the same ids', [request('tools/list'), request('ping')], 'mcp'],
     ['an empty batch', [], 'mcp'],
     ['subscriptions/listen', request('subscriptions/listen', { notifications: {} }), 'mcp'],
     ['logging/setLevel', request('logging/setLevel', { level: 'debug' }), 'mcp'],
@@ -234,6 +235,14 @@ it('an address has a limit of its own, whatever it asks; it takes nothing from p
   expect((await sendFrom('203.0.113.8', call('search'))).status).toBe(200)
   expect(statuses).toEqual([200, 200, 200, 429])
   expect((await drawbridge.callTool(tokens.access_token, 'search')).text).toBe('For you.')
+})
+
+it('each message of a batch counts against the limit of an address', async () => {
+  await start({ callLimit: '3/m' })
+  const batch = (length: number): object =>
+    Array.from({ length }, (_each, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
+  expect((await sendFrom('203.0.113.7', batch(2))).status).toBe(200)
+  expect((await sendFrom('203.0.113.7', batch(2))).status).toBe(429)
 })
 
 it('with access rules, the list has only public tools for those who are nobody yet', async () => {

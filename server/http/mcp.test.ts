@@ -450,6 +450,8 @@ describe('the message', () => {
     ['second params', { ...calling, Params: { name: 'delete_note' } }, 'Params'],
     ['an address', { ...calling, method: 'resources/read', params: { uri: 'a:b', Uri: 'c:d' } }, 'Uri'],
     ['one of a batch', [calling, { ...calling, Method: 'x' }] as object, 'Method'],
+    ['a long s', { ...calling, 'param\u017F': { name: 'delete_note' } }, 'param\u017F'],
+    ['a long s within', { ...calling, params: { name: 'whoami', 'argument\u017F': {} } }, 'argument\u017F'],
   ])(
     'spelt in other letters is 400, since some servers take it for the same: %s',
     async (_what, message, name) => {
@@ -460,6 +462,28 @@ describe('the message', () => {
       })
     },
   )
+
+  const asked = JSON.stringify(calling)
+  it.each<[what: string, text: string, why: string]>([
+    ['params twice', asked.replace('"params":', '"params":{"name":"delete_note"},$&'), 'each member once'],
+    ['a name twice', asked.replace('"name":', '"name":"delete_note",$&'), 'each member once'],
+    ['a name twice, once in escapes', asked.replace('"name":', '"n\\u0061me":"x",$&'), 'each member once'],
+    ['a call without an id', asked.replace('"id":1,', ''), 'has an id'],
+    ['a batch of the same ids', `[${asked},{"jsonrpc":"2.0","id":1,"method":"ping"}]`, 'an id of its own'],
+    ['a batch in a batch', `[[${asked}]]`, 'batches are not supported'],
+    ['an id that is null in a batch', `[${asked.replace('"id":1', '"id":null')}]`, 'id must be'],
+    [
+      'a batch of 101',
+      `[${Array.from({ length: 101 }, (_each, id) => asked.replace('1', String(id))).join(',')}]`,
+      '100',
+    ],
+  ])('that two readers could take for different ones is 400: %s', async (_what, text, why) => {
+    const response = await send(text)
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { code: -32_600, message: expect.stringContaining(why) } },
+    ])
+  })
 
   it('may have any members in its arguments', async () => {
     const message = { ...calling, params: { name: 'nothing', arguments: { Name: 1, name: 2, METHOD: 3 } } }

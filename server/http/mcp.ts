@@ -259,7 +259,7 @@ async function serveCalls(
     refuse('refused_scope')
     return refusedScope
   }
-  const admission = admit(made.length, caller, context, ports)
+  const admission = admit(message, made, caller, context, ports)
   if (admission.kind === 'refused') {
     refuse('refused_limit')
     return tooManyCalls(message, admission.retryAfterSeconds)
@@ -278,17 +278,19 @@ async function serveCalls(
   }
 }
 
-/** Limits the calls of each person, and the requests without credential of each address. */
+/** Limits the calls of each person, and the messages without credential of each address. */
 function admit(
-  count: number,
+  message: unknown,
+  made: readonly Call[],
   { user }: Caller,
   { address }: RequestContext,
   { callLimit }: McpPorts,
 ): CallAdmission {
-  if (user) return callLimit.enter(user.id, count)
+  if (user) return callLimit.enter(user.id, made.length)
   if (address === undefined) return { kind: 'admitted', leave() {} }
   // No id of a user begins like that.
-  return callLimit.enter(`address ${addressBlocks(address)[0]?.name}`, Math.max(1, count))
+  const count = Array.isArray(message) ? message.length : 1
+  return callLimit.enter(`address ${addressBlocks(address)[0]?.name}`, count)
 }
 
 /** Notes which tool the grant was last used with, of those that the server has and that this person may call. */

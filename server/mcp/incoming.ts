@@ -1,6 +1,6 @@
 import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcId, JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { IncomingCalls } from '../core/tokens/call-record.ts'
@@ -56,13 +56,6 @@ function isRevision2026(headers: Headers, body: unknown): boolean {
   const message = body as unknown as JsonRpcMessage
   const discovers = 'method' in message && message.method === 'server/discover'
   return discovers || eraOfMessage(message) === 'modern' || headers.has(mcpHeader.method)
-}
-
-/** The id of the request in a body, for the error response; `null` if there is none. */
-export function requestIdOf(body: unknown): JsonRpcId | null {
-  if (!isJsonObject(body) || typeof body['method'] !== 'string') return null
-  const { id } = body
-  return typeof id === 'string' || typeof id === 'number' ? id : null
 }
 
 /** Whether a message asks for progress, which earlier revisions can only send in a stream. */

@@ -76,6 +76,12 @@ export function parseJsonRpcMessage(value: unknown): ParsedJsonRpcMessage {
   return 'method' in value ? parseCall(value, id) : parseResponse(value, id)
 }
 
+/** The id of the request in a body, for the error response; `null` if there is none. */
+export function requestIdOf(body: unknown): JsonRpcId | null {
+  if (!isJsonObject(body) || typeof body['method'] !== 'string') return null
+  return isJsonRpcId(body['id']) ? body['id'] : null
+}
+
 /** An error response. `data` is left out if `undefined`. */
 export function jsonRpcError(
   id: JsonRpcId | null,

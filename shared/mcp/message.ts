@@ -1,4 +1,4 @@
-import { isDeeperThan } from '../json-depth.ts'
+import { isDeeperThan } from '../json-structure.ts'
 import { isJsonObject } from '../json-object.ts'
 import { type JsonRpcId, type JsonRpcMessage, parseJsonRpcMessage } from './json-rpc.ts'
 

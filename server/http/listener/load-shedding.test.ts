@@ -118,6 +118,7 @@ describe('createLoadShedding', () => {
       { path: '/.well-known/oauth-authorization-server', method: 'GET' },
     ],
     ['a preflight', { method: 'OPTIONS' }],
+    ['the page that the endpoint shows in a browser', { method: 'GET' }],
     ['another path that ends alike', { path: '/x/mcp' }],
   ])('%s proves no credential', (_name, given) => {
     send(1, { ...given, authorization: 'Bearer made up' }, 200)

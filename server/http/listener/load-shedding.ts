@@ -23,7 +23,7 @@ export interface LoadSheddingPorts {
   tokenPaths: readonly string[]
   /** Whether a `Cookie` header proves that its browser has signed in here before. Called only while strangers are refused. */
   isKnownBrowser: (cookieHeader: string | undefined) => boolean
-  /** Paths where a successful response proves that the `Authorization` header is good. */
+  /** Paths where a successful response to a POST proves that the `Authorization` header is good. A page may answer the GET. */
   provingPaths: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   const budgetFor = (request: RawRequest): RefusalBudget =>
     request.method === 'POST' && tokenPaths.has(pathOf(request)) ? budgets.token : budgets.other
   const proves = (request: RawRequest): boolean =>
-    request.method !== 'OPTIONS' && provingPaths.has(pathOf(request))
+    request.method === 'POST' && provingPaths.has(pathOf(request))
 
   return {
     refuse(request) {

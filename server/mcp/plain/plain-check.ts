@@ -5,19 +5,22 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, type JsonRpcErrorObject, type JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  jsonRpcCode,
+  type JsonRpcErrorObject,
+  type JsonRpcId,
+  requestIdOf,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import {
   mcpErrorCode,
   mcpHeader,
   modernRevision,
   transportErrorCode,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { lenientHeaders, requestIdOf } from '../incoming.ts'
+import { lenientHeaders } from '../incoming.ts'
 import { headerMismatchError, routeMessage } from './plain-route.ts'
 import { parameterHeaderMismatch, standardHeaderMismatch } from '../tools/header-check.ts'
 import type { ToolDefinition } from '../tools/tool.ts'
-
-const maxBatch = 100
 
 /** How to handle the JSON of a POST. */
 export type PlainCheck =
@@ -88,9 +91,6 @@ function checkEarlier(messages: readonly unknown[], headers: Headers): PlainChec
 
 function batchError(messages: readonly unknown[]): JsonRpcErrorObject | undefined {
   const code = jsonRpcCode.invalidRequest
-  if (messages.length > maxBatch) {
-    return { code, message: `Invalid Request: Batch must not exceed ${maxBatch} messages` }
-  }
   return messages.length > 1 && messages.some(isOpening)
     ? { code, message: 'Invalid Request: Only one initialization request is allowed' }
     : undefined

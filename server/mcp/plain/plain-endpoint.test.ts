@@ -257,10 +257,6 @@ bodies.push(
     ],
   ],
   [
-    'a batch of too many',
-    Array.from({ length: 101 }, (_each, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
-  ],
-  [
     'a batch with an unknown method',
     [
       { jsonrpc: '2.0', id: 1, method: 'x/y' },

@@ -152,7 +152,6 @@ describe('a message', () => {
       headers: {
         'accept-language': 'de',
         'mcp-protocol-version': '2025-11-25',
-        'mcp-param-x': '1',
         traceparent: '00-1-1-01',
         authorization: 'Bearer of the client',
         cookie: 'session=1',
@@ -172,7 +171,6 @@ describe('a message', () => {
       'content-type': 'application/json',
       'accept-language': 'de',
       'mcp-protocol-version': '2025-11-25',
-      'mcp-param-x': '1',
       traceparent: '00-1-1-01',
       'drawbridge-assertion': 'assertion of ada',
       'x-api-key': 'key of the door',
@@ -231,7 +229,21 @@ describe('a message', () => {
       ])
     }
     expect(got).toEqual([])
-    expect((await send(text, { headers: { ...headers, 'mcp-name': 'a' } })).status).toBe(200)
+    const right = { ...headers, 'mcp-name': 'a', 'mcp-param-region': 'eu' }
+    expect((await send(text, { headers: right })).status).toBe(200)
+    expect(got[0]?.headers).toMatchObject(right)
+    const notice = text.replace('"id":1,', '').replace('tools/call', 'notifications/cancelled')
+    expect((await send(notice, { headers })).status).toBe(400)
+  })
+
+  it('of an earlier revision goes on without headers that only 2026-07-28 checks', async () => {
+    answer = (response) => json(response, resultOf(1, 'done'))
+    const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'delete_all', 'mcp-param-region': 'eu' }
+    const text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}'
+    expect((await send(text, { headers })).status).toBe(200)
+    expect(Object.keys(got[0]?.headers ?? {})).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^mcp-(?:method|name|param)/)]),
+    )
   })
 })
 

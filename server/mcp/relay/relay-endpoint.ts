@@ -135,6 +135,7 @@ class Relay {
       headers: requestHeaders(lenientHeaders(request.headers, incoming.body), {
         upstream,
         identity,
+        body: incoming.body,
         sessionId: exchange.session?.id,
       }),
       body: text,

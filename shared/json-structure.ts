@@ -1,4 +1,4 @@
-const [quote, backslash] = [0x22, 0x5c]
+const [quote, backslash, colon] = [0x22, 0x5c, 0x3a]
 const opening = new Set([0x5b, 0x7b])
 const closing = new Set([0x5d, 0x7d])
 
@@ -18,6 +18,26 @@ export function isDeeperThan(maxDepth: number, text: string): boolean {
     }
   }
   return false
+}
+
+/**
+ * Whether an object in JSON text names a member twice, of which `value`, the text as parsed, has only the last (RFC 8259 section 4).
+ * For a value of limited depth only.
+ */
+export function hasRepeatedMember(text: string, value: unknown): boolean {
+  let members = 0
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === quote) index = endOfString(text, index)
+    else if (code === colon) members += 1
+  }
+  return members !== countMembers(value)
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const inside = Object.values(value).reduce<number>((sum, each) => sum + countMembers(each), 0)
+  return Array.isArray(value) ? inside : inside + Object.keys(value).length
 }
 
 /** Index of the quote that ends the string which begins at `start`, or the length of the text. */
