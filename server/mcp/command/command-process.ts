@@ -106,7 +106,8 @@ export class CommandProcess {
       if (signal) this.#signal(signal)
       if (await this.#isGoneWithin(ms)) break
     }
-    this.#end({ code: null, signal: null, fault: undefined })
+    // Its exit may be known before its output has closed.
+    this.#end({ code: this.#child.exitCode, signal: this.#child.signalCode, fault: undefined })
     // What left the group may hold these open.
     for (const stream of [stdin, stdout, stderr]) stream.destroy()
     if (this.pid !== undefined) this.#ports.guardian.forget(this.pid)
