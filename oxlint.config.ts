@@ -12,10 +12,10 @@ const folders: Record<'server' | 'bridge', Record<string, readonly string[]>> = 
     providers: ['core'],
     store: ['core'],
     fetch: ['core'],
-    config: ['core', 'providers', 'store'],
-    observability: ['core', 'http', 'config'],
-    sandbox: ['core', 'http', 'config'],
-    admin: ['core', 'http', 'config', 'store', 'observability'],
+    observability: ['core'],
+    config: ['core', 'providers', 'store', 'observability'],
+    sandbox: ['core', 'http'],
+    admin: ['core', 'http', 'store', 'observability'],
     startup: [
       'core',
       'http',
@@ -104,6 +104,7 @@ export default defineConfig({
       },
     ],
     'import/no-default-export': 'error',
+    'import/no-duplicates': ['error', { preferInline: true }],
     'import/no-unassigned-import': 'off',
     'no-console': 'error',
     'max-lines': [
@@ -148,7 +149,7 @@ export default defineConfig({
     { files: ['oxlint.config.ts'], rules: { 'max-lines': 'off' } },
     {
       files: ['shared/**', 'server/core/**'],
-      excludeFiles: ['**/*.test.ts'],
+      excludeFiles: ['**/*.test.ts', 'shared/async.ts'],
       rules: {
         'no-restricted-globals': [
           'error',
@@ -277,7 +278,7 @@ export default defineConfig({
                   '**/entrypoints/**',
                   '**/core/**',
                   '!**/core/ports.ts',
-                  '!**/core/settings.ts',
+                  '!**/core/profile.ts',
                   'node:*',
                   'wxt',
                   'wxt/**',

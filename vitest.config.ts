@@ -2,10 +2,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** Tests of modules. They leave nothing behind, so that files can share a worker. */
-const units = [
-  '{shared,server,bridge,extension,bench,soak}/**/*.test.ts',
-  'tests/{adapter,fuzz}/**/*.test.ts',
-]
+const units = ['{shared,server,bridge,extension,bench,soak}/**/*.test.ts', 'tests/fuzz/**/*.test.ts']
 
 /** Tests of whole programs, and those that change their process, such as its umask. */
 const programs = ['tests/**/*.test.ts', '{bridge/credentials,server/store/postgres}/**/*.test.ts']
@@ -35,7 +32,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // One second by default, which a busy computer may need for nothing at all.
     expect: { poll: { timeout: 15_000 } },
-    // Many tests wait for other processes.
-    maxWorkers: availableParallelism() * 2,
+    // Most tests wait for other processes or for time.
+    maxWorkers: availableParallelism() * 3,
   },
 })

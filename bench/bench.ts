@@ -14,21 +14,21 @@ import { type BarredFigure, atLeast, atMost, reported } from './figure.ts'
 import type { RivalSite } from './rival.ts'
 import { fillStore } from './store-fill.ts'
 
-/** How one run of the bench measures. */
+/** Settings of one run of the bench. */
 export interface Bench extends RivalSite {
   /** The script that starts the built server. */
   launcher: string
   /** The script that starts the built bridge. */
   bridgeLauncher: string
   plan: Plan
-  /** Grants in the small and in the large store. */
+  /** Number of grants in the small and in the large store. */
   storeSizes: readonly [small: number, large: number]
   startRounds: number
-  /** How long the flood of bad requests lasts. */
+  /** Duration of the flood of bad requests. */
   floodSeconds: number
 }
 
-/** A running Drawbridge and the connection that its store began with. */
+/** A running Drawbridge and the first connection in its store. */
 export interface RunningDrawbridge {
   site: DrawbridgeSite
   child: Child
@@ -36,13 +36,13 @@ export interface RunningDrawbridge {
 }
 
 /**
- * Grants that are refreshed in turn, and a life of access tokens with which each may be refreshed 15 times a second: no walker
- * comes near the limit of refreshes of one grant.
+ * Grants that are refreshed in turn, and an access token lifetime with which each may be refreshed 15 times a second:
+ * no worker comes near the refresh limit of one grant.
  */
 export const refreshedGrants = 1000
 export const refreshTokenLife: DrawbridgeOptions = { accessTokenTtl: '2s' }
 
-/** Starts Drawbridge with `grants` more grants than the one that signed in. Everything of it is below `name`. */
+/** Starts Drawbridge with `grants` grants in addition to the signed-in one. All its files are below `name`. */
 export async function startFilledDrawbridge(
   bench: Bench,
   name: string,
@@ -58,13 +58,13 @@ export async function startFilledDrawbridge(
   return { site, child: await startDrawbridge(site, options), connected, fillSeconds }
 }
 
-/** What an area is held against: answers per second and microseconds of processor time for each. */
+/** Required answers per second and maximum microseconds of processor time per answer in an area. */
 export interface Bars {
   perSecond: number
   cpuMicroseconds: number | undefined
 }
 
-/** The figures of Drawbridge in `area`, beside those of the others that were loaded in the same rounds. */
+/** Returns the figures of Drawbridge in `area`, next to those of its peers from the same rounds. */
 export function contestFigures(
   area: string,
   summaries: ReadonlyMap<string, Summary>,

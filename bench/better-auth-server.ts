@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { importPeer } from './peer-install.ts'
 
-/** As much of the packages as is used here. */
+/** The part of the package API used here. */
 interface BetterAuth {
   handler(request: Request): Promise<Response>
 }
@@ -52,7 +52,7 @@ const auth = betterAuth({
   secret: randomBytes(32).toString('base64url'),
   database: memoryAdapter(tables),
   emailAndPassword: { enabled: true },
-  // Its own limits would end the measurement.
+  // Its rate limits would stop the measurement.
   rateLimit: { enabled: false },
   logger: { level: 'error' },
   plugins: [
@@ -79,7 +79,7 @@ const serveMcp = requireMcpAuth(
 )
 const listener = getRequestListener(
   (request) => (new URL(request.url).pathname === '/mcp' ? serveMcp(request) : auth.handler(request)),
-  // Its bearer check wants the platform's own Request.
+  // Its bearer check requires the platform's own Request.
   { overrideGlobalObjects: false },
 )
 server.on('request', (request, response) => void listener(request, response))

@@ -11,7 +11,7 @@ import { createRepeatingWalker, postRequest } from './walkers.ts'
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami","arguments":{}}}'
 
-/** Nine rules that hold for nobody here, and one for everybody. */
+/** Nine rules that match no user here, and one that matches everyone. */
 const rules = [
   ...['*@one.example', '*@two.example', '*@three.example'].map((email) => ({ allow: { email: [email] } })),
   ...['one', 'two', 'three'].map((role) => ({ allow: { claim: { 'app_metadata.role': [role] } } })),
@@ -28,7 +28,7 @@ function callRequest(host: string, { accessToken }: Connected): string {
   ])
 }
 
-/** What access rules and the record of every call add to a call of a tool that does nothing. */
+/** Measures what access rules and the record of every call add to a call of a tool that does nothing. */
 export async function measureCallCost(bench: Bench): Promise<BarredFigure[]> {
   const area = 'call cost'
   const contenders = []
@@ -72,7 +72,7 @@ const neighbourClients = 8
 const neighbourPauseMs = 10
 const ownPauseMs = 5
 
-/** Calls of one person, alone and beside another person who is over the limit and goes on calling. */
+/** Measures the calls of one user, alone and while another user keeps calling beyond the limit. */
 export async function measureNeighbour(bench: Bench): Promise<BarredFigure[]> {
   const area = 'neighbour'
   const { site, child, connected } = await startFilledDrawbridge(bench, 'neighbour', 0, {
@@ -85,7 +85,7 @@ export async function measureNeighbour(bench: Bench): Promise<BarredFigure[]> {
     pauseMs: ownPauseMs,
     milliseconds: bench.plan.warmUpMs,
   })
-  // Uses the limit up, and a little more than comes back.
+  // Uses up the limit, and slightly more than is restored.
   const exhausting = await openLoad(
     site.port,
     Array.from({ length: neighbourClients }, () =>
@@ -116,14 +116,14 @@ export async function measureNeighbour(bench: Bench): Promise<BarredFigure[]> {
   return [
     atMost(1.5, {
       area,
-      name: 'p99 of a person beside one at the limit, times alone',
+      name: 'p99 of a user while another is at the limit, times alone',
       value: quantile(beside, 0.99) / quantile(alone, 0.99),
       unit: '',
     }),
     reported({ area, name: 'p99 alone', value: quantile(alone, 0.99), unit: 'ms' }),
-    reported({ area, name: 'p99 beside', value: quantile(beside, 0.99), unit: 'ms' }),
+    reported({ area, name: 'p99 with the other', value: quantile(beside, 0.99), unit: 'ms' }),
     reported({ area, name: 'p50 alone', value: median(alone), unit: 'ms' }),
-    reported({ area, name: 'p50 beside', value: median(beside), unit: 'ms' }),
+    reported({ area, name: 'p50 with the other', value: median(beside), unit: 'ms' }),
     reported({ area, name: 'refused calls of the other', value: refusedPerSecond, unit: '/s' }),
   ]
 }
@@ -133,7 +133,7 @@ function quantile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
-/** Asks, waits for the answer, pauses and asks again. */
+/** Sends a request, waits for the answer, pauses and repeats. */
 async function repeat(
   port: number,
   request: string,

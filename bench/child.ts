@@ -5,31 +5,31 @@ import { cpuMs, memoryBytes } from './process-usage.ts'
 const startTimeoutMs = 30_000
 const stopTimeoutMs = 20_000
 
-/** What to start. It says on stdout that it is ready, with one JSON line whose `event` is `ready`. */
+/** A program to start. It reports on stdout that it is ready, with one JSON line whose `event` is `ready`. */
 export interface Program {
   name: string
-  /** Run by the Node that runs this. */
+  /** Run by the current Node. */
   script: string
   argv?: readonly string[]
   directory: string
   environment?: Readonly<Record<string, string>>
-  /** Where its stderr goes: to a file, as a service manager would have it. */
+  /** File for its stderr, as a service manager would use. */
   logFile: string
 }
 
-/** A program under test in a process of its own. */
+/** A program under test in a separate process. */
 export interface Child {
   name: string
   pid: number
-  /** Milliseconds from spawning it to its ready line. */
+  /** Milliseconds from spawning to its ready line. */
   startMs: number
   /** The ready line. */
   ready: Readonly<Record<string, unknown>>
-  /** Processor time of all its threads so far, in milliseconds; grows in steps of ten. */
+  /** Processor time of all threads so far, in milliseconds; grows in steps of ten. */
   cpuMs(): number
   /** Resident memory in bytes. */
   memoryBytes(): number
-  /** Ends it as an operator would, and waits for that. Throws when it does not end cleanly. */
+  /** Ends it as an operator would, and waits. Throws when it does not exit cleanly. */
   stop(): Promise<void>
 }
 

@@ -1,20 +1,20 @@
 import { connect, type Socket } from 'node:net'
 
-/** An HTTP answer as far as load needs it. */
+/** The parts of an HTTP response that load needs. */
 export interface Answer {
   status: number
   body: string
 }
 
-/** One kept-alive connection that sends whole requests as they are, one after another. */
+/** A kept-alive connection that sends complete requests unchanged, one after another. */
 export interface Connection {
-  /** Calls `onAnswer` once, with undefined when the connection broke. Only when the last answer has come. */
+  /** Calls `onAnswer` once, with undefined when the connection broke. Call only after the previous answer. */
   send(request: string, onAnswer: (answer: Answer | undefined) => void): void
   close(): void
 }
 
 /**
- * Connects to `port` on this machine. As lean as can be, so that the load takes less time than what is loaded; answers
+ * Connects to `port` on this machine. Minimal, so that the load takes less time than the measured server; answers
  * must be ASCII and carry Content-Length or be chunked.
  */
 export async function openConnection(port: number): Promise<Connection> {
@@ -61,7 +61,7 @@ function createConnection(socket: Socket): Connection {
   }
 }
 
-/** The answer in `text` when all of it is there. */
+/** Returns the answer in `text` when it is complete. */
 function parseAnswer(text: string): Answer | undefined {
   const head = text.indexOf('\r\n\r\n')
   if (head === -1) return undefined

@@ -1,14 +1,14 @@
 import type { Child } from './child.ts'
 import type { Load } from './load.ts'
 
-/** One server and the load on it. */
+/** One server and its load. */
 export interface Contender {
   name: string
   child: Pick<Child, 'cpuMs'>
   load: Load
 }
 
-/** What all rounds of one contender came to. */
+/** Results of all rounds of one contender. */
 export interface Summary {
   bestPerSecond: number
   medianPerSecond: number
@@ -21,7 +21,7 @@ export interface Summary {
   errors: number
 }
 
-/** How long to measure. */
+/** Number and length of the rounds. */
 export interface Plan {
   rounds: number
   roundMs: number
@@ -37,8 +37,8 @@ interface Round {
 }
 
 /**
- * Loads the contenders in turn, round by round, so that what else the machine does hits all of them alike. Throws when
- * one of them gives no right answer in a round.
+ * Loads the contenders in turn, round by round, so that other activity on the machine affects all alike. Throws when
+ * one of them gives no correct answer in a round.
  */
 export async function compete(contenders: readonly Contender[], plan: Plan): Promise<Map<string, Summary>> {
   const rounds = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]))
@@ -67,7 +67,6 @@ export async function compete(contenders: readonly Contender[], plan: Plan): Pro
   )
 }
 
-/** The middle one of `values`. */
 export function median(values: readonly number[]): number {
   return quantile(Float64Array.from(values).sort(), 0.5)
 }
@@ -85,7 +84,7 @@ function summarize(rounds: readonly Round[], errors: number): Summary {
   }
 }
 
-/** The value that `share` of `ascending` are not above. */
+/** Returns the value that `share` of `ascending` do not exceed. */
 export function quantile(ascending: Float64Array, share: number): number {
   const index = Math.min(ascending.length - 1, Math.floor(ascending.length * share))
   return ascending[index] ?? Number.NaN

@@ -6,7 +6,7 @@ import { createBrowser } from '../tests/support/server/browser.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 import { type Child, startChild } from './child.ts'
 
-/** A place for one Drawbridge: its ports and its data folder. */
+/** Ports and data folder of one Drawbridge. */
 export interface DrawbridgeSite {
   launcher: string
   directory: string
@@ -15,14 +15,16 @@ export interface DrawbridgeSite {
   appUrl: string
 }
 
-/** What a client has after signing in once. */
+/** A client's credentials after signing in once. */
 export interface Connected {
   clientId: string
   accessToken: string
   refreshToken: string
 }
 
-/** A site with an empty data folder below `directory`. `launcher` is the script that starts the built server. */
+/**
+ * Creates a site with an empty data folder below `directory`. `launcher` is the script that starts the built server.
+ */
 export async function createSite(launcher: string, directory: string): Promise<DrawbridgeSite> {
   mkdirSync(directory, { recursive: true })
   const port = await freePort()
@@ -35,22 +37,25 @@ export async function createSite(launcher: string, directory: string): Promise<D
   }
 }
 
-/** Where the store of `site` is. */
+/** Returns the path of the store of `site`. */
 export function databaseOf(site: DrawbridgeSite): string {
   return join(site.directory, '.drawbridge', 'server.db')
 }
 
-/** How a measured server differs from its defaults. */
+/** Differences of a measured server from its defaults. */
 export interface DrawbridgeOptions {
-  /** What NODE_OPTIONS says. */
+  /** Value of NODE_OPTIONS. */
   nodeOptions?: string
-  /** The setting of that name: with short ones a grant may be refreshed more often than every ten seconds. */
+  /** The setting of that name: short lifetimes allow refreshing a grant more often than every ten seconds. */
   accessTokenTtl?: string
-  /** Further settings, by variable name without its prefix. */
+  /** Further settings, by variable name without the prefix. */
   settings?: Readonly<Record<string, string>>
 }
 
-/** Starts the built server with its defaults but for `options`, as users run it: SQLite, everything it logs kept in a file. */
+/**
+ * Starts the built server with its defaults except for `options`, as users run it: SQLite, and its log kept in a
+ * file.
+ */
 export function startDrawbridge(
   site: DrawbridgeSite,
   { nodeOptions = '', accessTokenTtl, settings = {} }: DrawbridgeOptions = {},

@@ -1,50 +1,50 @@
-/** One measured value and the bar it has to reach, in the form that every measuring command writes with `--json`. */
+/** One measured value and its bar, in the format that every measuring command writes with `--json`. */
 export interface Figure {
   area: string
   name: string
   value: number
   unit: string
-  /** What `value` is held against; null for what is only reported. */
+  /** The bar for `value`; null for values that are only reported. */
   bar: number | null
   ok: boolean
-  /** What else was measured in the same run, and our value divided by its value. */
+  /** A peer measured in the same run, and our value divided by its value. */
   peer?: string
   ratio?: number
-  /** The smallest and the largest of what `value` is the middle of. */
+  /** Minimum and maximum of the values whose median is `value`. */
   low?: number
   high?: number
-  /** Why there is no value; it is NaN then, which is null in JSON. */
+  /** Reason for a missing value; it is NaN then, which is null in JSON. */
   reason?: string
 }
 
-/** A {@link Figure} and which side of the bar is good. */
+/** A {@link Figure} with the direction of its bar. */
 export interface BarredFigure extends Figure {
   goal: 'at_most' | 'at_least' | 'none'
 }
 
 type Measurement = Omit<Figure, 'bar' | 'ok' | 'reason'>
 
-/** A value that must not be above `bar`. */
+/** Requires a value not above `bar`. */
 export function atMost(bar: number, measured: Measurement): BarredFigure {
   return { ...rounded(measured), bar: threeDigits(bar), ok: measured.value <= bar, goal: 'at_most' }
 }
 
-/** A value that must not be below `bar`. */
+/** Requires a value not below `bar`. */
 export function atLeast(bar: number, measured: Measurement): BarredFigure {
   return { ...rounded(measured), bar, ok: measured.value >= bar, goal: 'at_least' }
 }
 
-/** A value that is reported and judged by nobody. */
+/** Reports a value without a bar. */
 export function reported(measured: Measurement): BarredFigure {
   return { ...rounded(measured), bar: null, ok: true, goal: 'none' }
 }
 
-/** What could not be measured, and why. It counts as missed: nobody is to take it for well. */
+/** Reports a missing value with its reason. Counts as missed, so that it is not mistaken for a success. */
 export function notMeasured(about: Pick<Figure, 'area' | 'name'> & { reason: string }): BarredFigure {
   return { ...about, value: Number.NaN, unit: '', bar: null, ok: false, goal: 'none' }
 }
 
-/** `figures` as a table for people, one line each. */
+/** Formats figures as a table for display, one line each. */
 export function figureTable(figures: readonly BarredFigure[]): string {
   const rows = figures.map((figure) => [
     figure.area,
@@ -54,16 +54,16 @@ export function figureTable(figures: readonly BarredFigure[]): string {
     figure.ok ? (figure.goal === 'none' ? '' : 'ok') : 'MISSED',
     besideText(figure),
   ])
-  return textTable(['area', 'figure', 'value', 'bar', '', 'beside'], rows)
+  return textTable(['area', 'figure', 'value', 'bar', '', 'peer'], rows)
 }
 
-/** `figures` as the text of a `--json` file. */
+/** Formats figures as the text of a `--json` file. */
 export function figureJson(figures: readonly BarredFigure[]): string {
   const plain = figures.map((figure) => ({ ...figure, goal: undefined }))
   return `${JSON.stringify(plain, undefined, 2)}\n`
 }
 
-/** Rows under a head, in columns as wide as they have to be. */
+/** Formats rows below a head, in columns as wide as necessary. */
 function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
@@ -97,7 +97,7 @@ function barText({ goal, bar, unit }: BarredFigure): string {
   }
 }
 
-/** Three digits are more than such measurements can promise. */
+/** Rounds to three digits, the limit of such measurements. */
 function rounded(measured: Measurement): Measurement {
   const { value, ratio, low, high } = measured
   return {

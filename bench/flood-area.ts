@@ -16,10 +16,11 @@ const floodAddress = '127.0.0.2'
 const settleMs = 3000
 const calmMs = 10_000
 const sampleMs = 1000
-// V8 lets garbage lie while there is room, and memory grows by that for minutes. In a small heap it grows by what is kept.
+// V8 delays garbage collection while there is room, so memory grows for minutes. In a small heap it grows only by
+// what is kept.
 const heapMegabytes = 96
 
-/** What a flood was sent and answered, as the process that made it says. */
+/** Requests and answers of a flood, as counted by the process that made it. */
 interface FloodReport {
   sent: number
   skipped: number
@@ -27,9 +28,7 @@ interface FloodReport {
   answers: Readonly<Record<string, number>>
 }
 
-/**
- * Two hundred clients at work, before and beside a flood of bad requests of every kind from another address.
- */
+/** Measures two hundred active clients, before and during a flood of all kinds of bad requests from another address. */
 export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
   const { site, child, connected } = await startFilledDrawbridge(bench, 'flood', 0, {
     nodeOptions: `--max-old-space-size=${heapMegabytes}`,
@@ -80,11 +79,11 @@ export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
     reported({ area, name: 'p50 of good clients before', value: median(calm.latencies), unit: 'ms' }),
     reported({
       area,
-      name: 'p50 of good clients beside the flood',
+      name: 'p50 of good clients during the flood',
       value: median(beside.latencies),
       unit: 'ms',
     }),
-    // Below this the flood was none, and the other figures say nothing.
+    // Below this there was no flood, and the other figures mean nothing.
     atLeast(0.9 * floodPerSecond, {
       area,
       name: 'bad requests',
@@ -103,12 +102,12 @@ export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
 }
 
 interface Clients {
-  /** What was measured since the last time. */
+  /** Returns the measurements since the last call. */
   take(): { latencies: number[]; wrong: number }
   stop(): void
 }
 
-/** Clients that ask, wait for the answer, pause and ask again. */
+/** Starts clients that send a request, wait for the answer, pause and repeat. */
 async function startClients(port: number, request: string): Promise<Clients> {
   let latencies: number[] = []
   let wrong = 0

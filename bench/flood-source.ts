@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A process that floods a server with bad requests at a steady rate, whatever comes back: argv is port, own address,
- * requests per second, connections. A line `stop` on stdin ends it; then it says what it was answered, as JSON.
+ * A process that floods a server with bad requests at a steady rate, whatever the answers: argv is port, own address,
+ * requests per second, connections. A line `stop` on stdin ends it; it then prints its results as JSON.
  */
 const [port = 0, , perSecond = 10_000, connections = 50] = process.argv.slice(2).map(Number)
 const localAddress = process.argv[3] ?? '127.0.0.2'
 const host = `localhost:${port}`
-// Short, so that the flood is steady: a hundred at once would be another thing.
+// Short, for a steady flood: a hundred at once would be something else.
 const tickMs = 2
 const reopenMs = 10
 
@@ -28,7 +28,7 @@ const text = (value: unknown): string => Buffer.from(JSON.stringify(value)).toSt
 const jwt = `${text({ alg: 'ES256', kid: 'unknown' })}.${text({ sub: 'x', exp: 2e9 })}.${'A'.repeat(86)}`
 const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 
-/** Each makes the n-th bad request of its kind. */
+/** Each creates the n-th bad request of its kind. */
 const kinds: readonly ((n: number) => string)[] = [
   () => request('POST /mcp', [json], message),
   (n) => request('POST /mcp', [json, `${bearer} mcpa_${n}`.padEnd(70, 'x')], message),
@@ -97,7 +97,7 @@ const timer = setInterval(() => {
   for (; due < until; due += 1) {
     const index = due % connections
     const lane = lanes[index]
-    // A server that does not answer any more is not sent more than it can hold.
+    // Do not send an unresponsive server more than it can hold.
     if (!lane || lane.waiting > 400) {
       skipped += 1
       continue

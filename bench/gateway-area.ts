@@ -16,7 +16,7 @@ const packages = { supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
 const accept = 'Accept: application/json, text/event-stream'
 const upstreamName = 'upstream itself'
 
-/** Something that answers `tools/call` at `/mcp`, and the headers that it takes. */
+/** A program that answers `tools/call` at `/mcp`, and the headers that it requires. */
 interface Gateway {
   name: string
   port: number
@@ -26,8 +26,9 @@ interface Gateway {
 }
 
 /**
- * `tools/call` of a server of the MCP SDK: straight, through Drawbridge, and through two programs that turn the same tool by stdio into
- * HTTP. Those ask nobody to sign in, and each has one process and one session for all calls.
+ * Measures `tools/call` of a server of the MCP SDK: directly, through Drawbridge, and through two programs that make
+ * the same stdio tool available over HTTP. Those require no sign-in, and use one process and one session for all
+ * calls.
  */
 export async function measureGateway(bench: Bench): Promise<BarredFigure[]> {
   const upstream = await startUpstream(bench)
@@ -138,7 +139,7 @@ async function contend(
   const contenders: Contender[] = []
   for (const { name, port, headers, child } of gateways) {
     const walkers = Array.from({ length: connections }, (_, lane) => {
-      // One session cannot have the same id twice at a time.
+      // One session cannot use the same id twice at a time.
       const id = lane + 1
       const params = { name: 'echo', arguments: { text: 'hello' } }
       const call = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
@@ -156,7 +157,7 @@ async function contend(
   return compete(contenders, bench.plan)
 }
 
-/** Load over new connections in each round: some close those that nobody uses while the others have their turn. */
+/** Opens new connections in each round: some programs close idle ones while the others are measured. */
 function freshLoad(port: number, walkers: readonly Walker[]): Load {
   return {
     async run(milliseconds) {

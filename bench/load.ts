@@ -1,19 +1,19 @@
 import { type Answer, type Connection, openConnection } from './connection.ts'
 
-/** What one connection asks for, request after request. */
+/** Produces the requests of one connection. */
 export interface Walker {
-  /** The next request, head and body. */
+  /** Returns the next request, head and body. */
   next(): string
-  /** Takes the answer to it. False for a wrong one: it counts as an error. */
+  /** Takes the answer. False for a wrong one, which counts as an error. */
   accept(answer: Answer): boolean
 }
 
-/** What one round of load found. */
+/** Results of one round of load. */
 export interface LoadResult {
   completed: number
   errors: number
   seconds: number
-  /** Milliseconds that each answer took, ascending. */
+  /** Duration of each answer in milliseconds, ascending. */
   latencies: Float64Array
   /** The first wrong answer; undefined when there was none, or the connection broke. */
   wrong: Answer | undefined
@@ -56,7 +56,7 @@ export async function openLoad(port: number, walkers: readonly Walker[]): Promis
                     step()
                     return
                   }
-                  // Whatever comes after a wrong answer proves nothing: this connection is done.
+                  // Results after a wrong answer prove nothing, so this connection stops.
                   errors += 1
                   wrong ??= answer
                   resolve()

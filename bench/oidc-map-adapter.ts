@@ -1,6 +1,8 @@
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 
-/** Storage of oidc-provider in Maps. Its own keeps a thousand entries only, which such a load pushes out at once. */
+/**
+ * Stores oidc-provider's data in Maps. Its own store keeps only a thousand entries, which such a load evicts at once.
+ */
 export function createMapAdapter(): AdapterFactory {
   const stores = new Map<string, Map<string, AdapterPayload>>()
   return (model): Adapter => {

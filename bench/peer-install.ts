@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * Installs `packages` at exactly these versions into a folder of their own, where they stay for the next run, without
- * running scripts of theirs. Answers a file in that folder, for {@link importPeer}. Throws when npm fails.
+ * Installs `packages` at exactly these versions into a separate folder, which later runs reuse, without running their
+ * scripts. Returns a file in that folder, for {@link importPeer}. Throws when npm fails.
  */
 export function installPeers(
   packages: Readonly<Record<string, string>>,
@@ -27,7 +27,7 @@ export function installPeers(
   return manifest
 }
 
-/** Imports a module of a package that {@link installPeers} put beside the file `from`. */
+/** Imports a module of a package that {@link installPeers} installed next to the file `from`. */
 export async function importPeer<Module>(specifier: string, from: string): Promise<Module> {
   return (await import(pathToFileURL(createRequire(from).resolve(specifier)).href)) as Module
 }

@@ -3,20 +3,20 @@ import { readFileSync } from 'node:fs'
 // The unit of /proc/PID/stat: USER_HZ, which is 100 on every Linux that Node runs on.
 const millisecondsPerTick = 10
 
-/** Processor time of all threads of a process so far, in milliseconds; grows in steps of ten. */
+/** Returns the processor time of all threads of a process so far, in milliseconds; grows in steps of ten. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The second field is the name in brackets and may hold blanks; utime and stime are the fields 14 and 15.
+  // The second field is the name in brackets and may contain blanks; utime and stime are the fields 14 and 15.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * millisecondsPerTick
 }
 
-/** Resident memory of a process in bytes. */
+/** Returns the resident memory of a process in bytes. */
 export function memoryBytes(pid: number): number {
   return statusBytes(pid, 'VmRSS')
 }
 
-/** The largest resident memory of a process so far, in bytes. */
+/** Returns the peak resident memory of a process so far, in bytes. */
 export function peakMemoryBytes(pid: number): number {
   return statusBytes(pid, 'VmHWM')
 }

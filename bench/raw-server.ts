@@ -1,9 +1,9 @@
-// The floor: what the same exchanges cost on node:http alone, without any of the rules. Tokens live in a Map.
+// The floor: the cost of the same requests on node:http alone, without any of the rules. Tokens live in a Map.
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
 const chains = Number(process.argv[2])
-// Answers of Drawbridge, so that the same number of bytes is sent.
+// Answers copied from Drawbridge, so that the same number of bytes is sent.
 const metadata = process.env['BENCH_METADATA'] ?? '{}'
 const toolsList = process.env['BENCH_TOOLS_LIST'] ?? '{}'
 

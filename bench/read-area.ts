@@ -10,7 +10,7 @@ import { createRepeatingWalker, getRequest, postRequest } from './walkers.ts'
 const metadataPath = '/.well-known/oauth-authorization-server'
 const toolsListMessage = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 
-/** The discovery document. */
+/** Measures the discovery document. */
 export async function measureMetadata(bench: Bench): Promise<BarredFigure[]> {
   const { site, child } = await startFilledDrawbridge(bench, 'metadata', 0)
   const metadata = await (await fetch(site.baseUrl + metadataPath)).text()
@@ -28,7 +28,7 @@ export async function measureMetadata(bench: Bench): Promise<BarredFigure[]> {
   return contestFigures('metadata', summaries, { perSecond: 20_000, cpuMicroseconds: undefined })
 }
 
-/** `tools/list` at `/mcp` with an access token, as a client of the revisions up to 2025-11-25 sends it. */
+/** Measures `tools/list` at `/mcp` with an access token, as sent by clients of revisions up to 2025-11-25. */
 export async function measureToolsList(bench: Bench): Promise<BarredFigure[]> {
   const { site, child, connected } = await startFilledDrawbridge(bench, 'tools-list', 0)
   const host = new URL(site.baseUrl).host

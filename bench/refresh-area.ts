@@ -13,7 +13,7 @@ import { rivals, startRival } from './rival.ts'
 import { filledRefreshToken } from './store-fill.ts'
 import { createRefreshWalker, type RefreshTarget } from './walkers.ts'
 
-/** Refresh token grants over HTTP, each committed to disk before it is answered. */
+/** Measures refresh token grants over HTTP, each committed to disk before it is answered. */
 export async function measureRefresh(bench: Bench): Promise<BarredFigure[]> {
   const { connections } = bench
   const drawbridge = await startFilledDrawbridge(bench, 'refresh', refreshedGrants, refreshTokenLife)
@@ -50,7 +50,7 @@ export async function measureRefresh(bench: Bench): Promise<BarredFigure[]> {
   return contestFigures('refresh', summaries, { perSecond: 5000, cpuMicroseconds: 200 })
 }
 
-/** The token endpoint of a Drawbridge. */
+/** Returns the token endpoint of a Drawbridge. */
 export function refreshTarget(site: DrawbridgeSite, clientId: string): RefreshTarget {
   return { host: new URL(site.baseUrl).host, path: '/oauth/token', clientId, resource: `${site.baseUrl}/mcp` }
 }

@@ -3,21 +3,21 @@ import { fileURLToPath } from 'node:url'
 import { type Child, startChild } from './child.ts'
 import { installPeers } from './peer-install.ts'
 
-/** Another system that is measured in the same rounds: a server script beside this file, and where it answers what. */
+/** Another system measured in the same rounds: a server script next to this file, and its endpoints. */
 export interface Rival {
   /** Its name in tables and figures. */
   name: string
   script: string
-  /** Undefined where it has no such thing. */
+  /** Undefined where it is not supported. */
   metadataPath: string | undefined
   refreshPath: string | undefined
-  /** Whether it serves `tools/list` at `/mcp` to an access token of its own. */
+  /** It serves `tools/list` at `/mcp` to its own access tokens. */
   toolsList: boolean
-  /** Packages at exact versions that are installed for it when it is first started. */
+  /** Packages at exact versions, installed when it is first started. */
   packages?: Readonly<Record<string, string>>
 }
 
-/** Everything that is measured beside Drawbridge, first the floor: what the same exchanges cost on node:http alone. */
+/** All systems measured next to Drawbridge, first the floor: the same requests on node:http alone. */
 export const rivals: readonly Rival[] = [
   {
     name: 'node:http floor',
@@ -56,7 +56,7 @@ export const rivals: readonly Rival[] = [
   },
 ]
 
-/** A running rival: it says in its ready line what it has. */
+/** A running rival, with the data of its ready line. */
 export interface RunningRival {
   name: string
   child: Child
@@ -65,14 +65,14 @@ export interface RunningRival {
   refreshTokens: readonly string[]
   clientId: string
   accessToken: string
-  /** Sent with every refresh, where it asks for one. */
+  /** Sent with every refresh, if required. */
   resource: string | undefined
 }
 
-/** Where rivals run and how much they prepare. */
+/** Folders of rivals, and how much they prepare. */
 export interface RivalSite {
   scratch: string
-  /** Where packages of rivals are kept between runs. */
+  /** Keeps packages of rivals between runs. */
   packageFolder: string
   connections: number
   say(text: string): void

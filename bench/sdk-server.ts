@@ -1,4 +1,4 @@
-// A peer: the authorization router of the MCP SDK of the 2025 era over Maps, and its stateless transport behind it.
+// A peer: the authorization router of the MCP SDK of the 2025 era over Maps, with its stateless transport.
 import { randomBytes } from 'node:crypto'
 import { InvalidGrantError, InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js'
@@ -59,7 +59,7 @@ const provider: OAuthServerProvider = {
 }
 
 const app = createMcpExpressApp()
-// Its own limits would end the measurement after fifty requests.
+// Its rate limits would stop the measurement after fifty requests.
 app.use(
   mcpAuthRouter({
     provider,
@@ -72,7 +72,7 @@ app.post('/mcp', requireBearerAuth({ verifier: provider }), (request, response) 
   void serveMcp(request, response)
 })
 
-/** As the handlers of the app have them. */
+/** The type that the app's handlers use. */
 type Transport = StreamableHTTPServerTransport
 type Exchange = Parameters<Transport['handleRequest']>
 

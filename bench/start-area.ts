@@ -10,7 +10,7 @@ import { rivals, startRival } from './rival.ts'
 const idleMs = 1000
 const metadataPath = '/.well-known/oauth-authorization-server'
 
-/** Time from spawning to the first answer, and memory a second later with nothing to do. */
+/** Measures the time from spawning to the first answer, and idle memory a second later. */
 export async function measureStart(bench: Bench): Promise<BarredFigure[]> {
   const site = await createSite(bench.launcher, join(bench.scratch, 'start'))
   const first = await timeStart(

@@ -1,4 +1,4 @@
-// The tool of bridge/sdk-mcp-server.ts by stdio, for programs that turn a command into HTTP.
+// The tool of bridge/sdk-mcp-server.ts over stdio, for programs that serve a command over HTTP.
 import { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 

@@ -6,7 +6,7 @@ import { refreshTarget } from './refresh-area.ts'
 import { filledRefreshToken } from './store-fill.ts'
 import { createRefreshWalker } from './walkers.ts'
 
-/** What a refresh costs with few and with many live grants in the store. */
+/** Measures a refresh with few and with many live grants in the store. */
 export async function measureStore(bench: Bench): Promise<BarredFigure[]> {
   const stores = []
   for (const grants of bench.storeSizes) {
@@ -69,7 +69,7 @@ function storeFigures(measured: readonly MeasuredStore[]): BarredFigure[] {
   ]
 }
 
-/** Refresh tokens for one of `connections`, from all over a store of `grants`, none of them another's. */
+/** Returns refresh tokens for one of `connections`, spread over a store of `grants` and not shared with another. */
 function spreadTokens(connection: number, connections: number, grants: number): string[] {
   const chains = Math.max(1, Math.floor(Math.min(refreshedGrants, grants) / connections))
   return Array.from({ length: chains }, (_, chain) =>

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { hashSecret } from '../server/core/seal.ts'
 import { tokenKey } from '../server/core/tokens/token-issue.ts'
 
-/** The refresh token of grant `number` of a filled store; `number` counts from zero. */
+/** Returns the refresh token of grant `number` of a filled store; `number` starts at zero. */
 export function filledRefreshToken(number: number): string {
   return `mcpr_0000000${filledFamily(number)}${digest(`refresh token ${number}`)}`
 }
@@ -14,22 +14,22 @@ function filledFamily(number: number): string {
 }
 
 /**
- * Copies the one connection that is in the store at `path` until there are `count` more, each with its own grant,
- * provider session, access and refresh token. By SQL, because signing in a million times would take days: the rows are
- * what the server itself wrote, but for their keys. No server may run on it. Answers the seconds it took.
+ * Copies the single connection in the store at `path` until there are `count` more, each with its own grant, provider
+ * session, access and refresh token. Uses SQL, because signing in a million times would take days: the rows are those
+ * that the server wrote, except for their keys. No server may be using the store. Returns the seconds it took.
  */
 export function fillStore(path: string, count: number): number {
   const started = performance.now()
   const database = new DatabaseSync(path)
   try {
-    // Nothing is lost if this is: it can be filled again.
+    // Safety is unnecessary: the store can be filled again.
     database.exec(`PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;
       CREATE TEMP TABLE copy (number INTEGER, grant_id TEXT, family_hash TEXT, access_hash TEXT, refresh_hash TEXT);
       BEGIN;`)
     const insert = database.prepare('INSERT INTO copy VALUES (?, ?, ?, ?, ?)')
     for (let number = 0; number < count; number += 1) {
       insert.run(
-        // The one that is there already has the number 1 everywhere.
+        // The existing one has the number 1 everywhere.
         number + 2,
         digest(`grant ${number}`).slice(0, 22),
         hashSecret(filledFamily(number)),
@@ -48,7 +48,7 @@ export function fillStore(path: string, count: number): number {
   return (performance.now() - started) / 1000
 }
 
-/** Columns by which rows refer to each other. An unused refresh token is its own successor. */
+/** Columns that link rows. An unused refresh token is its own successor. */
 const numbers = {
   number: 'number',
   grant_number: 'number',
@@ -57,7 +57,7 @@ const numbers = {
   access_number: 'number',
 }
 
-/** Copies the single row of `table`; `keys` says which of its columns come from which column of the copies. */
+/** Copies the single row of `table`; `keys` maps its columns to columns of the copies. */
 function copyRows(database: DatabaseSync, table: string, keys: Readonly<Record<string, string>>): void {
   const { rows } = database.prepare(`SELECT count(*) AS rows FROM ${table}`).get() as { rows: number }
   if (rows !== 1) throw new Error(`The table ${table} has ${rows} rows to copy instead of one.`)

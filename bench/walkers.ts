@@ -1,7 +1,7 @@
 import type { Answer } from './connection.ts'
 import type { Walker } from './load.ts'
 
-/** Where the token endpoint of one system is, and who asks. */
+/** The token endpoint and client of one system. */
 export interface RefreshTarget {
   host: string
   path: string
@@ -10,8 +10,8 @@ export interface RefreshTarget {
 }
 
 /**
- * Walks refresh chains, one step of each in turn: every request presents the token that the last answer of its chain
- * brought. An answer without a new token, or with one that `seen` has, is wrong.
+ * Creates a walker over refresh chains, one step of each in turn: every request presents the token from the last
+ * answer of its chain. An answer without a new token, or with one in `seen`, is wrong.
  */
 export function createRefreshWalker(
   target: RefreshTarget,
@@ -42,17 +42,17 @@ export function createRefreshWalker(
   }
 }
 
-/** Sends `request` again and again; `isRight` judges what comes back. */
+/** Creates a walker that repeats `request`; `isRight` checks the answers. */
 export function createRepeatingWalker(request: string, isRight: (answer: Answer) => boolean): Walker {
   return { next: () => request, accept: isRight }
 }
 
-/** A GET as a plain client sends it. */
+/** Formats a GET as a plain client sends it. */
 export function getRequest({ host, path }: { host: string; path: string }): string {
   return `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n`
 }
 
-/** A POST as a plain client sends it; `body` is ASCII. */
+/** Formats a POST as a plain client sends it; `body` is ASCII. */
 export function postRequest(
   { host, path }: { host: string; path: string },
   type: string,

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { ESTree, Plugin } from 'vite'
+import type { Plugin } from 'vite'
 
 /**
- * Leaves webextension-polyfill out of the packages: in every browser that the manifest admits it has nothing to do. Firefox
- * has the interface with promises itself, and so has Chromium, as `browser` in later releases and as `chrome` in all from
- * 127 on; the polyfill hands over the one and wraps the other. That would be 10 kB of the popup. Without this plugin the
- * extension works the same.
+ * Leaves webextension-polyfill out of the packages, as no browser in the manifest needs it. Firefox has the interface
+ * with promises itself, and so has Chromium, as `browser` in later releases and as `chrome` in all from 127 on; the
+ * polyfill passes on the former and wraps the latter. It would add 10 kB to the popup. The extension works the same
+ * without this plugin.
  */
 export function nativeInterface(): Plugin {
   return {
@@ -18,16 +18,16 @@ export function nativeInterface(): Plugin {
   }
 }
 
-/** Puts the style sheets of pages into the pages. */
+/** Inlines the style sheets of pages. */
 export interface InlineStyles {
   plugin(): Plugin
-  /** The policy, as it was given, with what allows those styles and no others. To be asked for after all pages are built. */
+  /** Adds exactly those styles to a content security policy. Call it after all pages are built. */
   allow(policy: string): string
 }
 
 /**
- * Writes each page's style sheet into the page: a request that the first paint would wait for. What may be applied is known
- * by its hash, so that the policy needs no `'unsafe-inline'`, and not even `'self'`.
+ * Inlines each page's style sheet, which saves a request before the first paint. The policy allows the styles by
+ * hash, so it needs no `'unsafe-inline'`, and not even `'self'`.
  */
 export function createInlineStyles(): InlineStyles {
   const hashes = new Set<string>()
@@ -40,7 +40,7 @@ export function createInlineStyles(): InlineStyles {
           page.replace(/<link rel="stylesheet"[^>]* href="\/([^"]+)">/g, (link, name: string) => {
             const asset = bundle[name]
             if (asset?.type !== 'asset') return link
-            // Each page has a sheet of its own, so nobody else looks for it.
+            // Each page has its own sheet, so no other page needs it.
             delete bundle[name]
             const style = String(asset.source).trim()
             hashes.add(`'sha256-${createHash('sha256').update(style).digest('base64')}'`)
@@ -53,42 +53,4 @@ export function createInlineStyles(): InlineStyles {
         ? policy
         : policy.replace("style-src 'self'", `style-src ${[...hashes].toSorted().join(' ')}`),
   }
-}
-
-/**
- * Writes the functions of a script as arrow functions: minified that is four per cent less of the popup, and the sources
- * keep the form that people read. They go to the top, so that they are there before anything runs, as declared ones are.
- * What an arrow cannot be stays: generators, and whatever says `this` or `arguments`.
- */
-export function arrowFunctions(): Plugin {
-  return {
-    name: 'drawbridge:arrow-functions',
-    renderChunk(code) {
-      const { body } = this.parse(code)
-      const start = body.findLast(({ type }) => type === 'ImportDeclaration')?.end ?? 0
-      const arrows: string[] = []
-      let others = ''
-      let end = start
-      for (const node of body) {
-        const arrow = arrowOf(node, code)
-        if (arrow === undefined) continue
-        arrows.push(arrow)
-        others += code.slice(end, node.start)
-        end = node.end
-      }
-      if (arrows.length === 0) return null
-      const declarations = `\nconst ${arrows.join(',\n')};\n`
-      return { code: code.slice(0, start) + declarations + others + code.slice(end), map: null }
-    },
-  }
-}
-
-/** `name = (parameters) => { }` for a declared function that can be one. */
-function arrowOf(node: ESTree.Statement | ESTree.Directive, code: string): string | undefined {
-  if (node.type !== 'FunctionDeclaration' || node.generator || node.body === null) return undefined
-  if (/\b(?:this|arguments)\b/.test(code.slice(node.start, node.end))) return undefined
-  const [first] = node.params
-  const parameters = first === undefined ? '' : code.slice(first.start, node.params.at(-1)?.end)
-  const content = code.slice(node.body.start, node.body.end)
-  return `${node.id?.name} = ${node.async ? 'async ' : ''}(${parameters}) => ${content}`
 }

@@ -1,7 +1,7 @@
 interface ImportMetaEnv {
-  /** Known when the extension is built. */
+  /** Set at build time. */
   readonly FIREFOX: boolean
-  /** The profile of a team build as JSON, else empty. */
+  /** The profile of a team build as JSON, or else empty. */
   readonly TEAM: string
 }
 

@@ -1,12 +1,12 @@
 import type { UserManifest } from 'wxt'
-import type { Profile } from './core/settings.ts'
+import type { Profile } from './core/profile.ts'
 import { originPatterns } from './core/site.ts'
 
 /** Fixes the id of unpacked builds in Chromium, so that permissions and tests survive a move of the folder. Public. */
 const developmentKey =
   'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAix+crthYLGj8epSgwakZY2asZiQMqytf7r14Glq8V+nUYfosFqG4iysU8tTEp5jT3ZsW6aDU5xxLIvijpnzGPa57EdxCNwVpzOR2kBiDQdWGsUC841AGCmbCAwqVUfdPooT72/SPBXLmJlRAB3WOtqKltq/nq6dD/BhyxKFPEWaxFnm5S1xmIV+m+KWomc4mkm6vmTvSQHC1ZMHQVPnEDsCCKrGZIWmvhJQQfHnBDvhcRUY34pqOAn+EAxA9Mxqm7hMUTPmCcG692X36z/oVERi0OzF2GmGCRkIuQpBp7lWY6YMlU2Vg+dK7iCJJCxW6DqKgekPayfNpg0Yk4OEttQIDAQAB'
 
-/** Only the extension's own files run; requests go to servers over https, or to this computer. */
+/** Runs only the extension's own files; requests go to servers over https, or to this computer. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -19,10 +19,10 @@ const contentSecurityPolicy = [
 ].join('; ')
 
 /**
- * The manifest, but for what the tool adds: version, icons, pages and background script. Installing warns of nothing:
- * no permission here is one that browsers warn of, and sites are asked for one at a time, when they are needed. The one
- * exception is a team build, whose app may be read from the start. `key` replaces the public key that fixes the id in
- * Chromium; empty leaves it out, as the store wants for the first upload. `geckoId` replaces the id in Firefox.
+ * Creates the manifest, except for what the tool adds: version, icons, pages and background script. Installing shows
+ * no warnings: no permission here triggers one, and sites are requested one at a time when needed. The only exception
+ * is a team build, whose app may be read from the start. `key` replaces the public key that fixes the id in Chromium;
+ * empty omits it, as the store requires for the first upload. `geckoId` replaces the id in Firefox.
  */
 export function createManifest(options: {
   isFirefox: boolean
@@ -46,9 +46,9 @@ export function createManifest(options: {
 }
 
 const chromeOnly: UserManifest = {
-  // The first that opens the popup from the background, and knows partitioned cookies.
+  // The first version that opens the popup from the background and supports partitioned cookies.
   minimum_chrome_version: '127',
-  // Private windows have a process and a memory of their own.
+  // Private windows have their own process and memory.
   incognito: 'split',
 }
 
@@ -57,9 +57,9 @@ function firefoxOnly(id: string): UserManifest {
     browser_specific_settings: {
       gecko: {
         id,
-        // The first on Android that knows data collection permissions.
+        // The first version on Android that supports data collection permissions.
         strict_min_version: '142.0',
-        // Nothing leaves the browser until someone tests a connection: then the token goes to that server.
+        // Nothing leaves the browser until the user tests a connection, which sends the token to that server.
         data_collection_permissions: { required: ['none'], optional: ['authenticationInfo'] },
       },
     },

@@ -1,5 +1,5 @@
 import { checkProfile } from './core/settings/profile-form.ts'
-import type { Profile } from './core/settings.ts'
+import type { Profile } from './core/profile.ts'
 
 const variables = {
   label: 'TEAM_LABEL',
@@ -9,9 +9,9 @@ const variables = {
 } as const
 
 /**
- * The profile that a team build, `wxt build --mode team`, brings along; undefined in any other mode. `APP_URL` is needed;
- * `BASE_URL`, `COOKIE_NAME` and `TEAM_LABEL` are not. Throws an error that names the variable that no profile can have.
- * Whether anything answers at these addresses is not checked.
+ * Reads the built-in profile of a team build, `wxt build --mode team`; undefined in any other mode. `APP_URL` is
+ * required; `BASE_URL`, `COOKIE_NAME` and `TEAM_LABEL` are not. Throws an error that names the invalid variable. Does
+ * not check that anything responds at these addresses.
  */
 export function readTeam(
   mode: string,

@@ -1,17 +1,17 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'wxt'
-import { arrowFunctions, createInlineStyles, nativeInterface } from './build-plugins.ts'
+import { createInlineStyles, nativeInterface } from './build-plugins.ts'
 import { createManifest } from './manifest.ts'
 import { readTeam } from './team.ts'
 
 const inlineStyles = createInlineStyles()
 
 export default defineConfig({
-  // Everything is imported by name; nothing appears by itself.
+  // Everything is imported by name, without auto-imports.
   imports: false,
-  // Without it Firefox gets manifest version 2.
+  // Otherwise Firefox gets manifest version 2.
   manifestVersion: 3,
-  // Where tests and the release look. A test that builds does so elsewhere, not below the others' feet.
+  // Read by tests and the release. Tests that build use a different folder.
   outDir: process.env.EXTENSION_OUT_DIR ?? '../dist/extension',
   manifest: ({ browser, mode }) =>
     createManifest({
@@ -23,16 +23,16 @@ export default defineConfig({
   vite: ({ browser, mode }) => {
     const team = readTeam(mode, process.env)
     return {
-      plugins: [nativeInterface(), arrowFunctions(), inlineStyles.plugin()],
+      plugins: [nativeInterface(), inlineStyles.plugin()],
       define: { 'import.meta.env.TEAM': JSON.stringify(team === undefined ? '' : JSON.stringify(team)) },
       build: {
         target: browser === 'firefox' ? 'firefox142' : 'chrome127',
         minify: true,
         sourcemap: false,
-        // Links that load what a script imports together with the script; every browser knows them.
+        // Omits a polyfill for preload links, which every supported browser has.
         modulePreload: { polyfill: false },
         reportCompressedSize: false,
-        // Reading a property has no effect in this code, so what only does that can go.
+        // Property reads have no side effects in this code, so unused ones can be removed.
         rolldownOptions: {
           treeshake: { propertyReadSideEffects: false, manualPureFunctions: ['Uint8Array.from'] },
         },
@@ -41,21 +41,21 @@ export default defineConfig({
   },
   hooks: {
     'build:manifestGenerated': (_wxt, manifest) => {
-      // Pages of ours need room, and in Firefox the question about a permission is drawn over a frame.
+      // Our pages need room, and Firefox would draw permission prompts over a frame.
       if (manifest.options_ui !== undefined) manifest.options_ui.open_in_tab = true
       const policy = manifest.content_security_policy as { extension_pages: string }
       policy.extension_pages = inlineStyles.allow(policy.extension_pages)
     },
     'zip:sources:done': ({ logger }) => {
-      // It looks for the files listed there in the wrong folder, and complains once for each.
+      // It looks for the listed files in the wrong folder, and warns about each.
       logger.warn = () => {}
     },
   },
   zip: {
     name: 'drawbridge',
-    // Absolute: a relative path counts from wherever the command runs.
+    // Absolute: a relative path would depend on the working directory.
     sourcesRoot: fileURLToPath(new URL('..', import.meta.url)),
-    // What a reviewer needs to build the same bytes: the lock file, and for npm ci the manifests of all workspaces.
+    // Needed by reviewers to build the same bytes: the lock file, and for npm ci the manifests of all workspaces.
     includeSources: [
       'extension/**',
       'shared/**/*.ts',

@@ -38,11 +38,11 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
   'bridge size': measureBridgeSize,
 }
 
-const help = `Measures the built server and the built bridge beside their peers, in one run. Needs Linux: times come from /proc.
+const help = `Measures the built server and bridge alongside their peers in one run. Needs Linux: times come from /proc.
 
 npm run bench -- [flags]
-  --quick         shorter, and with a tenth of the large store: to see that it works
-  --only AREA     one of those below; may be repeated; bridge alone stands for all that begin with it
+  --quick         shorter, with a tenth of the large store, as a smoke test
+  --only AREA     one of those below; may be repeated; bridge selects all that begin with it
   --json FILE     also writes the figures as JSON
   --server FILE   the launcher of another built server, to compare two
   --bridge FILE   the launcher of another built bridge
@@ -76,8 +76,8 @@ if (process.platform !== 'linux') stop('This measures by /proc, which only Linux
 const [launcher, bridgeLauncher] = [resolve(values.server), resolve(values.bridge)]
 for (const path of [launcher, bridgeLauncher]) if (!existsSync(path)) stop(`There is no ${path}.`)
 
-// In the repository and not in the folder for temporary files, which may be in memory: commits must reach a disk.
-// Git ignores folders of this name.
+// In the repository rather than the temporary folder, which may be in memory: commits must reach a disk. Git ignores
+// folders of this name.
 const parent = join(repository, '.drawbridge')
 mkdirSync(parent, { recursive: true })
 const scratch = mkdtempSync(join(parent, 'bench-'))

@@ -1,5 +1,5 @@
-// Runs the MCP conformance suite against the built server, and through the built bridge. `--json FILE` also writes the figures as JSON, `--only TEXT`
-// runs what has that in its name.
+// Runs the MCP conformance suite against the built server, and through the built bridge. `--json FILE` also writes
+// the figures as JSON, `--only TEXT` runs only names that contain TEXT.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -46,7 +46,7 @@ function report(name: string, { required, results, exitCode, output }: SuiteRun)
     value: scored.filter(({ passed }) => passed).length,
     unit: 'scenarios',
     bar: required.length,
-    // The suite must agree: its own verdict counts too.
+    // The suite's own result has to agree.
     ok: exitCode === 0 && required.length > 0 && scored.every(({ passed }) => passed),
   }
   console.log(`${name}\n`)
@@ -66,7 +66,7 @@ function describeScenario({ scenario, checks, passed }: ScenarioResult, note = '
   const noted = checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO')
   const verdict = passed ? 'passed' : note === '' ? 'FAILED' : 'failed'
   const head = `  ${verdict}  ${scenario} (${checks.length - noted.length} of ${checks.length} checks${note})`
-  // What is not required is there to be seen, not to be explained.
+  // Optional scenarios are listed without an explanation.
   if (note !== '') return head
   return [
     head,

@@ -1,4 +1,4 @@
-// Writes the documents that have a table in the code behind them.
+// Generates the documents that are based on a table in the code.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth/oauth-error.ts'
@@ -8,39 +8,40 @@ import { clientTable, type ClientWay } from '@drawbridge/shared/clients/client-t
 import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/setting.ts'
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
 import { settings } from '../server/config/setting-table.ts'
-import { httpErrors } from '../server/http/http-error.ts'
-import { requestFaults } from '../server/http/request-fault.ts'
+import { httpErrors, requestFaults } from '../server/http/error-table.ts'
+import { signInErrors, signInMessages } from '../server/http/login/error-table.ts'
 import type { LogEvent } from '../server/observability/event-kind.ts'
 import { logEvents } from '../server/observability/log-event.ts'
 import { metricTable } from '../server/observability/metrics.ts'
-import { signInMessages } from '../server/http/login/sign-in-message.ts'
-import { signInErrors } from '../server/http/login/error-page.ts'
 import { conformancePage } from '../tests/conformance/conformance-page.ts'
 
-/** What a client does about each OAuth code. Undefined: not given here, or told with the refusals that no registry names. */
+/**
+ * Next step of a client for each OAuth code. Undefined: not sent here, or described with the refusals that no
+ * registry names.
+ */
 const oauthNextSteps: Readonly<Record<OAuthErrorCode, string | undefined>> = {
-  access_denied: 'The user refused. Ask again only when they want to.',
-  authorization_pending: 'Ask again after the interval: nobody has decided yet.',
-  expired_token: 'Start the device anew: its code is over.',
-  insufficient_scope: 'Authorize again with the scope that the challenge names.',
+  access_denied: 'The user denied access. Ask again only if they want to.',
+  authorization_pending: 'Ask again after the interval: the user has not decided yet.',
+  expired_token: 'Start device sign-in again: the code has expired.',
+  insufficient_scope: 'Authorize again with the scope in the challenge.',
   invalid_client: 'Register again, or check the secret.',
-  invalid_client_metadata: 'Correct the member that the description names.',
-  invalid_grant: 'Authorize again: the code, token or connection is over.',
+  invalid_client_metadata: 'Correct the member in the description.',
+  invalid_grant: 'Authorize again: the code, token or connection has ended.',
   invalid_redirect_uri: 'Use https, or http on a loopback host.',
-  invalid_request: 'Correct what the description names.',
-  invalid_scope: 'Send scopes of the characters that RFC 6749 allows, separated by blanks.',
+  invalid_request: 'Correct what the description says.',
+  invalid_scope: 'Send scopes separated by spaces, in the characters RFC 6749 allows.',
   invalid_software_statement: undefined,
-  invalid_target: 'Use the resource of the protected resource metadata.',
+  invalid_target: 'Use the resource in the protected resource metadata.',
   invalid_token: 'Refresh the token; if that fails, authorize again.',
   login_required: 'Ask without prompt=none.',
   request_not_supported: 'Send the parameters themselves.',
   request_uri_not_supported: 'Send the parameters themselves.',
   server_error: undefined,
-  slow_down: 'Wait five seconds longer between two requests, from now on.',
+  slow_down: 'From now on, wait five seconds longer between requests.',
   temporarily_unavailable: undefined,
   unapproved_software_statement: undefined,
-  unauthorized_client: 'Register with the grant type that is to be used.',
-  unsupported_grant_type: 'Use authorization_code, refresh_token or the grant type of devices.',
+  unauthorized_client: 'Register with the grant type you use.',
+  unsupported_grant_type: 'Use authorization_code, refresh_token or the device grant type.',
   unsupported_response_type: 'Use code.',
   unsupported_token_type: undefined,
 }
@@ -50,7 +51,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** Markdown shows what stands between backticks as it is, except for what ends a cell. */
+/** Markdown shows text between backticks unchanged, except for the end of a cell. */
 function cellText(cell: string): string {
   return cell
     .replaceAll('|', String.raw`\|`)
@@ -65,7 +66,10 @@ function documentPath(name: string): string {
   return fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 }
 
-/** Puts `text` between the comment that names `place` and the next `<!-- end -->` of a document that is written by hand otherwise. */
+/**
+ * Puts `text` between the comment that names `place` and the next `<!-- end -->` of an otherwise hand-written
+ * document.
+ */
 function fill(name: string, place: string, text: string): void {
   const document = readFileSync(documentPath(name), 'utf8')
   const [before, after] = document.split(`<!-- ${place} -->`)
@@ -95,10 +99,11 @@ write(
 
 Made by \`npm run docs\` from the table of settings in \`server/config/setting-table.ts\`.
 
-A flag wins over its variable, a variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is a
-fault, and so is a file that a setting names and that cannot be used. Every fault is reported at once, under the name that the
-setting was given by (exit code 2). Files of settings may begin with a byte order mark. \`createDrawbridge\` takes the same
-settings by field name, each as a string. Durations are whole seconds, or a number with a unit: 90, 15m, 1h or 30d. Switches are
+Pages name a setting without its prefix: \`AUDIT\` is the variable \`DRAWBRIDGE_AUDIT\` and the flag \`--audit\`. A flag wins over its
+variable, the variable over the default. An unknown variable with the prefix \`${variablePrefix}\` is
+a mistake, and so is a setting whose file cannot be used. All mistakes are reported together, under the name you used for
+the setting (exit code 2). Files can begin with a byte order mark. \`createDrawbridge\` takes the same settings by field
+name, each as a string. Durations are whole seconds, or a number with a unit: 90, 15m, 1h or 30d. Switches are
 on or off; true, false, 1 and 0 are accepted as well.
 
 ${table(
@@ -120,9 +125,9 @@ write(
 
 Made by \`npm run docs\` from the tables in \`server/http\` and \`shared/oauth/oauth-error.ts\`.
 
-## Pages a person sees
+## Pages users see
 
-The reason is in the log, under the request id that the page shows.
+The log has the reason, under the request id on the page.
 
 ${table(
   ['reason', 'status', 'page', 'next step'],
@@ -165,9 +170,9 @@ ${table(
   ],
 )}
 
-## Requests that are refused for their form
+## Malformed requests
 
-All of them are \`invalid_request\`, and most are refused before anything else is looked at.
+All of them are \`invalid_request\`, and most are refused before anything else is checked.
 
 ${table(
   ['status', 'description'],
@@ -203,7 +208,7 @@ fill(
 )
 
 fill(
-  'bridge.md',
+  'bridge-reference.md',
   'commands',
   table(
     ['command', 'what it does', '`--json`'],
@@ -219,7 +224,7 @@ fill(
   ),
 )
 fill(
-  'bridge.md',
+  'bridge-reference.md',
   'settings',
   [...new Set(bridgeSettings.map(({ group }) => group))]
     .map(
@@ -239,11 +244,11 @@ fill(
     .join('\n\n'),
 )
 fill(
-  'bridge.md',
+  'bridge-reference.md',
   'failures',
   table(
     ['code', 'exit', 'meaning', 'next step'],
-    Object.entries(failureTable).map(([code, { meaning, nextStep, exit }]) => [
+    Object.entries(failureTable).map(([code, { meaning, nextStep, exit = 1 }]) => [
       `\`${code}\``,
       String(exit),
       meaning,
@@ -281,7 +286,7 @@ function flagText(setting: (typeof bridgeSettings)[number]): string {
   return [`${flagOf(setting)}${value === undefined ? '' : ` ${value}`}`, negative].filter(Boolean).join(', ')
 }
 
-/** The map of the documentation as llmstxt.org has it: each page of docs/README.md with what it is for. */
+/** Builds the map of the documentation in the llmstxt.org format: each page of docs/README.md with its purpose. */
 function llmsText(): string {
   const read = (name: string): string =>
     readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8')

@@ -6,13 +6,13 @@ import { findChromium, withChromium } from '../tests/support/server/headless-chr
 
 const folder = fileURLToPath(new URL('../extension/public/icon', import.meta.url))
 
-/** The mark as a picture of its own, in the green that holds on light and dark toolbars, without the margin it has in text. */
+/** The mark as a separate picture, in a green that suits light and dark toolbars, without the margin for text. */
 const mark = decodeURIComponent(iconUrl.slice(iconUrl.indexOf(',') + 1)).replace(
   'viewBox="0 0 32 32"',
   'viewBox="2.5 2.5 27 27"',
 )
 
-/** The mark at the gate: bright on a dark plate, with the margin that stores ask for. */
+/** The mark for stores: bright on a dark plate, with the required margin. */
 const plate = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 128 128">
   <rect x="8" y="8" width="112" height="112" rx="26" fill="#10302d"/>
   ${mark.replace('<svg', '<svg x="27" y="25" width="76" height="76"').replace('#1f8f7b', '#8ce0c9')}

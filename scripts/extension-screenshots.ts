@@ -1,5 +1,6 @@
-// Pictures every screen of the built extension: screenshots/extension/{chromium,firefox}-NAME-{light,dark}.webp, and
-// from Chromium also NAME-narrow.webp (320 pixels) and NAME-de.webp.
+// Takes screenshots of every screen of the built extension:
+// screenshots/extension/{chromium,firefox}-NAME-{light,dark}.webp, and from Chromium also NAME-narrow.webp (320
+// pixels) and NAME-de.webp.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,13 +12,13 @@ import { browserKinds, launchBrowser } from '../tests/support/browsers/launch-br
 import { openPopupStage, openSettingsStage } from '../tests/support/browsers/stage.ts'
 import type { TestBrowser } from '../tests/support/browsers/test-browser.ts'
 
-// The browsers' clocks and numbers are those of this process.
+// The browsers inherit time zone and number format from this process.
 process.env['TZ'] = 'UTC'
 
-/** The moment that the pictures show, so that they do not change by themselves. */
+/** The time shown in the screenshots, fixed so that they do not change. */
 const now = Date.UTC(2026, 8, 21, 13, 46, 40) / 1000
 
-/** More than a popup may have: the pictures show its own size. */
+/** Larger than a popup can be: the screenshots show its own size. */
 const popupSize = { width: 360, height: 800 }
 
 const appearances = [
@@ -58,18 +59,18 @@ async function pictureAll(browser: TestBrowser, folder: string): Promise<void> {
   }
 }
 
-/** Pictures that element, as far as it is in sight, when everything has come to rest. */
+/** Takes a screenshot of the visible part of an element once all animations have ended. */
 async function picture(page: Page, path: string, selector: 'body' | 'html'): Promise<void> {
   await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))')
   const size = await page.$eval(selector, (element) => {
     const { width, height } = element.getBoundingClientRect()
     return { width, height: Math.min(height, innerHeight) }
   })
-  // A third of the size of PNG, with no difference that a person sees.
+  // A third of the size of PNG, with no visible difference.
   await page.screenshot({ path, type: 'webp', quality: 85, clip: { x: 0, y: 0, ...size } })
 }
 
-/** Opens that part of the popup and no other. */
+/** Opens only that part of the popup. */
 async function unfold(page: Page, part: string): Promise<void> {
   await page.evaluate((part) => {
     for (const details of document.querySelectorAll('details')) {
@@ -90,7 +91,7 @@ try {
     }
     console.log(kind)
   }
-  // Only a complete set takes the place of the old one.
+  // Replace the old set only with a complete one.
   const target = fileURLToPath(new URL('../screenshots/extension/', import.meta.url))
   rmSync(target, { recursive: true, force: true })
   cpSync(folder, target, { recursive: true })

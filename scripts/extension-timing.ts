@@ -1,7 +1,8 @@
-// Measures in real browsers when the popup that a click on the toolbar opens is painted and shows the token. Beside it, in the
-// same rounds, the same click opens a popup of one word: what that takes is the browser's and the machine's. All times count
-// from when the page of the popup begins to load; what the browser does before that no page is told. No driver watches the
-// popup meanwhile. What is painted goes to the screen with one of the next frames; Paint Timing of the W3C has both times.
+// Measures in real browsers when the popup opened by a click on the toolbar is painted and shows the token. In the
+// same rounds, the same click opens a popup of one word, which measures the browser and the machine alone. All times
+// count from when the popup's page begins to load; earlier work of the browser is not visible to a page. No driver
+// watches the popup meanwhile. A paint reaches the screen with one of the next frames; the W3C's Paint Timing has
+// both times.
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,9 +14,12 @@ import { sessionSample, setCookies } from '../tests/support/browsers/session-sam
 import type { BrowserKind, TestBrowser } from '../tests/support/browsers/test-browser.ts'
 
 const openings = 20
-/** From the click until the paint is reported: an icon that is not pinned comes out of its menu first, which takes its time. */
+/**
+ * From the click until the paint is reported: an icon that is not pinned first appears from its menu, which takes
+ * time.
+ */
 const openMs = 700
-/** Until the popup is gone. */
+/** Until the popup has closed. */
 const closeMs = 300
 const oneWord = '<!doctype html><title>Word</title><body data-ready>Drawbridge</body>'
 
@@ -23,13 +27,13 @@ const oneWord = '<!doctype html><title>Word</title><body data-ready>Drawbridge</
 interface Opening {
   /** `paintTime` of the first contentful paint: the page has drawn it. */
   painted: number
-  /** `presentationTime` of the same: it is on the screen. Infinity in Firefox, which does not say. */
+  /** `presentationTime` of the same paint: it is on the screen. Infinity in Firefox, which does not report it. */
   presented: number
   /** Infinity without a token. */
   ready: number
 }
 
-/** A browser in which somebody is signed in, with the tab of the app in front. */
+/** A signed-in browser with the app's tab in front. */
 interface Scene {
   browser: TestBrowser
   clickToolbar: Awaited<ReturnType<TestBrowser['letGo']>>
@@ -46,7 +50,7 @@ async function openScene(kind: BrowserKind, site: SampleSite, builds: string): P
   }
 }
 
-/** `wordBuilds` have the page of one word as the popup. */
+/** `wordBuilds` have a page of one word as the popup. */
 async function measure(kind: BrowserKind, wordBuilds: string): Promise<{ ours: Opening[]; word: Opening[] }> {
   const site = await startSampleSite('app.example')
   const session = sessionSample({ metadata: { about: 'y'.repeat(6000) } })
@@ -57,7 +61,7 @@ async function measure(kind: BrowserKind, wordBuilds: string): Promise<{ ours: O
     const [popup, popupOfWord] = scenes
     const ours: Opening[] = []
     const word: Opening[] = []
-    // The first one fills the caches of the browser.
+    // The first one fills the browser's caches.
     for (let count = -1; count < openings; count++) {
       const [one, other] = [await openPopup(popup as Scene), await openPopup(popupOfWord as Scene)]
       if (count < 0) continue
@@ -79,11 +83,11 @@ async function openPopup({ clickToolbar }: Scene): Promise<Opening> {
     return {
       painted: paint?.paintTime ?? paint?.startTime,
       presented: paint?.presentationTime,
-      // The screen with the token marks itself as soon as it is there.
+      // The screen with the token sets this mark when it is complete.
       ready: performance.getEntriesByName('ready').at(-1)?.startTime,
     }
   })
-  // It is gone before it can answer.
+  // The popup closes before it can answer.
   await Promise.race([popup.read((popup) => popup.close()).catch(() => undefined), delay(closeMs)])
   await delay(closeMs)
   const { painted, presented, ready } = opening
@@ -92,7 +96,7 @@ async function openPopup({ clickToolbar }: Scene): Promise<Opening> {
   return { painted, presented: presented ?? Infinity, ready: ready ?? Infinity }
 }
 
-/** The builds, with another page as the popup. */
+/** Copies the builds with another page as the popup. */
 function withOneWord(kinds: readonly BrowserKind[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-timing-'))
   cpSync(buildFolder, folder, { recursive: true })
@@ -100,7 +104,7 @@ function withOneWord(kinds: readonly BrowserKind[]): string {
   return folder
 }
 
-/** One line for a figure of all openings; none when the browser does not say. */
+/** Prints one line for a figure of all openings; nothing when the browser does not report it. */
 function printFigure(name: string, openings: readonly Opening[], of: (opening: Opening) => number): void {
   const sorted = openings.map(of).toSorted((one, other) => one - other)
   const at = (part: number): string =>

@@ -1,6 +1,6 @@
-// Packs the built bridge as a desktop extension, bridge/dist/drawbridge.mcpb, for every system that desktop clients run on:
-// npm fetches the native parts, and they have to be those of package-lock.json. With --here nothing is fetched, and the
-// extension is for the system that it is made on, whose name is in that of the file. Run npm run build first.
+// Packs the built bridge as a desktop extension, bridge/dist/drawbridge.mcpb, for every system with desktop clients:
+// npm fetches the native modules, which must match package-lock.json. With --here, fetches nothing and packs an
+// extension for the current system, which is part of the file name. Run npm run build first.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

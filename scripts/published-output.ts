@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Plugin } from 'rolldown'
 
-// A program loads the part that does its work this soon after its entry, also on a busy machine.
+// A program loads the part that it needs this soon after its entry, also on a busy machine.
 const loadingMs = 2000
 
 /**
- * Moves a finished build from the folder that it was written to into `target`, where programs may be started at any moment.
+ * Moves a finished build from its output folder into `target`, where programs may be started at any time.
  *
- * Parts go first, then the entries that name them, each in one step: whoever starts a program gets the old build or the new
- * one, whole. Of the rest, what `isRemoved` says is removed, after the time that a program started a moment ago may take
- * to load the other parts of its build. Not made for two builds at once.
+ * Moves the parts first and then the entries that name them, each atomically: a program that starts gets either the
+ * old build or the new one, complete. Then removes old files selected by `isRemoved`, after the time that a program
+ * started a moment ago may need to load the other parts of its build. Not safe for two builds at once.
  */
 export function publishOutput(target: string, isRemoved: (name: string) => boolean): Plugin {
   return {

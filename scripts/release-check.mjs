@@ -1,4 +1,4 @@
-// Whether everything that names a version or the owner agrees with the tag: node scripts/release-check.mjs 1.2.3
+// Checks that everything that names a version or the owner agrees with the tag: node scripts/release-check.mjs 1.2.3
 import { readFileSync } from 'node:fs'
 
 const version = process.argv[2]

@@ -1,4 +1,5 @@
-// Pictures every page of the running product in headless Chromium: screenshots/NAME-{light,dark,narrow}.png.
+// Takes screenshots of every page of the running product in headless Chromium:
+// screenshots/NAME-{light,dark,narrow}.png.
 import { mkdtempSync, rmSync, cpSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,21 +39,21 @@ const appearances = [
 const account = { email: 'ada@example.com', password: 'correct horse battery' }
 const cursor = 'cursor://anysphere.cursor-mcp/oauth/callback'
 
-// The pages name these addresses, so the pictures should be of the ones a reader has.
+// The pages show these addresses, so use those that readers have.
 const baseUrl = 'http://localhost:8787'
 const appUrl = 'http://localhost:8788'
 
-/** Pictures what `page` shows, as it is, into `folder`. */
+/** Takes a screenshot of `page` as it is, into `folder`. */
 async function picture(page: Page, folder: string, name: string): Promise<void> {
   for (const { name: appearance, width, height, colorScheme } of appearances) {
     await page.setViewport({ width, height, deviceScaleFactor: 1 })
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: colorScheme }])
     if (await page.$('iframe')) {
-      // A widget takes its colours as it loads, and is not painted before it was in sight.
+      // A widget picks its colours when it loads, and is not painted until it has been visible.
       await page.reload()
       await page.$eval('iframe', (frame) => frame.scrollIntoView())
     }
-    // Changing the colour scheme starts transitions of every colour; some are cancelled by others.
+    // Changing the colour scheme starts transitions of every colour; some cancel others.
     await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))')
     await page.screenshot({ path: join(folder, `${name}-${appearance}.png`), fullPage: true })
   }
@@ -63,7 +64,9 @@ function submit(page: Page, selector: string): Promise<unknown> {
   return Promise.all([page.waitForNavigation(), page.click(selector)])
 }
 
-/** The demo web app and the stand-in Google, as a person walks through them. Leaves the account behind. */
+/**
+ * Takes screenshots of the demo web app and the stand-in for Google, as a user sees them. Leaves the account behind.
+ */
 async function pictureWebApp(page: Page, folder: string): Promise<void> {
   await page.goto(appUrl)
   await picture(page, folder, 'app-sign-in')
@@ -82,7 +85,7 @@ async function pictureWebApp(page: Page, folder: string): Promise<void> {
   await picture(page, folder, 'app-notes')
 }
 
-/** Registers a client and answers the address of its login page. */
+/** Registers a client and returns the address of its login page. */
 async function loginUrl(
   name: string,
   redirectUri: string,
@@ -109,7 +112,7 @@ async function loginUrl(
   return `${baseUrl}/oauth/authorize?${parameters.toString()}`
 }
 
-/** The pages of the authorization server, for clients as they are in the field. */
+/** Takes screenshots of the authorization server's pages, for realistic clients. */
 async function pictureServer(page: Page, folder: string): Promise<void> {
   await page.goto(await loginUrl('Claude Code', 'http://localhost:41123/callback'))
   await picture(page, folder, 'login')
@@ -134,7 +137,7 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
   await picture(page, folder, 'nothing-here')
 }
 
-/** What a browser shows at the address of the MCP endpoint. */
+/** Takes a screenshot of the MCP endpoint's address in a browser. */
 async function pictureConnect(page: Page, folder: string): Promise<void> {
   await page.goto(`${baseUrl}/mcp`)
   await picture(page, folder, 'connect')
@@ -142,7 +145,7 @@ async function pictureConnect(page: Page, folder: string): Promise<void> {
   await picture(page, folder, 'connect-client')
 }
 
-/** The second step of signing in. Leaves the account with two authenticator apps. */
+/** Takes screenshots of the second step of signing in. Leaves the account with two authenticator apps. */
 async function pictureSecondFactor(page: Page, folder: string, admin?: ProviderAdmin): Promise<void> {
   const signIn = async (): Promise<void> => {
     admin?.enrollTotp(admin.findUser(account.email)?.id ?? '')
@@ -160,13 +163,16 @@ async function pictureSecondFactor(page: Page, folder: string, admin?: ProviderA
   await picture(page, folder, 'second-factor-several')
 }
 
-/** Login pages in front of providers that the embedded one is not. The captcha is a stand-in for the vendor's. */
+/**
+ * Takes screenshots of login pages for other providers than the embedded one. The captcha is a stand-in for the
+ * vendor's.
+ */
 async function pictureOtherProviders(page: Page, folder: string, serve: Serve): Promise<void> {
   const social = [{ id: 'google', label: 'Google' }]
   const show = async (name: string, password: boolean, captcha: Captcha | undefined): Promise<void> => {
     const provider = providerSample({
       capabilities: async () => ({ password, social, captcha, confirmsEmail: true }),
-      passwordSignIn: () => Promise.reject(new Error('Nobody signs in for a picture.')),
+      passwordSignIn: () => Promise.reject(new Error('No user signs in for a screenshot.')),
     })
     const { fetch, authorizeUrl } = await createLoginFixture(provider, { baseUrl })
     serve(fetch)
@@ -180,7 +186,7 @@ async function pictureOtherProviders(page: Page, folder: string, serve: Serve): 
 
 const ada = { id: 'https://provider#sub ada', sub: 'sub ada', email: account.email, name: undefined }
 
-/** Signs in as ada, whatever is typed, and ends every session without a word. */
+/** Signs in as ada with any password, and ends every session silently. */
 const anyPassword = providerSample({
   passwordSignIn: async () => signedIn(),
   signOut: async () => undefined,
@@ -192,7 +198,7 @@ async function signIn(page: Page): Promise<void> {
   await submit(page, 'form:has(input[name=password]) button')
 }
 
-/** A device from its code to its end. */
+/** Takes screenshots of a device sign-in from its code to its end. */
 async function pictureDevice(page: Page, folder: string, serve: Serve): Promise<void> {
   const { fetch, startDevice, runtime } = await createLoginFixture(anyPassword, { baseUrl })
   serve(fetch)
@@ -211,7 +217,7 @@ async function pictureDevice(page: Page, folder: string, serve: Serve): Promise<
   await picture(page, folder, 'device-done')
 }
 
-/** Somebody's connections: none, three, and what is said about those that ended by themselves. */
+/** Takes screenshots of a user's connections: none, three, and the explanations of those that ended. */
 async function pictureConnections(page: Page, folder: string, serve: Serve): Promise<void> {
   const { fetch, shared, runtime } = await createLoginFixture(anyPassword, { baseUrl })
   const { store } = shared
@@ -256,7 +262,7 @@ async function pictureConnections(page: Page, folder: string, serve: Serve): Pro
   await picture(page, folder, 'connections-signed-out')
 }
 
-/** What was allowed and not fetched, and a connection and its key that came from two addresses. */
+/** Takes screenshots of an allowed but unused connection, and of one whose key came from two addresses. */
 async function pictureWaiting(
   page: Page,
   folder: string,
@@ -304,7 +310,7 @@ async function pictureAll(executablePath: string, folder: string): Promise<void>
     if (app.sandbox) listeners.push(await listen(app.sandbox.fetch, { host: '127.0.0.1', port: 8788 }))
     await withChromium(executablePath, async (browser) => {
       await pictureWebApp(await browser.newPage(), folder)
-      // Ends on an address of another program; what Chromium asks about that would swallow the next clicks.
+      // It ends on another program's address, and Chromium's prompt about that would swallow the next clicks.
       await pictureServer(await browser.newPage(), folder)
       await pictureConnect(await browser.newPage(), folder)
       await pictureSecondFactor(await browser.newPage(), folder, provider?.admin)
@@ -328,7 +334,7 @@ if (chromium === undefined) {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-screenshots-'))
   try {
     await pictureAll(chromium, folder)
-    // Only a complete set takes the place of the old one.
+    // Replace the old set only with a complete one.
     const target = fileURLToPath(new URL('../screenshots/', import.meta.url))
     rmSync(target, { recursive: true, force: true })
     cpSync(folder, target, { recursive: true })

@@ -1,9 +1,9 @@
-// Lets connections work on three instances and one Postgres while everything around them fails.
-//   --minutes N     how long the trouble lasts; 2 when it is left out
-//   --seed S        repeats the trouble of another run; drawn and printed when it is left out
-//   --grants N      connections; 500 when it is left out
+// Runs connections against three instances and one Postgres while everything around them fails.
+//   --minutes N     how long the faults last; default 2
+//   --seed S        repeats the faults of another run; by default random, and printed
+//   --grants N      connections; default 500
 //   --json FILE     also writes the figures as JSON
-//   --keep          keeps the logs of the instances and says where they are
+//   --keep          keeps the logs of the instances and prints their folder
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ const figures = soakFigures(tally, grants, (Date.now() - began) / 1000)
 console.log(figureTable(figures))
 for (const accusation of tally.accusations()) console.log(accusation)
 if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))
-// Not only the code: when the soak itself failed, its clients would go on.
+// Exits explicitly: after a failure of the soak itself, its clients would continue.
 process.exit(figures.every(({ ok }) => ok) ? 0 : 1)
 
 function stop(message: string): never {

@@ -10,8 +10,9 @@ interface Part {
 }
 
 /**
- * Writes `THIRD-PARTY-NOTICES.txt` beside a bundle: name, version, licence and licence text of every package that has code in
- * it. Fails the build for a package without a licence text or an identifier: its code could not be given on.
+ * Writes `THIRD-PARTY-NOTICES.txt` next to a bundle: name, version, licence and licence text of every package with
+ * code in it. Fails the build for a package without a licence text or an identifier, as its code could not be
+ * redistributed.
  */
 export function thirdPartyNotices(): Plugin {
   return {
@@ -34,7 +35,7 @@ export function thirdPartyNotices(): Plugin {
   }
 }
 
-/** The installed package that a module is of; undefined for modules of our own. */
+/** Returns the installed package of a module; undefined for modules of our own. */
 function packageFolder(id: string): string | undefined {
   const mark = `${sep}node_modules${sep}`
   const start = id.lastIndexOf(mark)
@@ -45,7 +46,7 @@ function packageFolder(id: string): string | undefined {
   return folder
 }
 
-/** Some packages have manifests without a name in their folders, which only say what kind of modules lie there. */
+/** Some packages have nested manifests without a name, which only declare the module type of their folder. */
 function isNamedManifest(path: string): boolean {
   return existsSync(path) && 'name' in (JSON.parse(readFileSync(path, 'utf8')) as object)
 }
@@ -59,7 +60,7 @@ function readPart(folder: string): Part {
   return { name, version, license, text }
 }
 
-/** A file of its own, or the last part of the README, as some have it. */
+/** Looks for a separate file, or the last part of the README. */
 function licenceText(folder: string): string | undefined {
   const files = readdirSync(folder)
   const own = files.find((file) => /^licen[cs]e(?:[.-].*)?$/i.test(file))

@@ -43,6 +43,14 @@ export interface DrawbridgeOptions {
  * default. Logs JSON lines to stderr. Throws `ConfigError` with every field of an unknown name, every value that is not
  * one of its setting and every fault of the files that settings name; `ToolModuleError` with every fault of `tools`; or
  * what opening the store throws.
+ *
+ * @example
+ * const drawbridge = createDrawbridge({ baseUrl: 'https://mcp.example.com', store: 'sqlite:data/server.db' })
+ * app.all('*', (context) => {
+ *   const address = context.env.incoming.socket.remoteAddress
+ *   return drawbridge.fetch(context.req.raw, { address })
+ * })
+ * process.once('SIGTERM', () => void drawbridge.close())
  */
 export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptions = {}): Drawbridge {
   const checked = readLibraryConfig(config, options)

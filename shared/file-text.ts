@@ -1,6 +1,6 @@
 /**
- * The text of a file that a person wrote. A byte order mark is dropped; it also tells UTF-16, which the shell of Windows
- * writes, from UTF-8. Bytes that are neither become U+FFFD.
+ * Decodes a file written by a user. Drops a byte order mark, which also distinguishes UTF-16, as written by the
+ * Windows shell, from UTF-8. Bytes that are neither become U+FFFD.
  */
 export function decodeFileText(bytes: Uint8Array): string {
   const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe

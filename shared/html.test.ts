@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 
-import { html, rawHtml, SafeHtml } from './html.ts'
-import type { HtmlValue } from './html.ts'
+import { html, rawHtml, SafeHtml, type HtmlValue } from './html.ts'
 
 /** Any Unicode character. */
 const character = fc

@@ -1,4 +1,4 @@
-/** What may stand in a hole of an `html` template. `false`, `null` and `undefined` print nothing. */
+/** A value in an `html` template. `false`, `null` and `undefined` print nothing. */
 export type HtmlValue = SafeHtml | string | number | false | null | undefined | readonly HtmlValue[]
 
 /** Markup that is safe to send: made only by `html` and `rawHtml`. `toString()` gives the text. */

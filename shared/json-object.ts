@@ -1,7 +1,7 @@
 /** A parsed JSON object, not an array or null. Its members are unchecked. */
 export type JsonObject = Record<string, unknown>
 
-/** Whether a parsed JSON value is an object. */
+/** Narrows a parsed JSON value to an object, not an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -16,7 +16,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
   }
 }
 
-/** JSON text with sorted members, so that equal values have equal text. */
+/** Serializes JSON with sorted members, so that equal values have equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
     isJsonObject(member)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { hasRepeatedMember, isDeeperThan } from './json-structure.ts'
+import { countMembers, structureOf } from './json-structure.ts'
 
 it.each<[text: string, depth: number]>([
   ['1', 0],
@@ -12,18 +12,25 @@ it.each<[text: string, depth: number]>([
   ['["\\\\\\"[[["]', 1],
 ])('%s is %i deep', (text, depth) => {
   JSON.parse(text)
-  expect(isDeeperThan(depth, text)).toBe(false)
-  if (depth > 0) expect(isDeeperThan(depth - 1, text)).toBe(true)
+  expect(structureOf(text).depth).toBe(depth)
 })
 
 it.each(['"', '["\\', ']]]]', ''])('ends at %j, which is not valid', (text) => {
-  expect(isDeeperThan(5, text)).toBe(false)
+  expect(structureOf(text).depth).toBeLessThan(2)
+})
+
+it.each<[text: string, containers: number, members: number]>([
+  ['"{:[\\":{"', 0, 0],
+  ['[[],{}]', 3, 0],
+  ['{"a":{"b:c":[1]},"a":{}}', 4, 3],
+])('%s has %i objects and arrays and %i members', (text, containers, members) => {
+  expect(structureOf(text)).toMatchObject({ containers, members })
 })
 
 it('reads a body of the largest size in one go', () => {
   const strings = `["${'\\\\\\"'.repeat(1_000_000)}"]`
-  expect(isDeeperThan(1, strings)).toBe(false)
-  expect(isDeeperThan(100, '['.repeat(4_000_000))).toBe(true)
+  expect(structureOf(strings).depth).toBe(1)
+  expect(structureOf('['.repeat(4_000_000)).depth).toBe(4_000_000)
 })
 
 it.each<[text: string, repeated: boolean]>([
@@ -38,5 +45,5 @@ it.each<[text: string, repeated: boolean]>([
   ['1', false],
   ['":"', false],
 ])('%s has a member twice: %s', (text, repeated) => {
-  expect(hasRepeatedMember(text, JSON.parse(text))).toBe(repeated)
+  expect(countMembers(JSON.parse(text)) < structureOf(text).members).toBe(repeated)
 })

@@ -1,46 +1,56 @@
 const [quote, backslash, colon] = [0x22, 0x5c, 0x3a]
-const opening = new Set([0x5b, 0x7b])
-const closing = new Set([0x5d, 0x7d])
+const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/** Size of a JSON text: `[[]]` is two levels deep and has two containers, `{"a":1}` has one member. */
+export interface JsonStructure {
+  depth: number
+  /** Arrays and objects. */
+  containers: number
+  /** Members of all objects, including duplicates. */
+  members: number
+}
 
 /**
- * Whether arrays and objects in JSON text are nested deeper than `maxDepth`: `[[]]` is two deep. Does not check that
- * the text is valid JSON; for other text the result means nothing.
+ * Measures JSON text without parsing it, which is far cheaper and cannot overflow the stack. Does not check that the
+ * text is valid JSON; the result is meaningless for other text.
  */
-export function isDeeperThan(maxDepth: number, text: string): boolean {
-  let depth = 0
+export function structureOf(text: string): JsonStructure {
+  let [open, depth, containers, members] = [0, 0, 0, 0]
   for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index)
-    if (code === quote) index = endOfString(text, index)
-    else if (closing.has(code)) depth -= 1
-    else if (opening.has(code)) {
-      depth += 1
-      if (depth > maxDepth) return true
+    switch (text.charCodeAt(index)) {
+      case quote:
+        index = endOfString(text, index)
+        break
+      case openArray:
+      case openObject:
+        containers += 1
+        open += 1
+        if (open > depth) depth = open
+        break
+      case closeArray:
+      case closeObject:
+        open -= 1
+        break
+      case colon:
+        members += 1
     }
   }
-  return false
+  return { depth, containers, members }
 }
 
 /**
- * Whether an object in JSON text names a member twice, of which `value`, the text as parsed, has only the last (RFC 8259 section 4).
- * For a value of limited depth only.
+ * Counts the members of all objects in `value`, which must be of limited depth. Lower than in the text where an
+ * object has duplicate names, of which only the last is kept (RFC 8259 section 4).
  */
-export function hasRepeatedMember(text: string, value: unknown): boolean {
-  let members = 0
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index)
-    if (code === quote) index = endOfString(text, index)
-    else if (code === colon) members += 1
-  }
-  return members !== countMembers(value)
-}
-
-function countMembers(value: unknown): number {
+export function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
-  const inside = Object.values(value).reduce<number>((sum, each) => sum + countMembers(each), 0)
-  return Array.isArray(value) ? inside : inside + Object.keys(value).length
+  const inside: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  let members = Array.isArray(value) ? 0 : inside.length
+  for (const each of inside) members += countMembers(each)
+  return members
 }
 
-/** Index of the quote that ends the string which begins at `start`, or the length of the text. */
+/** Returns the index of the quote that ends the string starting at `start`, or the length of the text. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end

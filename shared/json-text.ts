@@ -1,7 +1,7 @@
-/** JSON text that was parsed, or where it is invalid: `, line 3`, or nothing where the parser does not say. */
+/** Parsed JSON, or the place of the error: `, line 3`, or nothing where the parser does not say. */
 export type JsonReading = { kind: 'json'; value: unknown } | { kind: 'invalid'; place: string }
 
-/** Parses JSON that a person wrote. The parser's message is not repeated: it quotes the text, which may hold a secret. */
+/** Parses JSON written by a user. Drops the parser's message, which quotes the text and so possibly a secret. */
 export function readJsonText(text: string): JsonReading {
   try {
     return { kind: 'json', value: JSON.parse(text) as unknown }

@@ -1,4 +1,4 @@
-/** The name closest to a misspelt one; undefined when none is close. */
+/** Returns the name closest to a misspelt one; undefined when none is close. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.min(3, Math.floor(given.replaceAll('-', '').length / 3)))
   const [nearest] = names
@@ -7,13 +7,13 @@ export function nearestName(given: string, names: readonly string[]): string | u
   return nearest && nearest.distance <= limit ? nearest.name : undefined
 }
 
-/** ` Did you mean NAME?`, or nothing. */
+/** Returns ` Did you mean NAME?`, or nothing. */
 export function suggestion(given: string, names: readonly string[]): string {
   const name = nearestName(given, names)
   return name === undefined ? '' : ` Did you mean ${name}?`
 }
 
-/** Number of insertions, deletions, replacements and swaps of neighbours between two short texts. */
+/** Counts insertions, deletions, replacements and swaps of neighbours between two short texts. */
 export function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   const at = (row: number, column: number): number => rows[row]?.[column] ?? 0

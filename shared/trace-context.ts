@@ -1,6 +1,6 @@
 /**
- * The trace id of a `traceparent` (W3C Trace Context 3.2); undefined for everything that is none. Members that later versions add are
- * passed over.
+ * Returns the trace id of a `traceparent` (W3C Trace Context 3.2); undefined for anything else. Ignores members added
+ * by later versions.
  */
 export function traceIdOf(traceparent: unknown): string | undefined {
   if (typeof traceparent !== 'string') return undefined

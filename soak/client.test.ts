@@ -5,13 +5,13 @@ import { closeConnections } from './exchange.ts'
 import { createRandom } from './random.ts'
 import { createTally, type Tally } from './tally.ts'
 
-/** What the system answers next, by path; `drop` breaks the connection. The last one stays. */
+/** The system's next answers by path; `drop` breaks the connection. The last one repeats. */
 type Script = ('ok' | 'drop' | { status: number; retryAfter?: string; body?: string })[]
 
 let server: Server
 let tally: Tally
 let slept: number
-/** Refresh tokens that were presented, in order. */
+/** Refresh tokens in the order in which they were presented. */
 let presented: string[]
 afterEach(() => {
   closeConnections()
@@ -64,7 +64,7 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
     },
     { baseUrl: 'http://localhost:1', clientId: 'client', anyPort: () => port },
     {
-      // Never hangs up by itself.
+      // Never hangs up on its own.
       random: { ...createRandom(1), chance: () => false },
       tally,
       sleep: async (ms) => void (slept += ms),

@@ -2,50 +2,50 @@ import { type Exchanged, exchange, type Outgoing } from './exchange.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
 
-/** How long a client presents the same refresh token again: what the server promises, less a margin. */
+/** How long a client repeats the same refresh token: the server's promised time, less a margin. */
 const patienceMs = 110_000
 const longestWaitMs = 3000
-/** Tokens end at whole seconds of the server's clock. */
+/** Tokens expire at whole seconds of the server's clock. */
 const clockToleranceMs = 2000
 
-/** Where the system is and who the client is there. */
+/** The system's address, and the client's id there. */
 export interface SystemUnderTest {
-  /** Public origin; requests go to the instances, under its name. */
+  /** Public origin; requests go to the instances, with this name. */
   baseUrl: string
   clientId: string
-  /** The port of an instance, another one every time. */
+  /** Returns the port of an instance, a different one each time. */
   anyPort(): number
 }
 
-/** What a client needs beside the system. */
+/** Other dependencies of a client. */
 export interface ClientPorts {
   random: Random
   tally: Tally
   sleep(ms: number): Promise<unknown>
 }
 
-/** Tokens as the client got them; `expiresAt` is by its own clock, in milliseconds. */
+/** Tokens as the client received them; `expiresAt` uses its own clock, in milliseconds. */
 export interface ClientTokens {
   accessToken: string
   refreshToken: string
   expiresAt: number
 }
 
-/** One connection of one user, used as a well-behaved client uses it. */
+/** One user's connection, used by a well-behaved client. */
 export interface SoakClient {
   email: string
   /** Works until `end` (milliseconds since the epoch), with pauses. */
   run(end: number): Promise<void>
-  /** Whether a refresh and a call both succeed, with patience. The reason when not. */
+  /** Checks, with retries, that a refresh and a call both succeed. Returns the reason when not. */
   verify(): Promise<string | undefined>
-  /** Why the connection does not work any more. */
+  /** Why the connection has failed permanently. */
   lost(): string | undefined
 }
 
-/** What a request for new tokens came to. */
+/** Result of a token request. */
 type Refreshed = { kind: 'tokens'; tokens: ClientTokens } | { kind: 'refused'; reason: string }
 
-/** A client that has `tokens`, of the user with the address `email`. */
+/** Creates a client that has `tokens`, for the user with the address `email`. */
 export function createSoakClient(
   given: { email: string; tokens: ClientTokens },
   system: SystemUnderTest,
@@ -56,7 +56,7 @@ export function createSoakClient(
   let lost: string | undefined
   const isAlive = (): boolean => lost === undefined
 
-  /** Presents one refresh token until there is an answer, as a client does that must not lose its connection. */
+  /** Presents one refresh token until it is answered, as a client does that must not lose its connection. */
   async function redeem(refreshToken: string): Promise<Refreshed> {
     const giveUp = Date.now() + patienceMs
     for (let attempt = 1; Date.now() < giveUp; attempt += 1) {
@@ -81,7 +81,7 @@ export function createSoakClient(
     else lose(refreshed.reason)
   }
 
-  /** Twenty at once with one token, as a client with as many windows. */
+  /** Sends twenty requests at once with one token, like a client with as many windows. */
   async function race(): Promise<void> {
     const { refreshToken } = tokens
     const results = await Promise.all(Array.from({ length: 20 }, () => redeem(refreshToken)))
@@ -114,7 +114,7 @@ export function createSoakClient(
     }
   }
 
-  /** Counts how it went. Undefined: the connection broke. */
+  /** Counts the result. Returns undefined when the connection broke. */
   async function send(what: string, outgoing: Outgoing, hangUp: boolean): Promise<Exchanged | undefined> {
     try {
       const answer = await exchange(
@@ -131,7 +131,7 @@ export function createSoakClient(
       }
       return answer
     } catch {
-      tally.add(hangUp ? `${what} given up by the client` : `${what} connection`)
+      tally.add(hangUp ? `${what} cancelled by the client` : `${what} connection`)
       return undefined
     }
   }
@@ -183,7 +183,7 @@ export function createSoakClient(
   }
 }
 
-/** The tokens in an answer of the token endpoint to what was sent at `sentAt`. Throws when there are none. */
+/** Reads the tokens of a token response to a request sent at `sentAt`. Throws when there are none. */
 export function tokensOf(text: string, sentAt: number): ClientTokens {
   const answer = JSON.parse(text) as { access_token?: string; refresh_token?: string; expires_in?: number }
   if (answer.access_token === undefined || answer.refresh_token === undefined) {
@@ -196,7 +196,7 @@ export function tokensOf(text: string, sentAt: number): ClientTokens {
   }
 }
 
-/** A form post to the token endpoint. */
+/** Builds a form post to the token endpoint. */
 export function tokenRequest(system: SystemUnderTest, fields: Record<string, string>): Outgoing {
   return {
     method: 'POST',

@@ -8,7 +8,7 @@ export interface Outgoing {
   body?: string
 }
 
-/** An answer that came whole. */
+/** A complete response. */
 export interface Exchanged {
   status: number
   headers: IncomingMessage['headers']
@@ -17,12 +17,12 @@ export interface Exchanged {
 
 const timeoutMs = 30_000
 
-// One for all: clients come and go, connections of a killed instance break under them.
+// Shared: clients come and go, and connections of a killed instance break.
 const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
 
 /**
- * Sends `outgoing` to `port` of this machine. Rejects when the connection breaks before the answer is whole, or after
- * thirty seconds. With `hangUpAfterMs` the client itself goes away before it has the answer.
+ * Sends `outgoing` to `port` of this machine. Rejects when the connection breaks before the response is complete, or
+ * after thirty seconds. With `hangUpAfterMs`, the client itself disconnects before the response.
  */
 export function exchange(
   port: number,
@@ -63,7 +63,7 @@ export function exchange(
   })
 }
 
-/** Closes the connections that nobody uses. */
+/** Closes idle connections. */
 export function closeConnections(): void {
   agent.destroy()
 }

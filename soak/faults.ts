@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 
-/** What may happen to one request at the provider. `held` and `reply_lost`: it is done, but nobody hears of it. */
+/** Faults of one request at the provider. `held` and `reply_lost`: it takes effect, but the reply is lost. */
 export type Fault =
   | { kind: 'none' }
   | { kind: 'slow'; ms: number }
@@ -10,10 +10,10 @@ export type Fault =
   | { kind: 'dropped' }
   | { kind: 'reply_lost' }
 
-/** How likely each kind of fault is, from 0 to 1; together at most 1. What is left goes well. */
+/** Probability of each kind of fault, from 0 to 1; at most 1 in total. The rest succeeds. */
 export type FaultMix = Partial<Record<Exclude<Fault['kind'], 'none'>, number>>
 
-/** A stretch of time with one kind of weather at the provider. */
+/** A period with one mix of faults at the provider. */
 export interface Phase {
   name: string
   seconds: number
@@ -23,7 +23,7 @@ export interface Phase {
 // Longer than the server waits for the provider.
 const heldMs = 9000
 
-/** The weather that there is; an outage lasts about as long as the provider's tokens live. */
+/** All mixes; an outage lasts about as long as the provider's tokens live. */
 const weathers: readonly Omit<Phase, 'seconds'>[] = [
   { name: 'slow', mix: { slow: 0.7, held: 0.05 } },
   { name: 'rate limits', mix: { rate_limited: 0.6 } },
@@ -39,8 +39,8 @@ const everything: Omit<Phase, 'seconds'> = {
 }
 
 /**
- * Phases for about `seconds`: everything at once first, so that the shortest soak has it, then every weather in a drawn
- * order, again and again, with calm after each.
+ * Plans phases for about `seconds`: first everything at once, so that the shortest soak includes it, then every mix
+ * in random order, repeatedly, with calm after each.
  */
 export function planPhases(seconds: number, random: Random): Phase[] {
   const phases: Phase[] = []
@@ -57,7 +57,7 @@ export function planPhases(seconds: number, random: Random): Phase[] {
   return phases
 }
 
-/** What happens to the next request under `mix`. */
+/** Draws the fault of the next request from `mix`. */
 export function drawFault(mix: FaultMix, random: Random): Fault {
   let drawn = random.next()
   for (const [kind, probability] of Object.entries(mix) as [Exclude<Fault['kind'], 'none'>, number][]) {

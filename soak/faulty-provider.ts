@@ -8,7 +8,7 @@ import { drawFault, type Fault, type FaultMix } from './faults.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
 
-/** A session provider behind a network that can be made bad. */
+/** A session provider behind an unreliable network. */
 export interface FaultyProvider {
   /** Its origin; the auth API is below `/auth/v1`. */
   origin: string
@@ -17,7 +17,7 @@ export interface FaultyProvider {
   close(): Promise<void>
 }
 
-/** Starts the embedded provider behind a proxy that plays faults, on a free port. */
+/** Starts the embedded provider on a free port, behind a proxy that injects faults. */
 export async function startFaultyProvider(
   options: { tokenTtlSeconds: number },
   random: Random,
@@ -61,7 +61,7 @@ export async function startFaultyProvider(
 
   const server = createServer({ keepAliveTimeout: 65_000 }, (incoming, outgoing) => {
     answer(incoming, outgoing).catch((error: unknown) => {
-      // A killed instance leaves half a request.
+      // A killed instance leaves an incomplete request.
       if (!incoming.destroyed) tally.accuse('failures of the soak itself', String(error))
       outgoing.destroy()
     })
@@ -86,7 +86,7 @@ export async function startFaultyProvider(
   }
 }
 
-/** What comes back under `fault`; undefined: nothing, the connection breaks. */
+/** Returns the response under `fault`; undefined breaks the connection. */
 async function respond(fault: Fault, pass: () => Promise<Response>): Promise<Response | undefined> {
   switch (fault.kind) {
     case 'none':

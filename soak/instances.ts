@@ -8,18 +8,18 @@ const startTimeoutMs = 20_000
 const stopTimeoutMs = 20_000
 const restartPauseMs = 500
 
-/** One server process under a supervisor that starts it again whenever it ends. */
+/** One server process under a supervisor that restarts it whenever it exits. */
 export interface Instance {
   port: number
   logFile: string
   /** Starts it and resolves when it is ready. */
   start(): Promise<void>
   /**
-   * Sends `signal`: SIGTERM is an update, SIGKILL a crash. The supervisor starts it again `downMs` after its end. Does
-   * nothing while it is down.
+   * Sends `signal`: SIGTERM for an update, SIGKILL for a crash. The supervisor restarts it `downMs` after it exits.
+   * Does nothing while it is down.
    */
   kill(signal: 'SIGTERM' | 'SIGKILL', downMs: number): void
-  /** Ends it for good. Throws when it does not end cleanly. */
+  /** Ends it permanently. Throws when it does not exit cleanly. */
   stop(): Promise<void>
 }
 
@@ -28,7 +28,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** An instance of the built server, not yet started. `settings` are variables without their prefix. */
+/** Creates an instance of the built server without starting it. `settings` are variables without their prefix. */
 export async function createInstance(
   name: string,
   given: { launcher: string; scratch: string; settings: Readonly<Record<string, string>> },
@@ -72,7 +72,7 @@ export async function createInstance(
     return { ended, ready }
   }
 
-  /** As a service manager does: whatever ends is started again, also when it could not even start. */
+  /** Restarts the process like a service manager, also when it failed to start. */
   async function supervise(ended: Promise<void>): Promise<void> {
     await ended
     if (stopping) return
@@ -109,13 +109,13 @@ export async function createInstance(
       })
       last.kill('SIGTERM')
       const how = await Promise.race([ended, sleep(stopTimeoutMs, 'no end', { ref: false })])
-      // Killed on purpose a moment ago is as good.
+      // It may have been killed on purpose a moment ago.
       if (how !== '0' && how !== 'SIGKILL') throw new Error(`${name} ended with ${how} on SIGTERM.`)
     },
   }
 }
 
-/** The lines of the log of `instance`, as far as they are whole. */
+/** Returns the complete log lines of `instance`. */
 export function logLines(instance: Instance): Readonly<Record<string, unknown>>[] {
   return readFileSync(instance.logFile, 'utf8')
     .split('\n')

@@ -1,15 +1,15 @@
-/** Chance that a seed decides: the same seed gives the same sequence. Not for secrets. */
+/** Random numbers from a seed: the same seed gives the same sequence. Not for secrets. */
 export interface Random {
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   next(): number
   between(least: number, most: number): number
   chance(probability: number): boolean
   pick<Value>(values: readonly [Value, ...Value[]]): Value
-  /** A sequence of its own, for one part of the whole: what others draw does not change it. */
+  /** Creates an independent sequence for one part, unaffected by draws elsewhere. */
   fork(name: string): Random
 }
 
-/** The sequence of `seed` (mulberry32). */
+/** Creates the sequence of `seed` (mulberry32). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   const random: Random = {

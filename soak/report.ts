@@ -1,25 +1,25 @@
 import { atLeast, atMost, type BarredFigure, reported } from '../bench/figure.ts'
 import type { Tally } from './tally.ts'
 
-/** The figures of a soak of `grants` connections that took `seconds`. */
+/** Returns the figures of a soak of `grants` connections that took `seconds`. */
 export function soakFigures(tally: Tally, grants: number, seconds: number): BarredFigure[] {
   const measured = (name: string, unit = '') => ({ area: 'soak', name, value: tally.get(name), unit })
-  const told = (...names: string[]): BarredFigure[] => names.map((name) => reported(measured(name)))
+  const reportAll = (...names: string[]): BarredFigure[] => names.map((name) => reported(measured(name)))
   const never = (...names: string[]): BarredFigure[] => names.map((name) => atMost(0, measured(name)))
-  // A soak in which nothing happened proves nothing.
+  // A soak without such events proves nothing.
   const atLeastOnce = (...names: string[]): BarredFigure[] => names.map((name) => atLeast(1, measured(name)))
   return [
     reported({ area: 'soak', name: 'duration', value: seconds, unit: 's' }),
     atLeast(grants, measured('sign-ins')),
-    ...told('call 200', 'call 401', 'call 503', 'call connection'),
-    ...told('refresh 200', 'refresh 503', 'refresh connection', 'refresh given up by the client'),
+    ...reportAll('call 200', 'call 401', 'call 503', 'call connection'),
+    ...reportAll('refresh 200', 'refresh 503', 'refresh connection', 'refresh cancelled by the client'),
     ...atLeastOnce('races'),
     ...never('races with several answers'),
     ...atLeastOnce('provider rotations', 'replayed parents'),
-    ...told('fault slow', 'fault held', 'fault rate_limited', 'fault gateway_page', 'fault dropped'),
-    ...told('fault reply_lost'),
+    ...reportAll('fault slow', 'fault held', 'fault rate_limited', 'fault gateway_page', 'fault dropped'),
+    ...reportAll('fault reply_lost'),
     ...atLeastOnce('kills', 'database restarts'),
-    ...told('updates'),
+    ...reportAll('updates'),
     ...never('wrong answers', 'failed requests', 'reuse revocations', 'grants ended by the server'),
     ...never('grants lost', 'failures of the soak itself'),
     atLeast(grants, measured('grants that work at the end')),

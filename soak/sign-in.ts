@@ -6,7 +6,7 @@ import { exchange } from './exchange.ts'
 
 const redirectUri = 'http://127.0.0.1:4711/callback'
 
-/** Registers a public client at some instance and answers its id. */
+/** Registers a public client at any instance and returns its id. */
 export async function registerClient(system: Omit<SystemUnderTest, 'clientId'>): Promise<string> {
   const { status, text } = await exchange(system.anyPort(), {
     method: 'POST',
@@ -18,7 +18,7 @@ export async function registerClient(system: Omit<SystemUnderTest, 'clientId'>):
   return (JSON.parse(text) as { client_id: string }).client_id
 }
 
-/** Signs in on the login page with a browser of its own. Every request goes to another instance. */
+/** Signs in on the login page with a separate browser. Every request goes to another instance. */
 export async function signIn(
   system: SystemUnderTest,
   account: { email: string; password: string },

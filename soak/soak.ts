@@ -11,16 +11,16 @@ import { registerClient, signIn } from './sign-in.ts'
 import type { Tally } from './tally.ts'
 import { makeTrouble, type Victims } from './trouble.ts'
 
-/** Life of the provider's access tokens: every connection needs the provider several times a minute. */
+/** Lifetime of the provider's access tokens: every connection needs the provider several times a minute. */
 const providerTokenSeconds = 15
 const accessTokenSeconds = 30
-/** After the last trouble, before the final calls: by then every provider token is due. */
+/** Pause between the last fault and the final calls, by when every provider token is due. */
 const calmSeconds: number = providerTokenSeconds + 5
 const signInsAtOnce = 8
 const grantsPerAccount = 5
 const verificationsAtOnce = 16
 
-/** How one soak is run. */
+/** Settings of one soak. */
 export interface Soak {
   launcher: string
   /** An empty folder for logs. */
@@ -32,7 +32,9 @@ export interface Soak {
   say(text: string): void
 }
 
-/** Builds the system, signs in, makes trouble while clients work, and looks at the end whether every connection works. */
+/**
+ * Builds the system, signs in, injects faults while clients work, and checks at the end that every connection works.
+ */
 export async function runSoak(soak: Soak): Promise<void> {
   const { random, tally, say } = soak
   const closers: (() => Promise<void>)[] = []
@@ -92,7 +94,7 @@ async function startSystem(
     ACCESS_TOKEN_TTL: `${accessTokenSeconds}s`,
     SESSION_CHECK: '20s',
     SIGN_IN_LIMIT: '100000',
-    // All connections are one person's.
+    // All connections belong to one user.
     CALL_LIMIT: 'off',
     CALLS_AT_ONCE: 'off',
   }
@@ -145,7 +147,7 @@ async function atOnce<Item>(
   )
 }
 
-/** What the instances say about themselves: no grant may have ended, and nothing may have failed that nobody meant. */
+/** Checks the logs of the instances: no grant may have ended, and no unexpected failure may have occurred. */
 function readLogs(instances: readonly Instance[], tally: Tally): void {
   for (const line of instances.flatMap(logLines)) {
     const { event, reason, time } = line

@@ -1,16 +1,15 @@
-/** What happened, counted by name. */
+/** Counts events by name. */
 export interface Tally {
   add(name: string, count?: number): void
   get(name: string): number
-  /** Notes a case that must not happen, with what is needed to look into it. Never a token. */
+  /** Records a case that must not happen, with the details for an investigation. Never a token. */
   accuse(name: string, detail: string): void
-  /** The first accusations of each kind, as sentences. */
+  /** Returns the first accusations of each kind, as sentences. */
   accusations(): readonly string[]
 }
 
 const maxOfAKind = 5
 
-/** Everything at zero. */
 export function createTally(): Tally {
   const counts = new Map<string, number>()
   const accusations: string[] = []

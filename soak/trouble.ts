@@ -6,7 +6,7 @@ import type { Instance } from './instances.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
 
-/** What trouble is made for. */
+/** The targets of the faults. */
 export interface Victims {
   provider: FaultyProvider
   instances: readonly [Instance, ...Instance[]]
@@ -14,8 +14,8 @@ export interface Victims {
 }
 
 /**
- * Makes trouble for `seconds` and leaves everything running and calm: faults at the provider in phases, an instance
- * killed or told to end every few seconds, and the database taken away twice, once by its own shutdown and once by SIGKILL.
+ * Injects faults for `seconds` and leaves everything running and calm: faults at the provider in phases, an instance
+ * killed or told to exit every few seconds, and two database outages, one by a shutdown and one by SIGKILL.
  */
 export async function makeTrouble(
   seconds: number,

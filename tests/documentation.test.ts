@@ -42,77 +42,92 @@ const imported = new Set(
   ),
 )
 
-/** Line numbers of the exports in `source` without a doc comment directly above. */
-function undocumentedExports(source: string): number[] {
+const behaviour = /^export (?:abstract )?(?:async )?(?:class|function\*?) (\w+)/
+
+/** Names and line numbers of the exported functions and classes in `source` without a doc comment directly above. */
+function undocumented(source: string): { name: string; line: number }[] {
   const lines = source.split('\n')
   return lines.flatMap((line, index) => {
-    if (!isExportOfItsOwn(lines, index)) return []
-    const isOverload = /^export (?:async )?function (\w+)/.exec(line)?.[1]
-    const documented = isDocComment(lines, index - 1)
-    const belongsToOverload =
-      isOverload !== undefined &&
-      new RegExp(`^export (?:async )?function ${isOverload}\\b`).test(lines[index - 1] ?? '')
-    return documented || belongsToOverload ? [] : [index + 1]
+    const name = behaviour.exec(line)?.[1]
+    const above = lines[index - 1] ?? ''
+    const isOverload = behaviour.exec(above)?.[1] === name
+    return name === undefined || isOverload || endsDocComment(lines, index - 1)
+      ? []
+      : [{ name, line: index + 1 }]
   })
 }
 
-/** The name that a line declares: `export async function f(` gives `f`. */
-function exportedName(line: string): string | undefined {
-  return /^export (?:declare )?(?:abstract )?(?:async )?(?:class|const|enum|function\*?|interface|let|type) (\w+)/.exec(
-    line,
-  )?.[1]
-}
-
-/** An export that declares something here: not `export { a } from`, `export * from` or `export type { A } from`. */
-function isExportOfItsOwn(lines: readonly string[], index: number): boolean {
-  const line = lines[index] ?? ''
-  if (!line.startsWith('export ')) return false
-  if (!/^export (?:type )?[{*]/.test(line)) return true
-  const statement = lines.slice(index).join('\n')
-  return !/^export (?:type )?(?:\{[^}]*\}|\*(?: as \w+)?)\s*from\b/.test(statement)
-}
-
-/** Whether a `/** ... *\/` comment, and not a plain one, ends on that line. */
-function isDocComment(lines: readonly string[], last: number): boolean {
+/** Returns whether a `/** ... *\/` comment, and not a plain one, ends on that line. */
+function endsDocComment(lines: readonly string[], last: number): boolean {
   if (!(lines[last] ?? '').endsWith('*/')) return false
-  for (let index = last; index >= 0; index -= 1) {
-    const text = (lines[index] ?? '').trimStart()
-    if (text.startsWith('/**')) return true
-    if (text.startsWith('/*') || !(text.startsWith('*') || index === last)) return false
-  }
-  return false
+  const start = lines.findLastIndex((line, index) => index <= last && line.trimStart().startsWith('/*'))
+  return (lines[start] ?? '').trimStart().startsWith('/**')
 }
 
-describe('an export', () => {
+describe('a function or class', () => {
   it('that another folder imports is documented directly above its declaration', () => {
     expect(imported.size).toBeGreaterThan(300)
-    const offenders = [...texts].flatMap(([path, text]) => {
-      const lines = text.split('\n')
-      return undocumentedExports(text)
-        .filter((line) => imported.has(`${path} ${exportedName(lines[line - 1] ?? '')}`))
-        .map((line) => `${path}:${line}`)
-    })
+    const offenders = [...texts].flatMap(([path, text]) =>
+      undocumented(text)
+        .filter(({ name }) => imported.has(`${path} ${name}`))
+        .map(({ line }) => `${path}:${line}`),
+    )
     expect(offenders).toEqual([])
   })
 
   it.each([
-    { source: '/** One. */\nexport const one = 1', missing: [] },
-    { source: '/**\n * One.\n */\nexport const one = 1', missing: [] },
-    { source: 'export const one = 1', missing: [1] },
-    { source: '// One.\nexport const one = 1', missing: [2] },
-    { source: '/* One. */\nexport const one = 1', missing: [2] },
-    { source: '/** One. */\n\nexport const one = 1', missing: [3] },
-    { source: '/** One. */\nconst other = 0\nexport const one = 1', missing: [3] },
-    { source: "export { one } from './one.ts'\nexport type { Two } from './two.ts'", missing: [] },
-    { source: "export {\n  one,\n} from './one.ts'\nexport * from './two.ts'", missing: [] },
-    { source: 'const one = 1\nexport { one }', missing: [2] },
+    { source: '/** One. */\nexport function one() {}', missing: [] },
+    { source: '/**\n * One.\n */\nexport class One {}', missing: [] },
+    { source: 'export async function one() {}', missing: [1] },
+    { source: '// One.\nexport class One {}', missing: [2] },
+    { source: '/* One. */\nexport class One {}', missing: [2] },
+    { source: '/** One. */\n\nexport class One {}', missing: [3] },
     {
       source: '/** F. */\nexport function f(a: string): void\nexport function f(a: number): void',
       missing: [],
     },
     { source: '/** F. */\nexport function f(): void\nexport function fg(): void', missing: [3] },
-    { source: 'export default 1', missing: [1] },
   ])('is judged right in $source', ({ source, missing }) => {
-    expect(undocumentedExports(source)).toEqual(missing)
+    expect(undocumented(source).map(({ line }) => line)).toEqual(missing)
+  })
+})
+
+/** The code of `text`: its comments taken out, so that a name which only a comment knows is not known. */
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+}
+
+/** The names of code in the doc comments of `text`: links, and in backticks what has an inner capital or a `#`. */
+function namesInComments(text: string): string[] {
+  const comments = [...text.matchAll(/\/\*\*[\s\S]*?\*\//g)].join('\n')
+  return [...comments.matchAll(/\{@link ([^}|]+)|`([#\w.]+)(?:\(\))?`/g)].flatMap(
+    ([, link, quoted = '']) =>
+      link?.trim().split('.') ?? quoted.split('.').filter((name) => /^(?:#\w+|\w*[a-z][A-Z]\w*)$/.test(name)),
+  )
+}
+
+describe('a doc comment', () => {
+  const known = new Set([...texts.values()].flatMap((text) => withoutComments(text).match(/#?\w+/g) ?? []))
+
+  it('names no code that exists nowhere', () => {
+    const offenders = [...texts].flatMap(([path, text]) =>
+      namesInComments(text)
+        .filter((name) => !known.has(name))
+        .map((name) => `${path}: ${name}`),
+    )
+    expect(offenders).toEqual([])
+  })
+
+  it.each([
+    { comment: '/** See {@link isGone}. */', names: ['isGone'] },
+    { comment: '/** See {@link Gone.member | that}. */', names: ['Gone', 'member'] },
+    {
+      comment: '/** Of `goneName()`, `this.#gone` and `GoneName`. */',
+      names: ['goneName', '#gone', 'GoneName'],
+    },
+    { comment: '/** `Mcp-Session-Id`, `tools/list`, `DRAWBRIDGE_STORE`, `client_id`, `JSON`. */', names: [] },
+    { comment: '// `goneName`', names: [] },
+  ])('is read right: $comment', ({ comment, names }) => {
+    expect(namesInComments(comment)).toEqual(names)
   })
 })

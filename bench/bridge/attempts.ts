@@ -1,14 +1,14 @@
 import { type BarredFigure, notMeasured } from '../figure.ts'
 
-/** Work about several subjects, any of which may fail without ending the run. */
+/** Runs work on several subjects, any of which may fail without ending the run. */
 export interface Attempts {
-  /** Does `work`, which is about the subject of that name; nothing at all once that has failed. Never rejects. */
+  /** Runs `work` on the named subject, unless an earlier attempt on it failed. Never rejects. */
   attempt(name: string, work: () => Promise<void>): Promise<void>
-  /** A figure for each that has failed, with the reason. */
+  /** Returns a figure with the reason for each failed subject. */
   failures(area: string): BarredFigure[]
 }
 
-/** None yet. `say` tells of a failure when it happens. */
+/** Creates an empty list. `say` reports each failure when it happens. */
 export function createAttempts(say: (text: string) => void): Attempts {
   const reasons = new Map<string, string>()
   return {

@@ -11,7 +11,10 @@ import { ours, reference, signedIn, type Subject } from './subject.ts'
 
 const area = 'bridge calls'
 
-/** What a bridge adds to a call, how many it carries, and what large results cost: on every Node, with and without OAuth. */
+/**
+ * Measures the latency a bridge adds to a call, its throughput, and the cost of large results: on every Node, with
+ * and without OAuth.
+ */
 export function measureBridgeCalls(bench: Bench): Promise<BarredFigure[]> {
   return inScene(bench, { area, keys: ['file'] }, async (scene) => {
     const nodes = [pinnedNode]

@@ -7,7 +7,10 @@ import { floor } from './subject.ts'
 
 const settleMs = 100
 
-/** How long a large result takes, and the most memory that a bridge has had by then: it is to have done nothing else. */
+/**
+ * Measures the time of a large result, and the peak memory of a bridge up to then; use bridges that have done nothing
+ * else.
+ */
 export async function measureLarge(group: CallGroup, rounds: number): Promise<BarredFigure[]> {
   const { area, on, callers, ours } = group
   // The first round grows buffers and heaps.
@@ -46,7 +49,7 @@ export async function measureLarge(group: CallGroup, rounds: number): Promise<Ba
 async function measureRound({ callers, attempt }: CallGroup, times: Rounds): Promise<void> {
   for (const { name, large } of callers) {
     await attempt(name, async () => {
-      // Collectors of the bridges before are still at work, and there are few processors.
+      // Garbage collectors of the previous bridges are still running, and processors are few.
       await pause(settleMs)
       const begin = performance.now()
       await large()

@@ -9,13 +9,13 @@ const title = 'added to a call'
 
 interface Measured {
   group: CallGroup
-  /** Of the hundred calls of a round, in milliseconds. */
+  /** Median of the hundred calls of a round, in milliseconds. */
   p50: Rounds
   p99: Rounds
 }
 
 /**
- * How much longer a call takes through a bridge than without one, one at a time: of the first thousands.
+ * Measures how much longer a single call takes through a bridge than without one, over the first thousands of calls.
  */
 export async function measureLatency(groups: readonly CallGroup[], rounds: number): Promise<BarredFigure[]> {
   const cpu = createCpuMeter(groups.flatMap(({ callers }) => callers))
@@ -24,7 +24,7 @@ export async function measureLatency(groups: readonly CallGroup[], rounds: numbe
   return measured.flatMap((each) => coldFigures(each, cpuOf))
 }
 
-/** The same for bridges that have carried many calls, so that all of their code is compiled. No bar is for that. */
+/** Measures the same for bridges whose code is fully compiled after many calls. Has no bar. */
 export async function measureWarmLatency(
   groups: readonly CallGroup[],
   rounds: number,

@@ -7,7 +7,7 @@ import { createRounds, type Rounds } from './rounds.ts'
 const width = 64
 const callsPerRound = 1500
 
-/** How many calls come back in a second when 64 are under way all the time. */
+/** Measures calls per second with 64 always in flight. */
 export async function measureThroughput(
   groups: readonly CallGroup[],
   rounds: number,

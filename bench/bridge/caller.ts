@@ -10,31 +10,31 @@ export const direct = 'direct'
 export const megabytes = 10
 const width = 64
 
-/** Somebody who calls the tools of a server, through a bridge or without one. */
+/** Calls the tools of a server, through a bridge or without one. */
 export interface Caller {
   name: string
   kind: Subject['kind'] | 'direct'
-  /** Calls with a short answer. */
+  /** Makes a call with a short answer. */
   echo(): Promise<void>
-  /** Calls with an answer of ten megabytes; rejects when some of it is missing. */
+  /** Makes a call with an answer of ten megabytes; rejects when part of it is missing. */
   large(): Promise<void>
   /** The bridge; undefined without one. */
   client: LineClient | undefined
 }
 
-/** Callers of one server: one without a bridge, all others are held against that. */
+/** Callers of one server: one without a bridge, to which all others are compared. */
 export interface CallGroup {
   area: string
-  /** Behind names of figures: which Node, and whether there is a sign-in. */
+  /** Suffix of figure names: the Node, and whether there is a sign-in. */
   on: string
   callers: readonly Caller[]
-  /** The bridge that bars are for, and the peer that they are ratios to. */
+  /** The bridge that the bars apply to, and the peer for ratios. */
   ours: string
   reference: string
   attempt: Attempts['attempt']
 }
 
-/** A caller through `subject`, run by `node`, whose connection is open. */
+/** Opens a connection through `subject`, run by `node`. */
 export async function openCaller(subject: Subject, node: string): Promise<Caller> {
   const client = subject.start(node)
   await openConnection(client)
@@ -57,7 +57,7 @@ export async function closeCallers(callers: readonly Caller[]): Promise<void> {
   await Promise.all(callers.flatMap(({ client }) => (client === undefined ? [] : client.close())))
 }
 
-/** The same calls over keep-alive HTTP, with nothing between. */
+/** Makes the same calls directly over keep-alive HTTP. */
 export function directCaller({ url, accessToken }: BenchRemote): Caller {
   const agent = new Agent({ keepAlive: true, maxSockets: width })
   const headers = {

@@ -6,7 +6,7 @@ import type { Subject } from './subject.ts'
 
 const warmUpCalls = 300
 
-/** Makes the calls that nobody measures. */
+/** Makes calls that are not measured. */
 export async function warmUp(callers: readonly Caller[], attempt: Attempts['attempt']): Promise<void> {
   for (const { name, echo } of callers) {
     await attempt(name, async () => {
@@ -15,7 +15,7 @@ export async function warmUp(callers: readonly Caller[], attempt: Attempts['atte
   }
 }
 
-/** Does `measure` with new bridges of `subjects`; one that does not start is not among them. */
+/** Runs `measure` with new bridges of `subjects`, without those that fail to start. */
 export async function withCallers(
   node: NodeVersion,
   attempt: Attempts['attempt'],

@@ -1,13 +1,13 @@
 import { type BarredFigure, reported } from '../figure.ts'
 import type { Caller, CallGroup } from './caller.ts'
 
-/** Processor time of bridges since it was made. */
+/** Processor time of bridges since the meter was created. */
 export interface CpuMeter {
-  /** Microseconds per call of the bridge of that name, which has carried `calls` since then and was idle otherwise. */
+  /** Returns microseconds per call of a bridge that has carried `calls` since then and was otherwise idle. */
   microseconds(name: string, calls: number): number
 }
 
-/** Starts measuring. The clock of the system has steps of ten milliseconds, but it is read no more than twice. */
+/** Starts measuring. The system's clock has steps of ten milliseconds, but it is read at most twice. */
 export function createCpuMeter(callers: readonly Caller[]): CpuMeter {
   const begun = new Map(
     callers.map(({ name, client }) => [name, { client, ms: client?.cpuMs() ?? Number.NaN }]),
@@ -20,7 +20,9 @@ export function createCpuMeter(callers: readonly Caller[]): CpuMeter {
   }
 }
 
-/** What a call costs each bridge of `group` in processor time, which other programs on the machine hardly change. */
+/**
+ * Returns the processor time of a call for each bridge of `group`, which other programs on the machine hardly affect.
+ */
 export function cpuFigures(
   { area, on, callers, ours }: CallGroup,
   title: string,

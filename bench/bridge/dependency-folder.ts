@@ -9,8 +9,8 @@ interface Manifest {
 }
 
 /**
- * The folders of the package `name` in `moduleFolder` and of everything that npm installs with it, each once. They may be
- * inside of one another. Throws when something is missing that is not optional.
+ * Returns the folders of the package `name` in `moduleFolder` and of everything that npm installs with it, each once.
+ * Some may contain others. Throws when a required package is missing.
  */
 export function dependencyFolders(moduleFolder: string, name: string): string[] {
   const found = new Set<string>()
@@ -25,7 +25,7 @@ export function dependencyFolders(moduleFolder: string, name: string): string[] 
     for (const wanted of Object.keys(all)) {
       const inner = findUpwards(folder, moduleFolder, wanted)
       if (inner !== undefined) {
-        // What is optional at a peer is there for somebody else.
+        // Optional peer dependencies are there for another package.
         if (peerDependenciesMeta[wanted]?.optional !== true) add(inner)
       } else if (!isOptional(wanted)) throw new Error(`${wanted}, which ${folder} needs, is not installed.`)
     }
@@ -34,7 +34,7 @@ export function dependencyFolders(moduleFolder: string, name: string): string[] 
   return [...found]
 }
 
-/** As Node looks for packages, up to `moduleFolder`. */
+/** Searches like Node, up to `moduleFolder`. */
 function findUpwards(from: string, moduleFolder: string, name: string): string | undefined {
   for (let folder = from; folder.length >= moduleFolder.length; folder = dirname(folder)) {
     const candidate = join(folder === moduleFolder ? folder : join(folder, 'node_modules'), name)

@@ -1,6 +1,6 @@
-// The least that a bridge can be, as the floor of what bridges are measured by: every line on stdin is a POST, every answer
-// a line on stdout. No session, no stream, no sign-in, no faults. argv: the URL of the server.
-// CommonJS and require, for importing node:http reads every export of it, and on newer Nodes that loads all of fetch.
+// The smallest possible bridge, as a lower bound: every line on stdin is a POST, every answer a line on stdout. No
+// session, no stream, no sign-in, no error handling. argv: the URL of the server.
+// CommonJS with require: importing node:http reads all its exports, which on newer Nodes loads all of fetch.
 const { Agent, request } = require('node:http')
 
 const url = process.argv[2]

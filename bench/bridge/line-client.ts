@@ -6,27 +6,27 @@ const termAfterMs = 300
 const killAfterMs = 1000
 const endBytes = 300
 
-/** What came back for a request. It was a result, and no error. */
+/** A successful response. */
 export interface LineAnswer {
   bytes: number
-  /** How it begins; all of it when it is short. */
+  /** Start of the response; all of it when it is short. */
   head: string
 }
 
-/** A bridge as a child process and a client that reads no more of its lines than it must. */
+/** A bridge as a child process, and a client that parses as little of its output as possible. */
 export interface LineClient {
   /**
-   * Sends `tools/list`, `tools/call` and the like. Rejects when the answer is an error or the result of a tool that
-   * failed, when the process ends before it, and after a minute.
+   * Sends `tools/list`, `tools/call` and the like. Rejects when the response is an error or a failed tool result,
+   * when the process exits first, and after a minute.
    */
   request(method: string, params?: object): Promise<LineAnswer>
   notify(method: string): void
-  /** Processor time so far, in milliseconds; grows in steps of ten. NaN, like memory, when the process has ended. */
+  /** Processor time so far, in milliseconds; grows in steps of ten. NaN, like memory, once the process has exited. */
   cpuMs(): number
-  /** The largest resident memory so far, in bytes. */
+  /** Peak resident memory so far, in bytes. */
   peakMemoryBytes(): number
   memoryBytes(): number
-  /** Closes stdin and waits for the end. Like hosts it sends signals to a process that does not come to it. */
+  /** Closes stdin and waits for the exit. Sends signals, as hosts do, to a process that does not exit. */
   close(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts `argv` with an empty environment but for `environment`. */
+/** Starts `argv` with only `environment` as its environment. */
 export function startLineClient(
   argv: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -110,7 +110,7 @@ export function startLineClient(
   }
 }
 
-/** Opens a connection as clients of 2025-11-25 do, and lists the tools. Rejects when those of the bench are not there. */
+/** Opens a connection as clients of 2025-11-25 do, and lists the tools. Rejects when those of the bench are missing. */
 export async function openConnection(client: LineClient): Promise<void> {
   await client.request('initialize', {
     protocolVersion: '2025-11-25',
@@ -119,7 +119,7 @@ export async function openConnection(client: LineClient): Promise<void> {
   })
   client.notify('notifications/initialized')
   const { head } = await client.request('tools/list')
-  // A bridge that is not signed in may have a list of its own.
+  // A bridge that is not signed in may list its own tools.
   if (!head.includes('"echo"')) throw new Error(`These are not the tools of the server: ${head}`)
 }
 
@@ -137,7 +137,7 @@ function splitLines(stream: NodeJS.ReadableStream, take: (line: readonly Buffer[
   })
 }
 
-/** What is asked of a line stands near one of its ends, whoever wrote it. */
+/** Reads only the ends of a line, where any implementation puts the needed members. */
 function readLine(line: readonly Buffer[]): { id: number; answer: LineAnswer; fault: Error | undefined } {
   const head = joined(line.slice(0, 2)).subarray(0, endBytes).toString('latin1')
   const tail = joined(line.slice(-2)).subarray(-endBytes).toString('latin1')
@@ -147,11 +147,11 @@ function readLine(line: readonly Buffer[]): { id: number; answer: LineAnswer; fa
   return {
     id: Number(/"id":(\d+)/.exec(head)?.[1] ?? /"id":(\d+)/.exec(tail)?.[1]),
     answer: { bytes, head },
-    fault: isResult && !hasFailed ? undefined : new Error(`The answer is no result: ${head}`),
+    fault: isResult && !hasFailed ? undefined : new Error(`The answer is not a result: ${head}`),
   }
 }
 
-/** An end of a line may be cut anywhere. */
+/** A line may be cut anywhere. */
 function joined(parts: readonly Buffer[]): Buffer {
   const [only] = parts
   return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)

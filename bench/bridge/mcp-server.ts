@@ -1,6 +1,6 @@
-// A server of 2025-11-25 with sessions on node:http alone, fast enough that what stands before it is what is measured.
-// `node mcp-server.ts guarded`: it wants an access token, of an authorization server that it has with it; `events`: it
-// answers calls with event streams.
+// A server of 2025-11-25 with sessions on plain node:http, fast enough to measure what is in front of it. `node
+// mcp-server.ts guarded`: requires an access token of its own authorization server; `events`: answers calls with
+// event streams.
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
@@ -11,7 +11,7 @@ import { usualSettings } from '../../tests/support/remote/remote-settings.ts'
 
 const isGuarded = process.argv[2] === 'guarded'
 const answersByEvents = process.argv[2] === 'events'
-// Nobody is to renew anything while it is measured.
+// No token is renewed while measuring.
 const settings = { ...usualSettings, tokenTtlSeconds: 86_400 }
 const { scope } = settings
 const counters = createCounters()
@@ -39,7 +39,7 @@ process.once('SIGTERM', () => {
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.url === '/control') return control(request, response)
-  // The end of a connection belongs to none of those that are counted after it.
+  // Do not count the end of a connection with the requests of the next one.
   if (request.method !== 'DELETE') requests += 1
   if (answerDelayMs > 0) await pause(answerDelayMs)
   if (request.url !== '/mcp') return serveOthers(request, response)
@@ -54,7 +54,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   else response.writeHead(404).end()
 }
 
-/** POST takes how long every answer waits from now on; the answer has what was counted since the last time. */
+/** POST sets the delay of every answer from now on; returns the counts since the last call. */
 async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
   answerDelayMs = Number(await readText(request))
   sendJson(response, 200, { requests, codeGrants: counters.codeGrants, refreshes: counters.refreshesOk })

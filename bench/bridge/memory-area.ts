@@ -17,13 +17,13 @@ const calls = 500
 
 interface Measured {
   node: NodeVersion
-  /** Two seconds after the list of tools, in MB. */
+  /** Two seconds after the tool list, in MB. */
   idle: Rounds
-  /** After five hundred calls more. */
+  /** After five hundred more calls. */
   used: Rounds
 }
 
-/** Resident memory of bridges with nothing to do, beside a Node that does nothing and one that has used node:http. */
+/** Measures the resident memory of idle bridges, next to a Node that does nothing and one that has used node:http. */
 export function measureBridgeMemory(bench: Bench): Promise<BarredFigure[]> {
   return inScene(bench, { area, keys: ['keychain', 'file'] }, async (scene) => {
     const nodes = [pinnedNode]
@@ -35,7 +35,7 @@ export function measureBridgeMemory(bench: Bench): Promise<BarredFigure[]> {
   })
 }
 
-/** Starts one after the other; each is weighed when it has been idle for so long, whatever the others do. */
+/** Starts them one after the other; measures each after the same idle time, whatever the others do. */
 async function measureRound({ node, idle, used }: Measured, scene: Scene): Promise<void> {
   const callers: Caller[] = []
   const weighings: Promise<void>[] = []
@@ -85,7 +85,7 @@ function figuresOf({ node, idle, used }: Measured, { open, guarded }: Scene): Ba
   return [
     reported({ area, name: `memory, ${bare}, ${on}`, ...idle.of(bare), unit: 'MB' }),
     reported({ area, name, value, ...range, unit: 'MB' }),
-    // What of it is not ours to save: newer Nodes take more for node:http than older ones.
+    // The part that we cannot save: newer Nodes use more memory for node:http than older ones.
     reported({
       area,
       name: `memory, idle, above a ${floor}, ${on}`,

@@ -1,4 +1,4 @@
-/** A Node that bridges are run by. */
+/** A Node that runs bridges. */
 export interface NodeVersion {
   /** Its name in figures. */
   name: string

@@ -3,29 +3,29 @@ import { fileURLToPath } from 'node:url'
 import type { Bench } from '../bench.ts'
 import { type Child, startChild } from '../child.ts'
 
-/** A server that bridges stand in front of, in a process of its own. */
+/** A server for bridges, in its own process. */
 export interface BenchRemote {
   url: string
-  /** For those who take a fixed one, when it wants access tokens. */
+  /** For bridges with a fixed token, when the server requires one. */
   accessToken: string | undefined
   child: Child
-  /** Makes every answer of the server, whatever was asked, wait so long, and answers what it has counted. */
+  /** Delays every answer of the server from now on, and returns its counts. */
   setDelay(ms: number): Promise<RemoteCounts>
 }
 
-/** What a {@link BenchRemote} has counted. */
+/** Counters of a {@link BenchRemote}. */
 export interface RemoteCounts {
-  /** Since the last time it was asked, without those that end a session. */
+  /** Since the last query, without those that end a session. */
   requests: number
-  /** How often somebody signed in, since the start. */
+  /** Number of sign-ins since the start. */
   codeGrants: number
-  /** How often tokens were renewed, since the start. */
+  /** Number of token renewals since the start. */
   refreshes: number
 }
 
 /**
- * `guarded` wants access tokens, and lets everybody sign in who comes with a browser; `events` answers with event streams; `sdk` is
- * of the SDK of the 2026 era, and neither waits nor counts.
+ * `guarded` requires access tokens, and lets every browser sign in; `events` answers with event streams; `sdk` uses
+ * the SDK of the 2026 era, and neither delays nor counts.
  */
 export type RemoteKind = 'open' | 'guarded' | 'events' | 'sdk'
 

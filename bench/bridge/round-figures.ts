@@ -3,8 +3,8 @@ import type { Rounds } from './rounds.ts'
 import type { Subject } from './subject.ts'
 
 /**
- * A figure for each of `subjects`: the middle of its rounds with their range; beside a peer, what Drawbridge takes of
- * that in the same rounds. `ours` is the one that is compared. Whoever was never measured has no figure here.
+ * Returns a figure for each of `subjects`: the median of its rounds with their range, and for a peer the ratio of
+ * Drawbridge to it in the same rounds. `ours` is the compared one. Subjects without measurements have no figure.
  */
 export function roundFigures(
   rounds: Rounds,

@@ -17,8 +17,8 @@ interface Measured {
 }
 
 /**
- * How many answers are waited for one after the other before the tools are listed, by how much later that is when each
- * answer is late; and how many requests there are until then.
+ * Measures the number of sequential round trips before the tools are listed, from the extra time when each answer is
+ * delayed, and the number of requests until then.
  */
 export function measureRoundTrips(bench: Bench): Promise<BarredFigure[]> {
   return inScene(bench, { area, keys: ['file'] }, async ({ open, guarded, attempt }) => {
@@ -47,7 +47,7 @@ async function start(subject: Subject, delayMs: number): Promise<{ ms: number; r
   try {
     await openConnection(client)
     const ms = performance.now() - begin
-    // What it sends beside the list has a moment to get there.
+    // Gives requests sent in parallel with the list time to arrive.
     await sleep(besideMs)
     const { requests } = await subject.remote.setDelay(0)
     return { ms, requests }
@@ -62,7 +62,7 @@ function figuresOf({ name, kind }: Subject, { quickMs, slowMs, requests }: Measu
   const trips = {
     area,
     name: `round trips to tools/list, ${name}`,
-    // Whatever disturbs a start makes it longer.
+    // Disturbances only make a start longer.
     value: (slowMs.of(name).low - quickMs.of(name).low) / slowAnswerMs,
     unit: '',
   }
@@ -72,6 +72,6 @@ function figuresOf({ name, kind }: Subject, { quickMs, slowMs, requests }: Measu
     ...counted,
     unit: '',
   }
-  // Three, and a tenth for what the clock is off.
+  // Three, plus a tenth for clock errors.
   return kind === 'ours' ? [atMost(3.1, trips), atMost(4, asked)] : [reported(trips), reported(asked)]
 }

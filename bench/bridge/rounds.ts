@@ -1,6 +1,6 @@
 import { median } from '../contest.ts'
 
-/** The middle one of some values, the smallest and the largest; all NaN for none. */
+/** Median, minimum and maximum of some values; all NaN for none. */
 export interface Spread {
   value: number
   low: number
@@ -8,22 +8,21 @@ export interface Spread {
 }
 
 /**
- * Values of several systems that were measured in turn, one of each in every round. They are compared round by round, and
- * the middle of that is the answer: what else the machine did in a round hit all of them.
+ * Values of several systems measured in turn, one of each per round. Compares them round by round and takes the
+ * median, since other load on the machine affects all systems of a round.
  */
 export interface Rounds {
-  /** The value of `name` in the round that runs. Throws when it has one. */
+  /** Adds the value of `name` to the current round. Throws if it has one. */
   add(name: string, value: number): void
   /** Ends a round. */
   next(): void
   of(name: string): Spread
-  /** Of the rounds that have both, `one` divided by `other`. */
+  /** Divides `one` by `other` in the rounds that have both. */
   ratio(one: string, other: string): Spread
-  /** Of the rounds that have both, `other` taken from `one`. */
+  /** Subtracts `other` from `one` in the rounds that have both. */
   difference(one: string, other: string): Spread
 }
 
-/** No rounds yet. */
 export function createRounds(): Rounds {
   const rounds: Map<string, number>[] = [new Map()]
   const paired = (one: string, other: string, combine: (one: number, other: number) => number): Spread =>

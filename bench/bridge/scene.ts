@@ -6,18 +6,21 @@ import { type BenchRemote, startRemote } from './remote.ts'
 import { type KeyPlace, signInDrawbridge, signInReference } from './sign-in.ts'
 import { fixedTokenSubjects, openPrograms, openSubjects, signedIn, type Subject } from './subject.ts'
 
-/** Two servers, one of them guarded, and all bridges in front of both; those that can are signed in at the guarded one. */
+/**
+ * Two servers, one of them guarded, and all bridges in front of both; those that can are signed in at the guarded
+ * one.
+ */
 export interface Scene {
   open: readonly Subject[]
   guarded: readonly Subject[]
-  /** Where the servers are; the guarded one has a token for whoever takes a fixed one. */
+  /** The servers; the guarded one has a token for bridges with a fixed one. */
   remotes: { open: BenchRemote; guarded: BenchRemote }
   attempt: Attempts['attempt']
 }
 
 /**
- * Measures in a scene of its own. `keys` is where logins of Drawbridge have their key: one bridge for each. Whoever
- * cannot be made ready or fails is in the figures, and so is whether anybody signed in again meanwhile.
+ * Measures in a new scene. `keys` are the places for the keys of Drawbridge's logins: one bridge for each. The
+ * figures include bridges that could not be prepared or failed, and any repeated sign-in.
  */
 export async function inScene(
   bench: Bench,
@@ -58,7 +61,10 @@ export async function inScene(
   }
 }
 
-/** Starts a keychain that is unlocked, on a bus of its own, and answers how to get to it. Throws when programs are missing. */
+/**
+ * Starts an unlocked keychain on a separate bus, and returns the environment to reach it. Throws when programs are
+ * missing.
+ */
 async function openKeychain(endings: (() => Promise<void>)[]): Promise<KeyPlace['environment']> {
   const missing = missingPackages()
   if (missing.length > 0) throw new Error(`The keychain needs: apt-get install ${missing.join(' ')}`)

@@ -1,4 +1,4 @@
-// A server of the MCP SDK of the 2026 era, as its documentation sets it up: both eras, no sessions.
+// A server of the MCP SDK of the 2026 era, set up as in its documentation: both eras, no sessions.
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { createMcpHandler, Server } from '@modelcontextprotocol/server'

@@ -13,13 +13,13 @@ import { openPrograms, openSubjects, ours, reference, type Subject } from './sub
 
 const area = 'bridge servers'
 
-/** Kinds of servers that are usual, beside the one of the other areas; and what they are called in figures. */
+/** Common kinds of servers, in addition to the one of the other areas, and their names in figures. */
 const kinds: readonly [kind: RemoteKind, name: string][] = [
   ['events', 'answers by events'],
   ['sdk', 'SDK of 2026-07-28'],
 ]
 
-/** The start, and what is added to a call, in front of servers that answer otherwise. */
+/** Measures the start, and the latency added to a call, in front of servers that answer differently. */
 export async function measureBridgeServers(bench: Bench): Promise<BarredFigure[]> {
   const programs = openPrograms(bench)
   const nodes = [pinnedNode]
@@ -49,7 +49,7 @@ async function startFigures(
   { on, attempt }: { on: string; attempt: Attempts['attempt'] },
 ): Promise<BarredFigure[]> {
   const wall = createRounds()
-  // The first round fills caches of files and of compiled code.
+  // The first round fills the caches of files and compiled code.
   for (let round = -1; round < startRounds; round += 1) {
     for (const subject of subjects) {
       await attempt(subject.name, async () => {

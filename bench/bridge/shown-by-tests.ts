@@ -1,12 +1,12 @@
-/** What a bridge has to reach that is no speed, and the tests that show it. */
+/** A requirement of the bridge other than speed, and the tests that prove it. */
 export interface ShownByTests {
   what: string
-  /** Titles in test files below the repository. */
+  /** Titles in test files, relative to the repository. */
   tests: readonly { file: string; titles: readonly string[] }[]
 }
 
-/** Everything that is asked of the bridge beside what is measured here. */
-export const shownByTests: readonly ShownByTests[] = [
+/** All requirements of the bridge that are not measured here. */
+const shownByTests: readonly ShownByTests[] = [
   {
     what: 'tokens expired or revoked: every call succeeds, one refresh at most, none reused, no new tab',
     tests: [
@@ -43,7 +43,7 @@ export const shownByTests: readonly ShownByTests[] = [
   },
 ]
 
-/** {@link shownByTests} for people. */
+/** Formats {@link shownByTests} for display. */
 export function shownByTestsText(): string {
   const lines = shownByTests.map(
     ({ what, tests }) => `- ${what}${tests.map(({ file }) => `\n    ${file}`).join('')}`,

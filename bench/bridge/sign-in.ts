@@ -8,14 +8,14 @@ import { newHome, type Programs, signedIn, startBridge, type Subject } from './s
 
 const signInTimeoutMs = 30_000
 
-/** Where Drawbridge keeps the key of its logins, and what it needs to get there. */
+/** The place of the key of Drawbridge's logins, and the environment to reach it. */
 export interface KeyPlace {
   kind: 'keychain' | 'file'
-  /** The address of the bus that the keychain is on. */
+  /** Address of the keychain's bus. */
   environment: Readonly<Record<string, string>>
 }
 
-/** Signs Drawbridge in at `remote` as a person would. All that it starts from then on finds the login. */
+/** Signs Drawbridge in at `remote` as a user would. All its later starts find the login. */
 export async function signInDrawbridge(
   bench: Bench,
   programs: Programs,
@@ -36,7 +36,7 @@ export async function signInDrawbridge(
   }
 }
 
-/** Signs mcp-remote in at `remote`, by a first connection. */
+/** Signs mcp-remote in at `remote` with a first connection. */
 export async function signInReference(
   bench: Bench,
   programs: Programs,

@@ -13,7 +13,7 @@ interface Weight {
   bytes: number
 }
 
-/** What is on the disk after installing the bridge as npm packs it, without the optional keychain binary. */
+/** Measures the installed size of the bridge as npm packs it, without the optional keychain binary. */
 export function measureBridgeSize(bench: Bench): Promise<BarredFigure[]> {
   const folder = join(bench.scratch, 'install')
   mkdirSync(folder, { recursive: true })
@@ -57,7 +57,7 @@ function run(argv: readonly string[], folder: string): string {
   return npm.stdout
 }
 
-/** Everything in `folders`, but for packages inside of packages that are themselves in the list. */
+/** Sums everything in `folders`, except for nested packages that are in the list themselves. */
 function weigh(folders: readonly string[]): Weight {
   const all = new Set(folders)
   const walk = (folder: string): Weight => {

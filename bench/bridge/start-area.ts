@@ -13,13 +13,16 @@ const bare = 'bare'
 
 interface Measured {
   node: NodeVersion
-  /** Milliseconds from spawning to the list of tools. */
+  /** Milliseconds from spawning to the tool list. */
   wall: Rounds
   /** Milliseconds of processor time until then. */
   cpu: Rounds
 }
 
-/** From spawning a bridge to the answer of `tools/list`, with and without sign-in, beside a Node that does nothing. */
+/**
+ * Measures the time from spawning a bridge to the answer of `tools/list`, with and without sign-in, next to a Node
+ * that does nothing.
+ */
 export function measureBridgeStart(bench: Bench): Promise<BarredFigure[]> {
   return inScene(bench, { area, keys: ['keychain', 'file'] }, async (scene) => {
     const nodes = [pinnedNode]
@@ -27,7 +30,7 @@ export function measureBridgeStart(bench: Bench): Promise<BarredFigure[]> {
       for (const each of measured) await startRound(each, scene)
     }
     const empty = (): Measured[] => nodes.map((node) => ({ node, wall: createRounds(), cpu: createRounds() }))
-    // The first round fills caches of files and of compiled code.
+    // The first round fills the caches of files and compiled code.
     await startAll(empty())
     const measured = empty()
     for (let round = 0; round < bench.startRounds * 2 + 1; round += 1) await startAll(measured)

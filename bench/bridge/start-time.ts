@@ -1,7 +1,7 @@
 import { openConnection } from './line-client.ts'
 import type { Subject } from './subject.ts'
 
-/** Starts a bridge, and ends it again: how long it takes until the tools are listed, in milliseconds. */
+/** Starts and ends a bridge; returns the milliseconds until the tools are listed. */
 export async function timeStart(
   subject: Subject,
   node: string,

@@ -7,25 +7,25 @@ import { installPeers } from '../peer-install.ts'
 import { type LineClient, startLineClient } from './line-client.ts'
 import type { BenchRemote } from './remote.ts'
 
-/** A bridge in front of a server, as it is measured. */
+/** A measured bridge in front of a server. */
 export interface Subject {
   /** Its name in figures. */
   name: string
   kind: 'ours' | 'peer' | 'floor'
   remote: BenchRemote
-  /** Starts it, run by the Node at `node`. */
+  /** Starts the bridge with the Node at `node`. */
   start(node: string): LineClient
 }
 
-/** The packages of the peers, at exactly these versions. */
+/** Exact versions of the peers' packages. */
 export const peers = { 'mcp-remote': '0.15.1', supergateway: '4.0.0', 'mcp-proxy': '6.7.19' } as const
-/** Drawbridge without sign-in; what it is called with one is in {@link signedIn}. */
+/** Drawbridge without sign-in; see {@link signedIn} for its name with one. */
 export const ours = 'Drawbridge'
-/** The peer that bars are ratios to. */
+/** The peer for ratios. */
 export const reference = `mcp-remote ${peers['mcp-remote']}`
-/** What a bridge of node:http alone comes to: no bar can be below. */
+/** A bridge of node:http alone: the lower bound for any bar. */
 export const floor = 'node:http relay'
-/** Names of those in front of a server that wants tokens. */
+/** Names in front of a server that requires tokens. */
 export const signedIn = {
   keychain: `${ours} (keychain)`,
   file: `${ours} (key file)`,
@@ -35,18 +35,18 @@ export const signedIn = {
 const supergateway = `supergateway ${peers.supergateway}`
 const mcpProxy = `mcp-proxy ${peers['mcp-proxy']}`
 
-/** Where the programs of all bridges are, and how each is told what to do. */
+/** Programs of all bridges, with their command lines. */
 export interface Programs {
   drawbridge(url: string): readonly string[]
   mcpRemote(url: string): readonly string[]
   supergateway(url: string, token?: string): readonly string[]
   mcpProxy(url: string): readonly string[]
   floor(url: string): readonly string[]
-  /** The folder that the peers are installed in. */
+  /** The folder with the installed peers. */
   peerFolder: string
 }
 
-/** Installs the peers, unless they are. */
+/** Installs the peers if necessary. */
 export function openPrograms(bench: Bench): Programs {
   const manifest = installPeers(peers, { packageFolder: `${bench.packageFolder}-bridge`, say: bench.say })
   const peerFolder = join(dirname(manifest), 'node_modules')
@@ -63,13 +63,13 @@ export function openPrograms(bench: Bench): Programs {
       'none',
       ...(token === undefined ? [] : ['--oauth2Bearer', token]),
     ],
-    // Its command line has no such direction: this is its library.
+    // Its command line lacks this direction, so this uses its library.
     mcpProxy: (url) => [scriptOf('mcp-proxy-stdio.mjs'), createRequire(manifest).resolve('mcp-proxy'), url],
     floor: (url) => [scriptOf('floor-relay.cjs'), url],
   }
 }
 
-/** Drawbridge, its peers and the floor in front of a server that lets everybody in; every start has an empty home. */
+/** Opens Drawbridge, its peers and the floor in front of an open server; every start has an empty home. */
 export function openSubjects(bench: Bench, programs: Programs, remote: BenchRemote): Subject[] {
   const subject = (
     name: string,
@@ -90,7 +90,7 @@ export function openSubjects(bench: Bench, programs: Programs, remote: BenchRemo
   ]
 }
 
-/** The peers that cannot sign in, with a token that does not end, in front of a server that wants one. */
+/** Opens the peers that cannot sign in, with a token that does not expire, in front of a guarded server. */
 export function fixedTokenSubjects(bench: Bench, programs: Programs, remote: BenchRemote): Subject[] {
   const { url, accessToken = '' } = remote
   return [
@@ -110,13 +110,13 @@ export function fixedTokenSubjects(bench: Bench, programs: Programs, remote: Ben
   ]
 }
 
-/** The environment of a bridge whose user has stored nothing yet. */
+/** Returns the environment of a bridge whose user has stored nothing yet. */
 export function newHome({ scratch }: Pick<Bench, 'scratch'>): Record<string, string> {
   const home = mkdtempSync(join(scratch, 'home-'))
   return { HOME: home, MCP_REMOTE_CONFIG_DIR: home }
 }
 
-/** Starts a bridge by the Node at `node`, which also is the first in its `PATH`. */
+/** Starts a bridge with the Node at `node`, which is also first in its `PATH`. */
 export function startBridge(
   node: string,
   argv: readonly string[],

@@ -9,76 +9,64 @@ import {
 import type { BridgeConfig } from '../config/config.ts'
 import { credentialsConfig } from '../config/config-part.ts'
 import type { CredentialsConfig } from '../credentials/credential-store.ts'
-import type { ParsedArguments } from '../config/setting-argument.ts'
+import type { CommandLine } from '../config/setting-argument.ts'
 import type { SettingGroup } from '../config/setting.ts'
 import type { ExitCode } from './failure/command-failure.ts'
 import type { Terminal } from './terminal/output.ts'
 
-/** What every command gets from the command line. */
+/** Input of every command. */
 export interface CommandInput {
-  line: ParsedArguments
+  line: CommandLine
   surroundings: Surroundings
-  /** Facts go to stdout as one JSON object. */
+  /** Print facts as one JSON object on stdout. */
   json: boolean
   runtime: Runtime
   terminal: Terminal
 }
 
-/** One command of the command line, with its help. */
 export interface CommandRow {
-  /** As it is called, with the operands it takes. */
+  /** The command with its operands. */
   usage: string
   description: string
-  /** The heading that it stands under in the help. */
   group: 'Sign-in' | 'Looking' | 'Setting up'
-  /** Command lines without the name of the program. */
   examples: readonly string[]
   /** Flags of its own: `--all` is on or off, `--name <name>` takes a value. `--json` is taken by every command with `json`. */
   switches?: Readonly<Record<`--${string}`, string>>
-  /** Members of the JSON object that `--json` prints; undefined: it has no facts to print. */
+  /** Members of the object that `--json` prints; undefined: the command has no `--json`. */
   json?: Readonly<Record<string, string>>
-  /** Groups of settings that its help lists; all are taken, so that one line of flags does for every command. */
+  /** Groups of settings in its help. Every command accepts all of them, so that one set of flags fits all. */
   shown: readonly SettingGroup[]
-  /** Its code is loaded by the call. */
   run(input: CommandInput, own: OwnFlags): Promise<ExitCode>
 }
 
-/** The flags of a command that are no settings, as they were given. */
+/** The given flags of a command that are not settings. */
 export interface OwnFlags {
   isOn(name: `--${string}`): boolean
   valueOf(name: `--${string}`): string | undefined
 }
 
-/** The words that call a command, without its operands: `token set`. */
+/** Returns the words of a command without its operands, such as `token set`. */
 export function commandName({ usage }: Pick<CommandRow, 'usage'>): string {
   return usage.replace(/ [<[].*/, '')
-}
-
-/** Flags of a command that are no settings. */
-export function ownFlags(row: Pick<CommandRow, 'switches' | 'json'>): `--${string}`[] {
-  return [
-    ...(Object.keys(row.switches ?? {}) as `--${string}`[]),
-    ...(row.json === undefined ? [] : (['--json'] as const)),
-  ]
 }
 
 // A person is there, and the keychain may ask them.
 const keychainTimeoutMs = 120_000
 
-/** The settings of a command, faults and all. Warnings are told. */
+/** Reads the settings of a command and prints their warnings. Faults stay in the result. */
 export function settingsOf({ line, surroundings, terminal }: CommandInput): ReadSettings {
   const read = readSettings(line, surroundings)
   for (const warning of read.warnings) terminal.note(warning)
   return read
 }
 
-/** The configuration for the server that the command names. Throws `ConfigError` with every fault. */
+/** Returns the configuration for the server of the command. Throws `ConfigError` with every fault. */
 export function configOf(input: CommandInput): BridgeConfig {
   const config = createBridgeConfig(settingsOf(input), input.surroundings)
   return { ...config, credentials: { ...config.credentials, keychainTimeoutMs } }
 }
 
-/** Where credentials are, for commands that may go without a server. Throws `ConfigError` with every fault. */
+/** Returns the storage of credentials, for commands without a server. Throws `ConfigError` with every fault. */
 export function credentialsOf(read: ReadSettings): CredentialsConfig {
   if (read.problems.length > 0) throw configError(read.problems, read.home)
   return { ...credentialsConfig(read.values, read.home), keychainTimeoutMs }

@@ -42,7 +42,7 @@ describe('in front of somebody who started the bridge by npx', () => {
     const text = `${stdout}\n${stderr}`
     const isJson = words.includes('--json')
     if (!isJson || stderr !== '') expect(text).toContain(`npx mcp-drawbridge ${command}`)
-    expect(text).not.toMatch(/(?<!mcp-)\bdrawbridge (?![a-z]+(?: set)? failed\.)/)
+    expect(text).not.toMatch(/(?<!mcp-)\bdrawbridge (?![a-z]+(?: set)? failed\.|did not start)/)
   })
 
   it.each(['status', 'doctor'])('%s says so of a stored login', async (command) => {

@@ -3,7 +3,7 @@ import { readJsonText } from '@drawbridge/shared/json-text.ts'
 import { type Section, sectionProblems } from '@drawbridge/shared/settings/read-settings.ts'
 import { settings } from './setting-table.ts'
 
-/** What config.json says about one server, and everything that is wrong in it. */
+/** The settings of config.json for one server, and its faults. */
 export interface ConfigFile {
   /** The section of the server, and then the rest of the file. */
   sections: readonly Section[]

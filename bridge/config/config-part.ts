@@ -2,14 +2,20 @@ import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import { type HeaderEntry, type ValueSource, parseProxy } from './config-value.ts'
 import { settings } from './setting-table.ts'
 import { defaultValues } from '@drawbridge/shared/settings/read-settings.ts'
-import type { NetworkConfig } from '../http/network-config.ts'
+import type { NetworkConfig } from '../http/http-client.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
-import type { McpProxyConfig } from '../proxy/proxy-config.ts'
+import type { McpProxyConfig } from '../proxy/proxy.ts'
 import type { GivenValues, SettingValues } from './setting.ts'
 import { version } from './version.ts'
 
-/** How long the keychain may take while a client waits for the first response. */
+/** The limit while a client waits for its first response. */
 const keychainTimeoutMs = 2500
+
+const connectTimeoutMs = 10_000
+/** A sign-in without a limit would keep its port open for ever. */
+const maxSignInMs = 86_400_000
+/** Time that a response waits for a sign-in, which then continues in the background. */
+const signInWaitMs = 1000
 
 const noSource: ValueSource = { environment: {}, readText: () => '' }
 const defaults = defaultValues(settings, noSource) as GivenValues
@@ -18,16 +24,16 @@ function withDefaults(given: GivenValues): SettingValues {
   return { ...defaults, ...given } as SettingValues
 }
 
-/** How this computer reaches servers. Throws `TypeError` for an environment proxy that cannot be used. */
+/** Throws `TypeError` for a proxy in the environment that cannot be used. */
 export function networkConfig(
   given: GivenValues,
   { environment }: Pick<ValueSource, 'environment'>,
 ): NetworkConfig {
   const values = withDefaults(given)
   return {
-    connectTimeoutMs: values.connectTimeout,
-    headersTimeoutMs: values.headersTimeout,
-    bodyTimeoutMs: values.bodyTimeout,
+    connectTimeoutMs: Math.min(connectTimeoutMs, values.timeout || Infinity),
+    headersTimeoutMs: values.timeout,
+    bodyTimeoutMs: values.timeout,
     ipv4: values.ipv4,
     ca: values.ca,
     proxy: proxies(values.proxy, environment),
@@ -62,10 +68,9 @@ function environmentProxy(name: string, text: string): string | undefined {
   }
 }
 
-/** What says whether a browser can be opened. */
 type Desktop = Pick<ValueSource, 'environment'> & { platform: NodeJS.Platform }
 
-/** How signing in is done. `port` is the argument after the URL, as in mcp-remote. */
+/** `port` is the argument after the URL, as in mcp-remote. */
 export function oauthConfig(
   serverUrl: string,
   given: GivenValues,
@@ -90,11 +95,11 @@ export function oauthConfig(
     callback: values.callback ?? {
       host: values.host ?? defaultCallbackHost(port, desktop.platform),
       port,
-      path: values.callbackPath,
+      path: '/oauth/callback',
     },
     successUrl: values.authSuccessUrl,
     useIdToken: values.useIdToken,
-    signInTimeoutMs: values.authTimeout,
+    signInTimeoutMs: values.timeout || maxSignInMs,
     allowHttp: values.allowHttp,
   }
 }
@@ -104,25 +109,27 @@ function grantOf(values: SettingValues): OAuthConfig['grant'] {
   return values.deviceCode === true ? 'device_code' : 'authorization_code'
 }
 
-/** Whether a setting asks for the browser link, even for one that is not opened automatically. */
+/** Returns whether a setting asks for the browser link, opened automatically or not. */
 function isForBrowser(given: GivenValues, port: number | undefined): boolean {
-  const { open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl } = given
-  const set = [open, deviceCode, callback, host, callbackPath, authorizeParameters, authSuccessUrl, port]
+  const { open, deviceCode, callback, host, authorizeParameters, authSuccessUrl } = given
+  const set = [open, deviceCode, callback, host, authorizeParameters, authSuccessUrl, port]
   return set.some((value) => value !== undefined)
 }
 
-/** A given port means a redirect URI that was registered for mcp-remote, which sends localhost. */
+/** A given port means a redirect URI that was registered for mcp-remote, which uses localhost. */
 function defaultCallbackHost(port: number | undefined, platform: NodeJS.Platform): string {
   return port === undefined || platform === 'win32' ? '127.0.0.1' : 'localhost'
 }
 
-/** Where credentials are kept. */
+/** Returns the configuration of the credential store below `home`. */
 export function credentialsConfig(values: GivenValues, home: string): CredentialsConfig {
-  const { store: backend, key, keyFile } = values
-  return { home, backend, key, keyFile, keychainTimeoutMs }
+  return { home, backend: values.store, key: values.key, keychainTimeoutMs }
 }
 
-/** How messages are carried. */
+/** Silence within a call after which the server is pinged: longer than a message may be retried. */
+const watchdogMs = 12_000
+const watchdogMarginMs = 2000
+
 export function proxyConfig(
   serverUrl: string,
   given: GivenValues,
@@ -137,14 +144,14 @@ export function proxyConfig(
     headers: Object.fromEntries(headers),
     tools: { allow: values.allowTool ?? [], deny: values.ignoreTool ?? [] },
     retryMs: values.retry,
-    watchdogMs: values.watchdog,
+    watchdogMs: Math.max(watchdogMs, values.retry + watchdogMarginMs),
     pingMs: values.keepAlive ? values.pingInterval : (given.pingInterval ?? 0),
-    signInWaitMs: values.authWait,
+    signInWaitMs,
     cookies: !values.disableCookies,
   }
 }
 
-/** Whether a browser can probably be opened from this process. */
+/** Returns whether a browser can probably be opened from this process. */
 export function opensBrowser(values: GivenValues, { environment, platform }: Desktop): boolean {
   if (values.open !== undefined) return values.open
   const has = (name: string): boolean => (environment[name] ?? '') !== ''

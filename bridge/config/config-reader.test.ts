@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createBridgeConfig, namesByOrigin, readSettings, type Surroundings } from './config-reader.ts'
 import { type BridgeConfig, ConfigError } from './config.ts'
-import { parseArguments } from './setting-argument.ts'
+import { readWords } from '../../tests/support/bridge/cli/command-words.ts'
 import { version } from './version.ts'
 
 const url = 'https://mcp.example.com/mcp'
@@ -27,7 +27,7 @@ function surroundingsOf({ environment = {}, files = {}, platform = 'linux' }: Gi
 
 function read(words: readonly string[], given: Given = {}): BridgeConfig {
   const surroundings = surroundingsOf(given)
-  return createBridgeConfig(readSettings(parseArguments(words, []), surroundings), surroundings)
+  return createBridgeConfig(readSettings(readWords(words), surroundings), surroundings)
 }
 
 function problemsOf(words: readonly string[], given: Given = {}): readonly string[] {
@@ -49,6 +49,7 @@ describe('the configuration', () => {
       network: {
         connectTimeoutMs: 10_000,
         headersTimeoutMs: 300_000,
+        bodyTimeoutMs: 300_000,
         proxy: undefined,
         ca: undefined,
         ipv4: false,
@@ -69,7 +70,7 @@ describe('the configuration', () => {
         protocol: 'auto',
         headers: {},
         tools: { allow: [], deny: [] },
-        retryMs: 20_000,
+        retryMs: 10_000,
         watchdogMs: 12_000,
         pingMs: 0,
         signInWaitMs: 1000,
@@ -78,20 +79,39 @@ describe('the configuration', () => {
       token: undefined,
       fixedBy: undefined,
       openBrowser: false,
-      output: { silent: false, debug: false },
+      debug: false,
     })
+  })
+
+  it('limits responses, pauses and sign-ins by one --timeout, and connecting to ten seconds of it', () => {
+    const limits = (text: string): number[] => {
+      const { network, oauth } = read([url, '--timeout', text])
+      return [
+        network.connectTimeoutMs,
+        network.headersTimeoutMs,
+        network.bodyTimeoutMs,
+        oauth.signInTimeoutMs,
+      ]
+    }
+    expect(limits('15m')).toEqual([10_000, 900_000, 900_000, 900_000])
+    expect(limits('2s')).toEqual([2000, 2000, 2000, 2000])
+    expect(limits('off')).toEqual([10_000, 0, 0, 86_400_000])
+  })
+
+  it('asks whether a server lives only after what is retried has failed by name', () => {
+    expect(read([url, '--retry', '1m']).proxy).toMatchObject({ retryMs: 60_000, watchdogMs: 62_000 })
   })
 
   it('takes flags over variables over the section of the server over the rest of the file', () => {
     const files = {
       [configFile]: JSON.stringify({
         retry: '1s',
-        watchdog: '2s',
+        transport: 'http-only',
         profile: 'file',
         'keep-alive': true,
         servers: {
           'https://MCP.example.com:443/mcp': {
-            watchdog: '3s',
+            transport: 'sse-first',
             scope: 'file',
             header: { 'X-A': '1', 'X-B': 2 },
           },
@@ -102,9 +122,8 @@ describe('the configuration', () => {
     const config = read([url, '--scope', 'flag'], { files, environment: { DRAWBRIDGE_PROFILE: 'variable' } })
     expect(config.proxy).toMatchObject({
       retryMs: 1000,
-      watchdogMs: 3000,
       pingMs: 30_000,
-      transport: 'http-first',
+      transport: 'sse-first',
       headers: { 'X-A': '1', 'X-B': '2' },
     })
     expect(config.oauth).toMatchObject({ profile: 'variable', scope: 'flag' })
@@ -115,7 +134,7 @@ describe('the configuration', () => {
       environment: { DRAWBRIDGE_PROFILE: 'a', DRAWBRIDGE_SCOPE: '' },
       files: { [configFile]: '{"retry":5}' },
     })
-    const line = parseArguments([url, '--debug'], [])
+    const line = readWords([url, '--debug'])
     expect(namesByOrigin(readSettings(line, surroundings))).toEqual({
       flag: ['debug'],
       variable: ['profile'],
@@ -218,7 +237,7 @@ describe('the configuration', () => {
       environment: { S: 'x', DISPLAY: ':0' },
     })
     expect(config.oauth.staticClient).toEqual({ clientId: 'a', clientSecret: 'x' })
-    expect(config.output.debug).toBe(true)
+    expect(config.debug).toBe(true)
     expect(config.openBrowser).toBe(false)
     expect(config.proxy.tools.deny).toEqual(['a*', 'b'])
   })
@@ -229,7 +248,7 @@ describe('the configuration', () => {
       DRAWBRIDGE_BASE_URL: 'https://x.example',
       DRAWBRIDGE_STORE: 'memory:',
     }
-    const { warnings, problems } = readSettings(parseArguments([url], []), surroundingsOf({ environment }))
+    const { warnings, problems } = readSettings(readWords([url]), surroundingsOf({ environment }))
     expect(problems).toEqual([])
     expect(warnings).toEqual([
       'DRAWBRIDGE_PROFIEL: there is no such setting. Did you mean DRAWBRIDGE_PROFILE?',
@@ -252,13 +271,11 @@ describe('the configuration', () => {
     expect(both.proxy.headers).toEqual({})
   })
 
-  it('takes a key from a variable alone, and not beside a file', () => {
+  it('takes a key from a variable alone', () => {
     const key = 'A'.repeat(43)
     const environment = { DRAWBRIDGE_KEY: key }
     expect(read([url], { environment }).credentials.key).toBe(key)
     expect(problemsOf([url, '--key', key]).join(' ')).toContain('Use DRAWBRIDGE_KEY')
-    const twice = problemsOf([url, '--key-file', 'k'], { environment })
-    expect(twice).toEqual(['DRAWBRIDGE_KEY and --key-file: use only one of them.'])
     const wrong = problemsOf([url], { environment: { DRAWBRIDGE_KEY: 'SECRET' } })
     expect(wrong.join(' ')).toMatch(/^DRAWBRIDGE_KEY: expected 32 bytes/)
     expect(wrong.join(' ')).not.toContain('SECRET')
@@ -292,7 +309,7 @@ describe('the configuration', () => {
 
   it('lets --debug be switched off again', () => {
     const environment = { DRAWBRIDGE_DEBUG: '1', DRAWBRIDGE_KEEP_ALIVE: 'on' }
-    expect(read([url, '--debug=off'], { environment }).output.debug).toBe(false)
+    expect(read([url, '--no-debug'], { environment }).debug).toBe(false)
     expect(read([url], { environment }).proxy.pingMs).toBe(30_000)
     expect(read([url, '--ping-interval', '5'], { environment: {} }).proxy.pingMs).toBe(5000)
   })
@@ -357,11 +374,10 @@ describe('the browser', () => {
     [{}, ['--open'], false],
     [{}, ['--no-open'], false],
     [{ DRAWBRIDGE_OPEN: 'off' }, [], false],
-    [{}, ['--device-code=off'], false],
+    [{}, ['--no-device-code'], false],
     [{}, ['--callback', 'http://localhost:3118/callback'], false],
     [{}, ['--host', 'localhost'], false],
     [{}, ['3118'], false],
-    [{}, ['--callback-path', '/cb'], false],
     [{}, ['--authorize-param', 'audience=api'], false],
     [{}, ['--auth-success-url', 'https://done.example/'], false],
     [{}, ['--scope', 'mcp', '--profile', 'work'], true],

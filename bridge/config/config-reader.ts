@@ -11,7 +11,7 @@ import { credentialsConfig, networkConfig, oauthConfig, opensBrowser, proxyConfi
 import { conflicts, serverUrlProblem } from './config-rule.ts'
 import { type HeaderEntry, parseAbsolutePath, parsePort, type ValueSource } from './config-value.ts'
 import { type BridgeConfig, ConfigError } from './config.ts'
-import type { ParsedArguments } from './setting-argument.ts'
+import type { CommandLine } from './setting-argument.ts'
 import { settings } from './setting-table.ts'
 import type { GivenValues, SettingValues } from './setting.ts'
 
@@ -22,13 +22,11 @@ export interface Surroundings extends ValueSource {
   platform: NodeJS.Platform
 }
 
-/** Everything that was set, with every fault found. */
 export interface ReadSettings {
-  /** As it was given; undefined when it is missing. */
+  /** As given. */
   serverUrl: string | undefined
   port: number | undefined
   values: GivenValues
-  /** Where each given setting came from. */
   origins: ReadonlyMap<keyof SettingValues, SettingOrigin>
   home: string
   /** See {@link BridgeConfig.expandedVariables}. */
@@ -37,8 +35,8 @@ export interface ReadSettings {
   warnings: readonly string[]
 }
 
-/** Reads every source. Faults are in `problems`; it never throws for them. */
-export function readSettings(line: ParsedArguments, surroundings: Surroundings): ReadSettings {
+/** Reads every source. Reports faults in `problems`, without throwing. */
+export function readSettings(line: CommandLine, surroundings: Surroundings): ReadSettings {
   const { environment } = surroundings
   const [serverUrl, portText, ...more] = line.operands
   const problems = [...line.problems]
@@ -68,7 +66,7 @@ export function readSettings(line: ParsedArguments, surroundings: Surroundings):
   }
 }
 
-/** The complete configuration for one server. Throws {@link ConfigError} with every fault. */
+/** Creates the configuration for one server. Throws {@link ConfigError} with every fault. */
 export function createBridgeConfig(read: ReadSettings, surroundings: Surroundings): BridgeConfig {
   const { serverUrl, values, home, port } = read
   const problems = [...read.problems]
@@ -89,11 +87,11 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
     fixedBy: fixed.by,
     openBrowser: opensBrowser(values, surroundings),
     expandedVariables: read.expandedVariables,
-    output: { silent: values.silent === true, debug: values.debug === true },
+    debug: values.debug === true,
   })
 }
 
-/** The error for `problems`, with what to do when all of them are in the configuration file of `home`. */
+/** Creates the error for `problems`, with a next step if all are in the configuration file of `home`. */
 export function configError(problems: readonly string[], home: string): ConfigError {
   const path = configPath(home)
   const isFile = problems.every((problem) => problem.includes(path))
@@ -104,8 +102,8 @@ function configPath(home: string): string {
   return join(home, 'config.json')
 }
 
-/** From flag or variable only, because the file is in it. A faulty value is reported with the other settings. */
-function homeOf(line: ParsedArguments, { environment, homeFolder }: Surroundings): string {
+/** Reads flag and variable only, as the file is in that folder. A fault is reported with the other settings. */
+function homeOf(line: CommandLine, { environment, homeFolder }: Surroundings): string {
   const text = line.flags.home?.[0] ?? environment['DRAWBRIDGE_HOME'] ?? ''
   return (
     attempt(() => (text === '' ? undefined : parseAbsolutePath(text)), '', []) ??
@@ -125,7 +123,7 @@ function openConfigFile(path: string, surroundings: Surroundings, serverUrl: str
   return readConfigFile(path, content, serverUrl)
 }
 
-/** Runs `work`, and turns its `TypeError` into a problem. */
+/** Runs `work` and records its `TypeError` as a problem. */
 function attempt<Value>(work: () => Value, name: string, problems: string[]): Value | undefined {
   try {
     return work()
@@ -142,7 +140,7 @@ interface FixedToken {
   headers: readonly HeaderEntry[]
 }
 
-/** Takes a bearer token out of the headers: it is the login. */
+/** Takes a bearer token, which replaces the login, out of the headers. */
 function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]): FixedToken {
   const rest = headers.filter(([name]) => name.toLowerCase() !== 'authorization')
   if (token !== undefined) return { token, by: 'environment', headers: rest }
@@ -153,7 +151,7 @@ function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]):
   return { token: bearer, by: 'header', headers: rest }
 }
 
-/** The names of the given settings by source; never their values. */
+/** Returns the names of the given settings by source, without values. */
 export function namesByOrigin(read: ReadSettings): Record<SettingOrigin, readonly string[]> {
   const of = (origin: SettingOrigin): string[] =>
     settings.filter(({ field }) => read.origins.get(field) === origin).map(({ name }) => name)

@@ -8,12 +8,10 @@ const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[
     ['resource', 'disableResourceParameter'],
     '--resource and --disable-resource-parameter: use only one of them.',
   ],
-  [['key', 'keyFile'], 'DRAWBRIDGE_KEY and --key-file: use only one of them.'],
   [['callback', 'host'], '--callback and --host: the callback already contains the host.'],
-  [['callback', 'callbackPath'], '--callback and --callback-path: the callback already contains the path.'],
 ]
 
-/** A sentence for each combination of settings that is not allowed. */
+/** Returns a sentence for each invalid combination of settings. */
 export function conflicts(values: GivenValues, port: number | undefined): string[] {
   const isSet = (field: keyof SettingValues): boolean =>
     values[field] !== undefined && values[field] !== false
@@ -33,7 +31,7 @@ export function conflicts(values: GivenValues, port: number | undefined): string
   return found
 }
 
-/** The scheme that was probably meant for a host without one; undefined for text that is not a host. */
+/** Guesses the scheme of a host without one; undefined for text that is not a host. */
 function schemeFor(text: string): 'http:' | 'https:' | undefined {
   const isHost =
     /^(?:[\w.-]+(?:\.[a-z]{2,}|:\d+)|localhost|127(?:\.\d+){3}|\[[\da-f:]+\](?::\d+)?)(?:\/\S*)?$/i.test(text)
@@ -41,7 +39,7 @@ function schemeFor(text: string): 'http:' | 'https:' | undefined {
   return isLoopbackHostname(new URL(`http://${text}`).hostname) ? 'http:' : 'https:'
 }
 
-/** What is wrong with the URL of a server, if anything. A password in it is never repeated. */
+/** Returns the fault of a server's URL, if any, without repeating a password in it. */
 export function serverUrlProblem(text: string | undefined, allowHttp: boolean): string | undefined {
   if (text === undefined) return 'The URL of the server is missing, such as https://mcp.example.com/mcp.'
   const url = webUrl(text)

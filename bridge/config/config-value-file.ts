@@ -4,7 +4,7 @@ import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { HeaderEntry, ValueSource } from './config-value.ts'
 import type { StaticClient } from '../oauth/oauth-config.ts'
 
-/** PEM text of at least one certificate, by the name of its file. */
+/** Reads a file with at least one PEM certificate. */
 export function parseCertificateFile(text: string, source: ValueSource): string {
   const content = readFile(text, source)
   if (!content.includes('-----BEGIN CERTIFICATE-----')) {
@@ -21,7 +21,7 @@ const keyAlgorithms: Readonly<Record<string, string>> = {
   secp521r1: 'ES512',
 }
 
-/** A private key in PEM form, by the name of its file, and the algorithm that fits it. */
+/** Reads a file with a PEM private key, and determines its algorithm. */
 export function parsePrivateKeyFile(text: string, source: ValueSource): { pem: string; algorithm: string } {
   const content = readFile(text, source)
   try {
@@ -38,10 +38,7 @@ export function parsePrivateKeyFile(text: string, source: ValueSource): { pem: s
   )
 }
 
-/**
- * JSON object of a client, or `@FILE` with one: `client_id`; for a confidential one `client_secret`; and perhaps the `issuer`
- * where it is registered.
- */
+/** Parses a client as JSON or `@FILE`: `client_id`, optionally `client_secret` and the `issuer` where it is registered. */
 export function parseStaticClient(text: string, source: ValueSource): StaticClient {
   const client = jsonOrFile(text, source)
   const { client_id: clientId, client_secret: clientSecret, issuer } = client
@@ -61,7 +58,7 @@ export function parseStaticClient(text: string, source: ValueSource): StaticClie
   }
 }
 
-/** JSON object of client metadata (RFC 7591 section 2), or `@FILE` with one. Its members are not checked. */
+/** Parses client metadata (RFC 7591 section 2) as JSON or `@FILE`. Does not check its members. */
 export function parseClientMetadata(text: string, source: ValueSource): ClientMetadata {
   return jsonOrFile(text, source)
 }
@@ -73,7 +70,7 @@ function jsonOrFile(text: string, source: ValueSource): JsonObject {
   return expandJson(value, source) as JsonObject
 }
 
-/** Variables are expanded after parsing, so that no value of a variable can add a member. */
+/** Expands variables after parsing, so that none can add a member. */
 function expandJson(value: unknown, source: ValueSource): unknown {
   if (typeof value === 'string') return expandVariables(value, source)
   if (Array.isArray(value)) return value.map((item) => expandJson(item, source))
@@ -81,7 +78,7 @@ function expandJson(value: unknown, source: ValueSource): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, expandJson(item, source)]))
 }
 
-/** Replaces `${NAME}` by the environment variable. A variable that is not set is an error. */
+/** Replaces `${NAME}` with the environment variable, which must be set. */
 function expandVariables(text: string, { environment, onVariable }: ValueSource): string {
   return text.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
     const value = environment[name]
@@ -91,7 +88,7 @@ function expandVariables(text: string, { environment, onVariable }: ValueSource)
   })
 }
 
-/** Text of a file that a setting names; throws a `TypeError` with the code of the system when it cannot be read. */
+/** Reads the file of a setting. Throws `TypeError` with the system's error code. */
 function readFile(path: string, source: ValueSource): string {
   try {
     return source.readText(path)
@@ -116,7 +113,7 @@ const ownHeaders = new Set([
   'transfer-encoding',
 ])
 
-/** `Name: value`, with `${VARIABLE}` in the value expanded. */
+/** Parses `Name: value`, with `${VARIABLE}` in the value expanded. */
 export function parseHeader(text: string, source: ValueSource): HeaderEntry {
   const [, name = '', value = ''] = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):(.*)$/s.exec(text) ?? []
   if (name === '') throw new TypeError("expected 'Name: value'")
@@ -130,7 +127,7 @@ export function parseHeader(text: string, source: ValueSource): HeaderEntry {
   return [name, expanded]
 }
 
-/** The headers of a file, one a line; lines with `#` in front and empty ones are skipped. */
+/** Reads a file with one header per line; ignores empty lines and those that begin with `#`. */
 export function parseHeaderFile(path: string, source: ValueSource): readonly HeaderEntry[] {
   return readFile(path, source)
     .split(/\r?\n/)

@@ -3,7 +3,7 @@ import { decodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { durationParser, isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
-/** What a value may refer to. */
+/** Files and variables that a value may refer to. */
 export interface ValueSource {
   environment: Readonly<Record<string, string | undefined>>
   /** Text of a file; throws as `node:fs` does. */
@@ -19,18 +19,18 @@ export const parseDuration: (text: string) => number = durationParser({
   examples: '30, 500ms, 20s or 5m',
 })
 
-/** As {@link parseDuration}; `off` and 0 are 0: no limit, or never. */
+/** Parses a duration; `off` and 0 are 0: no limit, or never. */
 export function parseDurationOrOff(text: string): number {
   return text === 'off' || /^0(?:ms|s|m|h|d)?$/.test(text) ? 0 : parseDuration(text)
 }
 
-/** A name that may stand in a shell, a file name and a table. */
+/** Parses a name that is safe in a shell, a file name and a table. */
 export function parseName(text: string): string {
   if (!/^[\w.-]{1,64}$/.test(text)) throw new TypeError('expected letters, digits, dots, dashes, underscores')
   return text
 }
 
-/** Space-separated scopes of the characters of RFC 6749 section 3.3. */
+/** Parses space-separated scopes (RFC 6749 section 3.3). */
 export function parseScope(text: string): string {
   if (!/^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/.test(text)) {
     throw new TypeError('expected scopes with single spaces between them')
@@ -38,7 +38,6 @@ export function parseScope(text: string): string {
   return text
 }
 
-/** A key of 32 bytes as base64url. */
 export function parseSealingKeyText(text: string): string {
   const key = text.trim()
   if (decodeBase64url(key)?.length !== 32)
@@ -46,26 +45,25 @@ export function parseSealingKeyText(text: string): string {
   return key
 }
 
-/** A path that means the same wherever a client starts the bridge. */
+/** Parses a path that is the same wherever a client starts the bridge. */
 export function parseAbsolutePath(text: string): string {
   if (!isAbsolute(text)) throw new TypeError('expected an absolute path')
   return text
 }
 
-/** An absolute https URL, or http for this machine. Kept as it was written: identifiers are compared to the letter. */
+/** Parses an https URL, or http for this machine. Keeps its spelling: identifiers are compared literally. */
 export function parseSecureUrl(text: string): string {
   const url = webUrl(text)
   if (url && isSecureUrl(url)) return text
   throw new TypeError('expected an https URL; http is for this machine only')
 }
 
-/** An absolute http or https URL. */
 export function parseWebUrl(text: string): string {
   if (webUrl(text) === undefined) throw new TypeError('expected a URL that begins with https:// or http://')
   return text
 }
 
-/** URL of a client ID metadata document: https, with a path, without fragment and dot segments (CIMD section 3). */
+/** Parses the URL of a client ID metadata document: https, with a path, without fragment and dot segments (CIMD section 3). */
 export function parseDocumentUrl(text: string): string {
   const url = webUrl(text)
   if (url?.protocol !== 'https:' || url.pathname === '/' || url.hash !== '' || url.href !== text) {
@@ -74,7 +72,7 @@ export function parseDocumentUrl(text: string): string {
   return text
 }
 
-/** A `resource` indicator: an absolute URI without fragment (RFC 8707 section 2). Kept as it was written. */
+/** Parses a `resource` indicator: an absolute URI without fragment (RFC 8707 section 2). Keeps its spelling. */
 export function parseResource(text: string): string {
   if (!/^[a-z][a-z0-9+.-]*:\S+$/i.test(text) || !URL.canParse(text) || text.includes('#')) {
     throw new TypeError('expected an absolute URI without fragment')
@@ -82,7 +80,7 @@ export function parseResource(text: string): string {
   return text
 }
 
-/** Address of a proxy. A scheme that is left out is http; anything but a host, a port and a user is refused. */
+/** Parses the address of a proxy: host, port and user. The scheme defaults to http. */
 export function parseProxy(text: string): string {
   if (text === 'off') return text
   const url = webUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`)
@@ -94,7 +92,7 @@ export function parseProxy(text: string): string {
   return url.href
 }
 
-/** The parameter of an authorization request, `name=value`. Refuses those that are part of the protocol. */
+/** Parses a parameter of the authorization request. Rejects those of the protocol. */
 export function parseAuthorizeParameter(text: string): readonly [name: string, value: string] {
   const [, name = '', value = ''] = /^([^=\s]+)=(.*)$/s.exec(text) ?? []
   if (name === '') throw new TypeError('expected name=value')
@@ -113,17 +111,17 @@ const protocolParameters = new Set([
   'state',
 ])
 
-/** One header, its value complete. */
+/** A header with its expanded value. */
 export type HeaderEntry = readonly [name: string, value: string]
 
-/** Where the browser comes back to. */
+/** The address that the browser returns to. */
 export interface CallbackAddress {
   host: string
   port: number | undefined
   path: string
 }
 
-/** A redirect URI on this machine, `http://HOST[:PORT]/PATH` (RFC 8252 section 7.3). */
+/** Parses a redirect URI on this machine, `http://HOST[:PORT]/PATH` (RFC 8252 section 7.3). */
 export function parseCallback(text: string): CallbackAddress {
   const match = /^http:\/\/(\[[0-9a-fA-F:]+\]|[^/:?#\s]+)(?::(\d{1,5}))?(\/[^?#\s]*)$/.exec(text)
   const [, host = '', port, path = ''] = match ?? []
@@ -133,21 +131,11 @@ export function parseCallback(text: string): CallbackAddress {
   return { host: parseCallbackHost(host), port: port === undefined ? undefined : parsePort(port), path }
 }
 
-/** A name that always means this machine. */
 export function parseCallbackHost(text: string): string {
   if (!isLoopbackHostname(text)) throw new TypeError('expected localhost, 127.0.0.1 or ::1')
   return text.replaceAll(/[[\]]/g, '')
 }
 
-/** The path of a redirect URI. */
-export function parseCallbackPath(text: string): string {
-  if (!/^\/[A-Za-z0-9\-._~!$&'()*+,;=:@/%]*$/.test(text)) {
-    throw new TypeError('expected a path that begins with /, such as /oauth/callback')
-  }
-  return text
-}
-
-/** A port that can be listened on. */
 export function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
   if (port < 1 || port > 65_535) throw new TypeError('expected a port from 1 to 65535')

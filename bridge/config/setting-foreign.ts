@@ -1,40 +1,40 @@
-/** A flag of another bridge: it has no effect here, or another name. */
-export type ForeignFlag =
-  | { kind: 'no_effect'; why: string }
-  /** `takesValue`: the next word is its value. */
-  | { kind: 'replaced'; by: string; takesValue: boolean }
+/** A flag of another bridge: without effect here, or with another name. */
+type ForeignFlag = { of: 'mcp-remote'; why: string } | { by: string }
 
-const replaced = (by: string, takesValue = true): ForeignFlag => ({ kind: 'replaced', by, takesValue })
+const mcpRemote = (why: string): ForeignFlag => ({ of: 'mcp-remote', why })
+const replaced = (by: string): ForeignFlag => ({ by })
 
-/** Flags of mcp-remote, supergateway, mcp-proxy and others that people try here. */
-export const foreignFlags: Readonly<Record<string, ForeignFlag>> = {
-  '--enable-proxy': {
-    kind: 'no_effect',
-    why: 'the proxies of the environment are used anyway; --no-proxy switches them off',
-  },
-  '--streamableHttp': replaced('the URL alone: drawbridge <url>'),
-  '--sse': replaced('the URL and --transport sse-only'),
-  '--stdio': replaced('the URL of a remote server: drawbridge starts no local one'),
-  '--oauth2Bearer': replaced('the variable DRAWBRIDGE_TOKEN'),
-  '--bearer-token': replaced('the variable DRAWBRIDGE_TOKEN'),
-  '--logLevel': replaced('--debug or --silent'),
-  '--log-level': replaced('--debug or --silent'),
-  '--verbose': replaced('--debug', false),
-  '--quiet': replaced('--silent', false),
-  '--headers': replaced('--header, once for each'),
-  '--deny-tool': replaced('--ignore-tool'),
-  '--tools': replaced('--allow-tool, once for each'),
-  '--client-id': replaced('--static-oauth-client-info'),
-  '--client-secret': replaced('--static-oauth-client-info @FILE'),
-  '--http-proxy': replaced('--proxy'),
-  '--https-proxy': replaced('--proxy'),
-  '--insecure': replaced('--ca FILE, with the authority of the server', false),
-  '--no-verify-ssl': replaced('--ca FILE, with the authority of the server', false),
-  '--verify-ssl': replaced('--ca FILE, with the authority of the server'),
-  '--allow-insecure-http': replaced('--allow-http', false),
-  '--no-browser': replaced('--no-open', false),
-  '--port': replaced('the port behind the URL: drawbridge <url> <port>'),
-  '--callback-port': replaced('the port behind the URL: drawbridge <url> <port>'),
-  '--reset-auth': replaced('drawbridge logout <url>', false),
-  '--timeout': replaced('--headers-timeout or --retry'),
+/** Flags of mcp-remote, which are accepted, and of supergateway, mcp-proxy and others, which get a hint. */
+export const foreignFlags: Readonly<Record<`--${string}`, ForeignFlag>> = {
+  '--enable-proxy': mcpRemote('the proxies of the environment are used anyway; --no-proxy switches them off'),
+  '--silent': mcpRemote('the bridge prints only what a person should see'),
+  '--callback-path <path>': mcpRemote('use --callback with the whole redirect URI'),
+  '--auth-timeout <seconds>': mcpRemote('--timeout limits the sign-in too'),
+  '--connect-timeout <seconds>': mcpRemote('connecting may take 10 seconds, or --timeout if that is less'),
+  '--headers-timeout <seconds>': mcpRemote('use --timeout'),
+  '--body-timeout <seconds>': mcpRemote('use --timeout'),
+  '--streamableHttp <url>': replaced('the URL alone: drawbridge <url>'),
+  '--sse <url>': replaced('the URL and --transport sse-only'),
+  '--stdio <command>': replaced('the URL of a remote server: drawbridge starts no local one'),
+  '--oauth2Bearer <token>': replaced('the variable DRAWBRIDGE_TOKEN'),
+  '--bearer-token <token>': replaced('the variable DRAWBRIDGE_TOKEN'),
+  '--logLevel <level>': replaced('--debug'),
+  '--log-level <level>': replaced('--debug'),
+  '--verbose': replaced('--debug'),
+  '--quiet': replaced('2>/dev/null'),
+  '--headers <json>': replaced('--header, once for each'),
+  '--deny-tool <glob>': replaced('--ignore-tool'),
+  '--tools <names>': replaced('--allow-tool, once for each'),
+  '--client-id <id>': replaced('--static-oauth-client-info'),
+  '--client-secret <secret>': replaced('--static-oauth-client-info @FILE'),
+  '--http-proxy <url>': replaced('--proxy'),
+  '--https-proxy <url>': replaced('--proxy'),
+  '--insecure': replaced('--ca FILE, with the authority of the server'),
+  '--no-verify-ssl': replaced('--ca FILE, with the authority of the server'),
+  '--verify-ssl <switch>': replaced('--ca FILE, with the authority of the server'),
+  '--allow-insecure-http': replaced('--allow-http'),
+  '--no-browser': replaced('--no-open'),
+  '--port <port>': replaced('the port behind the URL: drawbridge <url> <port>'),
+  '--callback-port <port>': replaced('the port behind the URL: drawbridge <url> <port>'),
+  '--reset-auth': replaced('drawbridge logout <url>'),
 }

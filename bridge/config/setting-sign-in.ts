@@ -5,10 +5,7 @@ import {
   parseAuthorizeParameter,
   parseCallback,
   parseCallbackHost,
-  parseCallbackPath,
   parseDocumentUrl,
-  parseDuration,
-  parseDurationOrOff,
   parseName,
   parseResource,
   parseScope,
@@ -18,7 +15,6 @@ import {
 } from './config-value.ts'
 import type { SignInValues } from './setting.ts'
 
-/** How signing in is done. */
 export const signInTable: SettingTable<SignInValues, ValueSource> = {
   token: {
     value: 'token',
@@ -45,13 +41,11 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
     parse: parseResource,
     defaultText: 'what the metadata of the server says',
     doc: 'The resource parameter (RFC 8707). Each resource has its own login.',
-    mcpRemote: true,
   },
   disableResourceParameter: {
     parse: parseSwitch,
     default: 'off',
     doc: 'Do not send the resource parameter, for authorization servers that refuse it.',
-    mcpRemote: true,
   },
   authorizeParameters: {
     name: 'authorize-param',
@@ -60,7 +54,6 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
     parse: parseAuthorizeParameter,
     defaultText: 'none',
     doc: 'Extra parameter of the authorization request, such as audience=api.',
-    mcpRemote: true,
   },
   staticClient: {
     name: 'static-oauth-client-info',
@@ -68,7 +61,6 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
     parse: parseStaticClient,
     defaultText: 'none: the bridge registers itself',
     doc: 'A client you registered: client_id, and optionally client_secret and issuer (else the first issuer used). ${VARIABLE} is expanded.',
-    mcpRemote: true,
   },
   clientMetadata: {
     name: 'static-oauth-client-metadata',
@@ -76,14 +68,12 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
     parse: parseClientMetadata,
     defaultText: 'none',
     doc: 'Client metadata that overrides what the bridge registers with.',
-    mcpRemote: true,
   },
   clientMetadataUrl: {
     value: 'url',
     parse: parseDocumentUrl,
     defaultText: 'none',
     doc: 'URL of a client ID metadata document, used where the server accepts one.',
-    mcpRemote: true,
   },
   privateKey: {
     value: 'file',
@@ -95,26 +85,22 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
     parse: parseSwitch,
     default: 'off',
     doc: 'Sign in as the client itself, without a person or browser. Needs --static-oauth-client-info.',
-    mcpRemote: true,
   },
   tokenEndpoint: {
     value: 'url',
     parse: parseSecureUrl,
     defaultText: 'what the metadata says',
     doc: 'With --client-credentials: where to get tokens, without reading metadata.',
-    mcpRemote: true,
   },
   deviceCode: {
     parse: parseSwitch,
     defaultText: 'off; on where no browser can be opened and the server supports it',
     doc: 'Sign in on another device with a code. --no-open and the callback flags keep the browser link.',
-    mcpRemote: true,
   },
   useIdToken: {
     parse: parseSwitch,
     default: 'off',
     doc: 'Send the ID token instead of the access token.',
-    mcpRemote: true,
   },
   callback: {
     value: 'url',
@@ -128,34 +114,12 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
     parse: parseCallbackHost,
     defaultText: '127.0.0.1; with a port localhost, like mcp-remote',
     doc: 'Host name of the redirect URI.',
-    mcpRemote: true,
-  },
-  callbackPath: {
-    value: 'path',
-    parse: parseCallbackPath,
-    default: '/oauth/callback',
-    doc: 'Path of the redirect URI.',
-    mcpRemote: true,
-  },
-  authTimeout: {
-    value: 'duration',
-    parse: parseDuration,
-    default: '5m',
-    doc: 'How long a person may take to sign in.',
-    mcpRemote: true,
-  },
-  authWait: {
-    value: 'duration',
-    parse: parseDurationOrOff,
-    default: '1s',
-    doc: 'How long responses wait for a sign-in, which continues in the background. They do not wait when a device code is shown.',
   },
   authSuccessUrl: {
     value: 'url',
     parse: parseWebUrl,
     defaultText: 'a page of the bridge',
     doc: 'Where to send the browser after a successful sign-in.',
-    mcpRemote: true,
   },
   open: {
     parse: parseSwitch,

@@ -26,28 +26,24 @@ const serverTable: SettingTable<ServerValues, ValueSource> = {
     parse: parseHeader,
     defaultText: 'none',
     doc: 'Header for every request to the server. ${VARIABLE} is expanded. An Authorization header replaces the sign-in.',
-    mcpRemote: true,
   },
   headerFile: {
     value: 'file',
     parse: parseHeaderFile,
     defaultText: 'none',
     doc: 'File with more headers, one per line; lines that begin with # are ignored.',
-    mcpRemote: true,
   },
   transport: {
     value: 'kind',
     ...oneOf('http-first', 'sse-first', 'http-only', 'sse-only'),
     default: 'http-first',
     doc: 'Streamable HTTP (http) or the older HTTP+SSE (sse): http-first, sse-first, http-only, sse-only.',
-    mcpRemote: true,
   },
   protocol: {
     value: 'revision',
     ...oneOf('auto', 'legacy', 'modern'),
     default: 'auto',
     doc: 'MCP revision of the server: legacy is 2025-11-25 and earlier, modern is 2026-07-28, auto detects it.',
-    mcpRemote: true,
   },
   allowTool: {
     value: 'glob',
@@ -62,38 +58,28 @@ const serverTable: SettingTable<ServerValues, ValueSource> = {
     parse: parseText,
     defaultText: 'none',
     doc: 'Tools the client may neither see nor call, even if they are allowed.',
-    mcpRemote: true,
   },
   retry: {
     value: 'duration',
     parse: parseDurationOrOff,
-    default: '20s',
-    doc: 'How long one message is retried while the server cannot be reached; off for never.',
-  },
-  watchdog: {
-    value: 'duration',
-    parse: parseDurationOrOff,
-    default: '12s',
-    doc: 'Silence during a call after which the bridge checks that the server is alive; off for never.',
+    default: '10s',
+    doc: 'How long one message is retried while the server cannot be reached; off for never. A server that was never reached and refuses the connection is not retried.',
   },
   keepAlive: {
     parse: parseSwitch,
     default: 'off',
     doc: 'Send pings while the connection is idle.',
-    mcpRemote: true,
   },
   pingInterval: {
     value: 'duration',
     parse: parseDurationOrOff,
     default: '30s',
     doc: 'Time between two pings; turns --keep-alive on.',
-    mcpRemote: true,
   },
   disableCookies: {
     parse: parseSwitch,
     default: 'off',
     doc: 'Do not keep cookies of the server. They are kept in memory, for load balancers with sticky sessions.',
-    mcpRemote: true,
   },
 }
 
@@ -115,34 +101,17 @@ const networkTable: SettingTable<NetworkValues, ValueSource> = {
     parse: parseSwitch,
     default: 'off',
     doc: 'Use IPv4 only.',
-    mcpRemote: true,
   },
   allowHttp: {
     parse: parseSwitch,
     default: 'off',
     doc: 'Allow plain http to other computers. Anyone on the network path can then read the tokens.',
-    mcpRemote: true,
   },
-  connectTimeout: {
-    value: 'duration',
-    parse: parseDurationOrOff,
-    default: '10s',
-    doc: 'Limit for connecting; off for none.',
-    mcpRemote: true,
-  },
-  headersTimeout: {
+  timeout: {
     value: 'duration',
     parse: parseDurationOrOff,
     default: '5m',
-    doc: 'Limit until a response starts; off for none.',
-    mcpRemote: true,
-  },
-  bodyTimeout: {
-    value: 'duration',
-    parse: parseDurationOrOff,
-    default: '5m',
-    doc: 'Limit for silence within a response; off for none.',
-    mcpRemote: true,
+    doc: 'Limit for a response to start, for a pause within it, and for a person to sign in; off for none.',
   },
 }
 
@@ -162,12 +131,6 @@ const storageTable: SettingTable<StorageValues, ValueSource> = {
     secret: true,
     notInFile: true,
   },
-  keyFile: {
-    value: 'file',
-    parse: parseText,
-    defaultText: 'none',
-    doc: 'File to derive the key from, for containers.',
-  },
   home: {
     value: 'folder',
     parse: parseAbsolutePath,
@@ -182,17 +145,10 @@ const outputTable: SettingTable<OutputValues, ValueSource> = {
     parse: parseSwitch,
     default: 'off',
     doc: 'Write a log to the folder logs in --home. It contains no token, header or body.',
-    mcpRemote: true,
-  },
-  silent: {
-    parse: parseSwitch,
-    default: 'off',
-    doc: 'Print only fatal errors to stderr.',
-    mcpRemote: true,
   },
 }
 
-/** Every setting there is: flags, variables, configuration file, help and documentation all come from here. */
+/** All settings: the source of flags, variables, configuration file, help and documentation. */
 export const settings: readonly Setting[] = [
   ...inGroup('Server', settingsOf(serverTable)),
   ...inGroup('Signing in', settingsOf(signInTable)),

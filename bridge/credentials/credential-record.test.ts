@@ -35,7 +35,7 @@ describe('a sealed credential', () => {
   })
 
   it('shows nothing of the login', () => {
-    for (const secret of ['access-secret', 'refresh-secret', 'client-secret', 'issuer', 'mcp']) {
+    for (const secret of ['access-secret', 'refresh-secret', 'client-secret', 'issuer.test']) {
       expect(sealed).not.toContain(secret)
     }
     expect(Object.keys(JSON.parse(sealed) as object)).toEqual(['v', 'kid', 'gen', 'alg', 'nonce', 'ct'])
@@ -66,7 +66,7 @@ describe('a sealed credential', () => {
       fc.property(fc.nat(sealed.length - 1), fc.constantFrom('0', 'A', '_', '"', '}'), (at, character) => {
         const changed = sealed.slice(0, at) + character + sealed.slice(at + 1)
         fc.pre(changed !== sealed && !/^\{"v":\d{2}/.test(changed))
-        // A name that nobody asks for may change; everything that is read may not.
+        // Unused members may change; every member that is read may not.
         const fault = faultOf(() => open(changed, id, { ...key, kid: parseCredentialRecord(changed).kid }))
         expect(fault).toBe('corrupt')
       }),

@@ -4,49 +4,47 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import { CredentialError, type LoginId } from './credential-store.ts'
 import type { Credential } from './credential.ts'
 
-/** What seals the credentials, and the name it goes by. */
+/** The key that seals credentials, and its id. */
 export interface SealingKey {
-  /** Follows from the bytes, so that a wrong key is found out before anything is opened with it. Not secret. */
+  /** Derived from the bytes, so that a wrong key is detected before opening anything. Not secret. */
   kid: string
   /** 32 bytes. */
   bytes: Uint8Array
 }
 
-/** Names the key that these 32 bytes are. */
+/** Creates a key from 32 bytes and derives its id. */
 export function sealingKey(bytes: Uint8Array): SealingKey {
   const kid = createHmac('sha256', bytes).update('drawbridge key id').digest('hex').slice(0, 16)
   return { kid, bytes }
 }
 
-/** The key as it is kept: 43 base64url characters, which fit into every keychain. */
+/** Serializes the key as 43 base64url characters, which fit into every keychain. */
 export function writeSealingKey(key: SealingKey): string {
   return encodeBase64url(key.bytes)
 }
 
-/** Reads what {@link writeSealingKey} wrote. Undefined when it is anything else, or another key than `kid`. */
-export function parseSealingKey(text: string, kid: string): SealingKey | undefined {
+/** Parses the text of {@link writeSealingKey}. Returns undefined for anything else. */
+export function parseSealingKey(text: string): SealingKey | undefined {
   const bytes = decodeBase64url(text.trim())
-  if (bytes?.length !== 32) return undefined
-  const key = sealingKey(bytes)
-  return key.kid === kid ? key : undefined
+  return bytes?.length === 32 ? sealingKey(bytes) : undefined
 }
 
 const recordVersion = 1
 const nonceLength = 12
 const tagLength = 16
 
-/** A sealed credential as it lies on the disk: nothing of the login can be read without the key. */
+/** A sealed credential as stored on disk: without the key, nothing of the login can be read. */
 interface CredentialRecord {
   kid: string
   generation: number
   nonce: Uint8Array
-  /** Cipher text with the tag at its end. */
+  /** Ciphertext with the tag at its end. */
   sealed: Uint8Array
 }
 
 /**
- * Seals a credential with AES-256-GCM. Id, generation and key id are authenticated: a record that somebody renamed, or put
- * back under a newer generation, does not open. `nonce`: 12 random bytes, never used twice under one key.
+ * Seals a credential with AES-256-GCM. Authenticates id, generation and key id: a record that was renamed, or
+ * restored under a newer generation, does not open. `nonce`: 12 random bytes, never used twice with one key.
  */
 export function sealCredential(
   id: LoginId,
@@ -103,7 +101,7 @@ export function openCredentialRecord(id: LoginId, record: CredentialRecord, key:
   return parseCredential(opened.toString('utf8'))
 }
 
-/** Only what every reader relies on is checked: the seal already proves that a Drawbridge wrote it. */
+/** Checks only what every reader relies on: the seal already proves that Drawbridge wrote it. */
 function parseCredential(text: string): Credential {
   const value = parseJsonObject(text)
   const { client, generation, issuer, tokenEndpoint } = value ?? {}

@@ -4,18 +4,22 @@ import { isLoginId, loginId } from './credential-store.ts'
 const parts = { serverUrl: 'https://a.test/mcp', resource: undefined, client: undefined, profile: 'default' }
 
 describe('the id of a login', () => {
-  it.each(['https://A.test/mcp', 'https://a.test:443/mcp', 'https://a.test/mcp/', 'https://a.test/mcp#x'])(
-    'is one for %s',
-    (serverUrl) => {
-      expect(loginId({ ...parts, serverUrl })).toBe(loginId(parts))
-    },
-  )
+  it.each([
+    'https://A.test/mcp',
+    'https://a.test:443/mcp',
+    'https://a.test/mcp/',
+    'https://a.test/mcp#x',
+    'https://a.test/mcp?sign-in',
+  ])('is one for %s', (serverUrl) => {
+    expect(loginId({ ...parts, serverUrl })).toBe(loginId(parts))
+  })
 
   it.each([
     { serverUrl: 'https://a.test/other' },
     { serverUrl: 'https://a.test/MCP' },
     { serverUrl: 'http://a.test/mcp' },
     { serverUrl: 'https://a.test/mcp?tenant=1' },
+    { serverUrl: 'https://a.test/mcp?sign-in=1' },
     { serverUrl: 'https://a.test:444/mcp' },
     { resource: 'https://a.test' },
     { client: 'c' },
@@ -32,7 +36,7 @@ describe('the id of a login', () => {
     )
   })
 
-  it('can be told from other file names', () => {
+  it('is distinguishable from other file names', () => {
     expect(isLoginId(loginId(parts))).toBe(true)
     for (const other of ['', 'index', '../../x', loginId(parts).toUpperCase(), `${loginId(parts)}.tmp`]) {
       expect(isLoginId(other)).toBe(false)

@@ -1,73 +1,73 @@
-/** How this bridge is known to an authorization server. */
+/** The bridge's identity at an authorization server. */
 export interface ClientIdentity {
   clientId: string
-  clientSecret?: string
-  /** `private_key_jwt` takes its key from the configuration: no key is ever stored. */
+  clientSecret?: string | undefined
+  /** `private_key_jwt` uses the configured key: no key is ever stored. */
   tokenEndpointAuthMethod: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
-  /** Where it comes from: configured, a client ID metadata document, or dynamic registration. */
+  /** Configured, a client ID metadata document, or dynamic registration. */
   origin: 'static' | 'metadata_document' | 'dynamic'
-  /** Of a dynamic registration (RFC 7592). */
-  registrationClientUri?: string
-  registrationAccessToken?: string
-  /** Epoch seconds; undefined never. */
-  secretExpiresAt?: number
-  /** What was registered. */
-  redirectUris?: readonly string[]
+  /** Set by a dynamic registration (RFC 7592). */
+  registrationClientUri?: string | undefined
+  registrationAccessToken?: string | undefined
+  /** Epoch seconds; undefined: never. */
+  secretExpiresAt?: number | undefined
+  /** The registered redirect URIs. */
+  redirectUris?: readonly string[] | undefined
 }
 
-/** Tokens as they were issued. */
+/** Tokens as issued. */
 export interface IssuedTokens {
   accessToken: string
-  refreshToken?: string
+  refreshToken?: string | undefined
   /** Epoch seconds; undefined when the server did not say. */
-  expiresAt?: number
+  expiresAt?: number | undefined
   /** Epoch seconds. */
   issuedAt: number
-  /** What was granted; undefined when neither request nor answer named any. */
-  scope?: string
-  idToken?: string
+  /** The granted scope; undefined when neither request nor response named one. */
+  scope?: string | undefined
+  idToken?: string | undefined
 }
 
-/** What an issuer was found to want, so that it is not found out again. */
+/** Known quirks of an issuer, remembered so that they are not discovered again. */
 export interface IssuerQuirks {
-  /** Refuses `resource` at the token endpoint (Entra AADSTS9010010). */
+  /** Rejects `resource` at the token endpoint (Entra AADSTS9010010). */
   refusesResource?: boolean
-  /** Wants `scope` in refresh requests (Entra AADSTS90009). */
+  /** Requires `scope` in refresh requests (Entra AADSTS90009). */
   wantsScopeAtRefresh?: boolean
-  /** Refuses the client ID metadata document of this URL, and took a registration in its place. */
-  refusesDocument?: string
+  /** Rejected the client ID metadata document at this URL, but accepted a registration. */
+  refusesDocument?: string | undefined
 }
 
 /**
- * One login: everything that calling one server as one user needs. Bound to its issuer: nothing of it is ever sent to
+ * One login: everything needed to call one server as one user. Bound to its issuer: no part of it is ever sent to
  * another one (MCP 2026-07-28 authorization, C5).
  */
 export interface Credential {
-  /** Grows by one with every write. Two holders of the same number hold the same tokens. */
+  /** Increases by one with every write. Two processes with the same number hold the same tokens. */
   generation: number
-  /** As the user gave it. */
+  /** As entered by the user. */
   serverUrl: string
   profile: string
   issuer: string
   tokenEndpoint: string
-  revocationEndpoint?: string
-  /** The `resource` parameter, verbatim from the protected resource metadata; undefined when none is sent. */
-  resource?: string
+  revocationEndpoint?: string | undefined
+  /** The exact `resource` parameter from the protected resource metadata; undefined when none is sent. */
+  resource?: string | undefined
   client: ClientIdentity
-  /** Undefined after everything was refused: the client is still registered. */
-  tokens?: IssuedTokens
-  /** Set while a refresh request may be on the wire: SHA-256 of its refresh token, and when (epoch seconds). */
-  pendingRefresh?: { refreshHash: string; at: number }
-  /** Why a person has to sign in again; undefined while the tokens are thought to be good. */
-  signInNeeded?: string
-  quirks?: IssuerQuirks
+  /** Undefined after a definite refusal; the client stays registered. */
+  tokens?: IssuedTokens | undefined
+  /** Set while a refresh request may be in flight: SHA-256 of its refresh token, and the time (epoch seconds). */
+  pendingRefresh?: { refreshHash: string; at: number } | undefined
+  /** Why the user has to sign in again; undefined while the tokens are believed to work. */
+  signInNeeded?: string | undefined
+  quirks?: IssuerQuirks | undefined
   /**
-   * Origin of the sign-in page, where it is on another host than the issuer and nothing there confirmed it: the person was told
-   * and signed in there all the same.
+   * Origin of a sign-in page on another host that did not confirm the issuer, where the user was warned and signed in
+   * nevertheless.
    */
-  acceptedPage?: string
+  acceptedPage?: string | undefined
   /** Epoch seconds. */
   signedInAt: number
-  /** Random; the same until somebody signs in again. Set by whoever stores a new login. */
-  signInId?: string
+  /** Random; unchanged until the next sign-in. Set when a new login is stored. */
+  signInId?: string | undefined
 }

@@ -1,13 +1,14 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CredentialStore, LoginId } from './credential-store.ts'
 import type { Credential } from './credential.ts'
-import { createLocalLocks, withLock } from './lock/lock.ts'
+import { createLock } from './lock/lock.ts'
 
-/** Credentials that end with the process. Nothing is written anywhere, and nothing is shared. */
+/** Creates a store for credentials that end with the process. Writes and shares nothing. */
 export function createMemoryStore(runtime: Runtime): CredentialStore {
   const credentials = new Map<LoginId, Credential>()
   const notices = new Map<string, string>()
-  const localLocks = createLocalLocks()
+  const leases = new Map<string, string>()
+  let count = 0
   return {
     read: async (id) => credentials.get(id),
     write: async (id, credential) => {
@@ -27,8 +28,15 @@ export function createMemoryStore(runtime: Runtime): CredentialStore {
         notices.delete(name)
       },
     },
-    exclusively: (name, options, work) =>
-      withLock(name, options, async () => localLocks(name), work, runtime),
+    exclusively: createLock((name) => {
+      return () => {
+        const heldBy = leases.get(name)
+        if (heldBy !== undefined) return { kind: 'held', heldBy }
+        const lease = String((count += 1))
+        leases.set(name, lease)
+        return { kind: 'taken', lease, release: () => leases.delete(name) }
+      }
+    }, runtime),
     backend: async () => 'memory',
   }
 }

@@ -27,7 +27,7 @@ const credential = sampleCredential()
 
 let home: string
 let announced: string[]
-// Without a session bus there is no keychain, whatever this computer has.
+// Disables the keychain of this computer, if it has one.
 const noBus = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' }
 const environment = { ...process.env }
 beforeEach(() => {
@@ -44,7 +44,6 @@ function open(changes: Partial<CredentialsConfig> = {}): CredentialStore {
   const config: CredentialsConfig = {
     home,
     backend: 'file',
-    keyFile: undefined,
     keychainTimeoutMs: 2500,
     ...changes,
   }
@@ -131,7 +130,7 @@ describe('a credential store', () => {
     onTestFinished(() => {
       for (const child of children) child.kill()
     })
-    const config = { home, backend: undefined, keyFile: undefined, keychainTimeoutMs: 2500 }
+    const config = { home, backend: undefined, keychainTimeoutMs: 2500 }
     await Promise.all(children.map((child) => child.ask({ do: 'open', config })))
     const answers = await Promise.all(
       children.map((child, index) => child.ask({ do: 'write', id: String(index).repeat(64), credential })),
@@ -193,7 +192,7 @@ describe('a damaged store is never an empty one:', () => {
     expect(everything()).toBe(before)
   })
 
-  it('one record that cannot be read keeps nobody from the others', async () => {
+  it('one unreadable record does not hide the others', async () => {
     writeFileSync(recordOf(id), 'damaged')
     const logins = await open().list()
     expect(logins).toHaveLength(2)
@@ -203,7 +202,7 @@ describe('a damaged store is never an empty one:', () => {
     expect(await unreadable(open())).toEqual([])
   })
 
-  it('what is no file in place of a record, too', async () => {
+  it('anything but a file in place of a record, too', async () => {
     rmSync(recordOf(id))
     symlinkSync(recordOf(otherId), recordOf(id))
     expect(await unreadable(open())).toEqual([[id, recordOf(id), 'not_writable']])
@@ -256,24 +255,7 @@ describe('the key is where it was put first:', () => {
     expect(await faultOf(store.write(id, credential))).toMatch(/^keychain_/)
     expect(await faultOf(store.prepare())).toMatch(/^keychain_/)
     expect(await store.backend()).toBe('keychain')
-    expect(readdirSync(at('locks'))).toEqual([])
     expect(everything()).toBe(before)
-  })
-
-  it('where the configuration says now; what the old key sealed still opens', async () => {
-    const keyFile = join(home, 'passphrase')
-    writeFileSync(keyFile, 'correct horse battery staple\n')
-    await open().write(id, credential)
-    await open({ backend: undefined, keyFile }).write(otherId, credential)
-    expect(announced[1]).toContain(keyFile)
-    expect(await open({ backend: undefined, keyFile }).read(id)).toEqual(credential)
-    expect(await open({ backend: undefined, keyFile }).list()).toHaveLength(2)
-    expect(everything()).not.toContain('correct horse\n')
-    // And back: no third key.
-    await open().write(otherId, credential)
-    const index = JSON.parse(text('index.json')) as { former: unknown[] }
-    expect(index.former).toHaveLength(1)
-    expect(await open({ backend: undefined }).read(otherId)).toEqual(credential)
   })
 
   it('where it was, for a process that looked while it was gone', async () => {
@@ -289,32 +271,6 @@ describe('the key is where it was put first:', () => {
   it('never in a keychain that was asked for and does not work', async () => {
     expect(await faultOf(open({ backend: 'keychain' }).prepare())).toMatch(/^keychain_/)
     expect(existsSync(at('index.json'))).toBe(false)
-  })
-})
-
-describe('a key from a file of the user', () => {
-  let keyFile: string
-  beforeEach(async () => {
-    keyFile = join(home, 'passphrase')
-    writeFileSync(keyFile, 'correct horse battery staple\n')
-    await open({ keyFile }).write(id, credential)
-  })
-
-  it('opens again, and is written nowhere', async () => {
-    expect(await open({ keyFile }).read(id)).toEqual(credential)
-    expect(existsSync(at('key'))).toBe(false)
-    rmSync(keyFile)
-    expect(everything()).not.toContain('correct horse')
-  })
-
-  it.each<[string, () => string | undefined]>([
-    ['is gone', () => join(home, 'elsewhere')],
-    ['is not given', () => undefined],
-    ['is empty', () => (writeFileSync(keyFile, ' \n'), keyFile)],
-    ['is another one', () => (writeFileSync(keyFile, 'correct horse'), keyFile)],
-  ])('that %s is said to be missing', async (_what, change) => {
-    const changed = change()
-    expect(await faultOf(open({ backend: undefined, keyFile: changed }).read(id))).toBe('key_missing')
   })
 })
 
@@ -358,13 +314,13 @@ describe('a key of the environment', () => {
 describe.skipIf(process.platform === 'win32')('a folder that cannot be written', () => {
   it('can still be read', async () => {
     await open().write(id, credential)
-    // Root writes everywhere: the reader is another user.
+    // Root can write everywhere, so the reader is another user.
     const isRoot = process.getuid?.() === 0
     for (const folder of [home, at(), at('records')]) chmodSync(folder, isRoot ? 0o755 : 0o500)
     for (const file of [at('index.json'), at('key'), recordOf(id)]) chmodSync(file, isRoot ? 0o644 : 0o400)
     const child = startStoreChild(isRoot ? { uid: 65_534, gid: 65_534 } : {})
     onTestFinished(() => child.kill())
-    const config = { home, backend: undefined, keyFile: undefined, keychainTimeoutMs: 2500 }
+    const config = { home, backend: undefined, keychainTimeoutMs: 2500 }
     await child.ask({ do: 'open', config })
     expect((await child.ask({ do: 'read', id })).value).toEqual(credential)
     for (const request of [
@@ -378,20 +334,20 @@ describe.skipIf(process.platform === 'win32')('a folder that cannot be written',
   })
 })
 
-// Nobody else can give a folder away.
+// Only root can give a folder away.
 describe.skipIf(process.getuid?.() !== 0)('what belongs to another user', () => {
-  const [somebody, attacker] = [65_534, 65_533]
+  const [otherUser, attacker] = [65_534, 65_533]
 
-  /** Who opens the store of {@link home} as `somebody`. */
+  /** Opens the store of {@link home} as `otherUser`. */
   async function child(): Promise<StoreChild> {
-    const started = startStoreChild({ uid: somebody, gid: somebody })
+    const started = startStoreChild({ uid: otherUser, gid: otherUser })
     onTestFinished(() => started.kill())
-    const config = { home, backend: undefined, keyFile: undefined, keychainTimeoutMs: 2500 }
+    const config = { home, backend: undefined, keychainTimeoutMs: 2500 }
     await started.ask({ do: 'open', config })
     return started
   }
 
-  it('is no folder for credentials', async () => {
+  it('is rejected as a folder for credentials', async () => {
     chmodSync(home, 0o755)
     mkdirSync(at(), { mode: 0o777 })
     chmodSync(at(), 0o777)
@@ -404,10 +360,10 @@ describe.skipIf(process.getuid?.() !== 0)('what belongs to another user', () => 
     expect(readdirSync(at())).toEqual([])
   })
 
-  it('is no key', async () => {
-    chownSync(home, somebody, somebody)
+  it('is rejected as a key', async () => {
+    chownSync(home, otherUser, otherUser)
     mkdirSync(at(), { mode: 0o777 })
-    chownSync(at(), somebody, somebody)
+    chownSync(at(), otherUser, otherUser)
     writeFileSync(at('key'), 'A'.repeat(43), { mode: 0o644 })
     chownSync(at('key'), attacker, attacker)
     const answer = await (await child()).ask({ do: 'write', id, credential })

@@ -10,16 +10,16 @@ import {
   isLoginId,
 } from './credential-store.ts'
 import type { Credential } from './credential.ts'
-import type { FileLock } from './lock/file-lock.ts'
-import { createKeyRing } from './key-ring.ts'
+import { KeyRing } from './key-ring.ts'
+import { createKeyPlaces } from './key-places.ts'
 import { createKeychain } from './keychain/keychain.ts'
 import { createMemoryStore } from './memory-store.ts'
-import { createPrivateFolder, type PrivateFolder } from './files/private-folder.ts'
+import { createPrivateFolder, type PrivateFolder } from './private-folder.ts'
 
 /**
- * Credentials in files that only their owner can read, each sealed with one key that the keychain keeps if there is one.
- * Shared by all processes of the user. `announce` is told, for people, where the key was put, once and for all, and of files
- * that were open to others. Nothing is touched before it is needed.
+ * Creates a store of files that only their owner can read, each sealed with a single key, which is in the keychain if
+ * there is one. Shared by all processes of the user. `announce` receives lines for the user: once, where the key is
+ * kept, and warnings about files that were open to others. Touches nothing before it is needed.
  */
 export function createCredentialStore(
   config: CredentialsConfig,
@@ -27,33 +27,24 @@ export function createCredentialStore(
 ): CredentialStore {
   if (config.backend === 'memory') return createMemoryStore(ports.runtime)
   const root = join(config.home, 'credentials')
-  const warned = new Set<string>()
-  const warn = (line: string): void => {
-    if (!warned.has(line)) ports.announce(line)
-    warned.add(line)
-  }
+  const warn = once(ports.announce)
   const folder = createPrivateFolder(root, undefined, warn)
   const records = createPrivateFolder(root, 'records', warn)
   const notices = createPrivateFolder(root, 'notices', warn)
   const locks = createPrivateFolder(root, 'locks', warn)
-  let fileLock: Promise<FileLock> | undefined
-  /** Loaded when it is first taken: reading a login takes none. */
-  const lock: FileLock = async (name, options, work) => {
-    fileLock ??= import('./lock/file-lock.ts').then(({ createFileLock }) =>
-      createFileLock(locks, ports.runtime),
-    )
-    return (await fileLock)(name, options, work)
-  }
-  const ring = createKeyRing(config, {
+  const exclusively = lazyLock(locks, ports.runtime)
+  const keychain = createKeychain(config)
+  const ring = new KeyRing(config, {
     folder,
-    lock,
-    keychain: createKeychain(config),
+    exclusively,
+    keychain,
+    places: createKeyPlaces(config, folder, keychain),
     announce: ports.announce,
     isNeeded: (kid) => isSealedWith(records, kid),
   })
 
   async function read(id: LoginId): Promise<Credential | undefined> {
-    const text = await records.read(fileName(id))
+    const text = records.read(fileName(id))
     if (text === undefined) return undefined
     const record = parseCredentialRecord(text)
     return openCredentialRecord(id, record, await ring.opening(record.kid))
@@ -74,53 +65,68 @@ export function createCredentialStore(
     async write(id, credential) {
       const key = await ring.sealing()
       const text = sealCredential(id, credential, key, ports.runtime.randomBytes(12))
-      await records.write(fileName(id), text)
+      records.write(fileName(id), text)
     },
-    remove: (id) => records.remove(fileName(id)),
+    remove: async (id) => records.remove(fileName(id)),
     async list() {
       const found: StoredLogin[] = []
-      for (const id of await storedIds(records)) {
+      for (const id of storedIds(records)) {
         const login = await lookAt(id)
         if (login !== undefined) found.push(login)
       }
       return found
     },
     async prepare() {
-      await records.prepare()
+      records.prepare()
       await ring.sealing()
     },
     async clear() {
-      for (const name of await records.names()) await records.remove(name)
-      for (const name of await notices.names()) await notices.remove(name)
+      for (const folder of [records, notices]) for (const name of folder.names()) folder.remove(name)
       await ring.clear()
     },
     notices: {
-      post: (name, text) => notices.write(`${name}.json`, text),
-      read: (name) => notices.read(`${name}.json`),
+      post: async (name, text) => notices.write(`${name}.json`, text),
+      read: async (name) => notices.read(`${name}.json`),
       remove: async (name) => {
-        await notices.remove(`${name}.json`)
+        notices.remove(`${name}.json`)
       },
     },
-    exclusively: lock,
-    backend: ring.backend,
+    exclusively,
+    backend: async () => ring.backend(),
   }
 }
 
-async function storedIds(records: PrivateFolder): Promise<LoginId[]> {
-  const names = await records.names()
-  return names.flatMap((name) => {
+/** Passes on each line once. */
+function once(announce: (line: string) => void): (line: string) => void {
+  const announced = new Set<string>()
+  return (line) => {
+    if (!announced.has(line)) announce(line)
+    announced.add(line)
+  }
+}
+
+/** Loads the lock when it is first used: reading a login takes none. */
+function lazyLock(folder: PrivateFolder, runtime: Runtime): CredentialStore['exclusively'] {
+  let lock: Promise<CredentialStore['exclusively']> | undefined
+  return async (name, options, work) => {
+    lock ??= import('./lock/file-lock.ts').then(({ createFileLock }) => createFileLock(folder, runtime))
+    return (await lock)(name, options, work)
+  }
+}
+
+function storedIds(records: PrivateFolder): LoginId[] {
+  return records.names().flatMap((name) => {
     const id = name.replace(/\.json$/, '')
     return id !== name && isLoginId(id) ? [id] : []
   })
 }
 
-/** A record that says nothing of its key is lost whatever happens to the key. */
-async function isSealedWith(records: PrivateFolder, kid: string): Promise<boolean> {
-  for (const id of await storedIds(records)) {
-    const text = await records.read(fileName(id))
-    if (text !== undefined && kidOf(text) === kid) return true
-  }
-  return false
+/** A record without a key id is lost, whatever happens to the key. */
+function isSealedWith(records: PrivateFolder, kid: string): boolean {
+  return storedIds(records).some((id) => {
+    const text = records.read(fileName(id))
+    return text !== undefined && kidOf(text) === kid
+  })
 }
 
 function kidOf(text: string): string | undefined {

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
-import type { HttpResponse } from './http-client.ts'
-import { readBody } from './read-body.ts'
+import { type HttpResponse, readBody } from './http-client.ts'
 import {
   exchange,
   networkErrorOf,
@@ -60,21 +59,6 @@ describe('a server that misbehaves', () => {
     const body = Buffer.alloc(20_000_000)
     expect(await exchange(testClient(), server.origin, { body })).toMatchObject({ status: 413, text: 'no' })
   })
-
-  it('refuses connections', async () => {
-    const server = await serveRaw((socket) => socket.resume())
-    await server.close()
-    const error = await networkErrorOf(exchange(testClient(), `${server.origin}${secretPath}`))
-    expect(error).toMatchObject({ fault: 'refused', sent: false, origin: server.origin })
-    expect(error.message).toBe(`127.0.0.1:${server.port} refused the connection (ECONNREFUSED)`)
-  })
-
-  it('has no address', async () => {
-    const error = await networkErrorOf(exchange(testClient(), 'https://no-such-host.invalid/mcp'))
-    expect(['dns']).toContain(error.fault)
-    expect(error).toMatchObject({ sent: false, origin: 'https://no-such-host.invalid' })
-    expect(error.message).toContain('no-such-host.invalid')
-  })
 })
 
 describe('limits of time', () => {
@@ -91,8 +75,6 @@ describe('limits of time', () => {
     const server = await serveRaw((socket) => socket.resume().write('HTTP/1.1 200 OK\r\n'))
     const error = await networkErrorOf(exchange(testClient({ headersTimeoutMs: 60 }), server.origin))
     expect(error).toMatchObject({ fault: 'headers_timeout', sent: true })
-    const own = exchange(testClient(), server.origin, { headersTimeoutMs: 61 })
-    expect((await networkErrorOf(own)).message).toContain('after 0.061 s')
     await vi.waitFor(() => expect(server.sockets.every(({ closed }) => closed)).toBe(true))
   })
 
@@ -136,10 +118,10 @@ describe('limits of time', () => {
       if (request.url === '/hang') return
       setTimeout(() => response.end('a'), request.url === '/slow' ? 300 : 0)
     })
-    const client = testClient({ connectTimeoutMs: 150 })
+    const client = testClient({ connectTimeoutMs: 150, headersTimeoutMs: 600 })
     await exchange(client, server.origin)
     expect((await exchange(client, `${server.origin}/slow`)).text).toBe('a')
-    const silent = exchange(client, `${server.origin}/hang`, { headersTimeoutMs: 80 })
+    const silent = exchange(client, `${server.origin}/hang`)
     expect(await networkErrorOf(silent)).toMatchObject({ fault: 'headers_timeout', sent: true })
     expect(server.sockets).toHaveLength(1)
   })
@@ -151,8 +133,8 @@ describe('limits of time', () => {
         setTimeout(() => response.end('b'), 80)
       }, 80)
     })
-    const client = testClient({ bodyTimeoutMs: 20, headersTimeoutMs: 20 })
-    expect((await exchange(client, server.origin, { headersTimeoutMs: 0, bodyTimeoutMs: 0 })).text).toBe('ab')
+    const client = testClient({ bodyTimeoutMs: 20, headersTimeoutMs: 0 })
+    expect((await exchange(client, server.origin, { bodyTimeoutMs: 0 })).text).toBe('ab')
   })
 })
 

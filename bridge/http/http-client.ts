@@ -1,3 +1,4 @@
+import type { AuthenticateChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import type { Readable } from 'node:stream'
 
 /** One request. Header names are written as they are given here. */
@@ -9,8 +10,6 @@ export interface HttpRequest {
   body?: Uint8Array | string
   /** Ends the call, and the body of its response too. */
   signal?: AbortSignal
-  /** Until the headers of the response are there; what the client was created with when left out, 0 for no limit. */
-  headersTimeoutMs?: number
   /** Silence that is allowed within the body; what the client was created with when left out, 0 for no limit. */
   bodyTimeoutMs?: number
 }
@@ -24,15 +23,14 @@ export interface HttpResponse {
   readonly body: Readable
 }
 
-/** What sends requests. Connections are kept open and shared. */
+/** Sends requests over connections that are kept open and shared. */
 export interface HttpClient {
   /** Rejects with {@link NetworkError} when no response arrives; any status is a response. */
   send(request: HttpRequest): Promise<HttpResponse>
-  /** Ends all connections at once. */
   close(): void
 }
 
-/** What went wrong below HTTP. `aborted` is the caller's own doing. */
+/** The faults below HTTP. `aborted` is the caller's own doing. */
 export type NetworkFault =
   | 'dns'
   | 'refused'
@@ -52,9 +50,9 @@ export class NetworkError extends Error {
   readonly fault: NetworkFault
   /** Scheme, host and port that were asked. */
   readonly origin: string
-  /** Whether the request may have reached the server: only a request that did not is always safe to send again. */
+  /** The request may have reached the server: only one that did not is always safe to send again. */
   readonly sent: boolean
-  /** What to do, where the cause says more than the fault does. `{url}` stands for the server's. */
+  /** The next step, where the cause says more than the fault does. `{url}` stands for the server's. */
   readonly nextStep: string | undefined
 
   constructor(
@@ -69,4 +67,139 @@ export class NetworkError extends Error {
     this.sent = options.sent
     this.nextStep = options.nextStep
   }
+}
+
+/** How this computer reaches servers. Times in milliseconds, 0 for no limit. */
+export interface NetworkConfig {
+  connectTimeoutMs: number
+  headersTimeoutMs: number
+  bodyTimeoutMs: number
+  /** Only IPv4 addresses of a host are tried. */
+  ipv4: boolean
+  /** PEM text of authorities trusted in addition to those of the system. */
+  ca: string | undefined
+  /** Undefined: straight. Each may carry user and password. `noProxy` is a list as in NO_PROXY. */
+  proxy: { http: string | undefined; https: string | undefined; noProxy: string | undefined } | undefined
+  /** Plain http may go beyond loopback. */
+  allowHttp: boolean
+  userAgent: string
+}
+
+/** The `Authorization` header of one request. */
+export interface Authorization {
+  header: string
+}
+
+/** A request that the server would not serve: 401, or 403 with `insufficient_scope`. */
+export interface Refusal {
+  status: 401 | 403
+  /** The credential that was sent; undefined when there was none. */
+  used: Authorization | undefined
+  challenges: readonly AuthenticateChallenge[]
+}
+
+/** The next step after a {@link Refusal}. */
+export type RefusalOutcome =
+  /** Send the request again, once, with what the token source answers now. */
+  | { kind: 'retry' }
+  /** A person has to sign in, or to allow more. Asking them is the caller's decision. */
+  | { kind: 'sign_in_needed' }
+
+/** A body that is of no use. */
+export class BodyError extends Error {
+  override readonly name = 'BodyError'
+  readonly fault: 'too_large' | 'not_json'
+
+  constructor(fault: 'too_large' | 'not_json', message: string) {
+    super(message)
+    this.fault = fault
+  }
+}
+
+/** 64 MB: as much as a line of stdio may have. */
+export const maxMessageBytes: number = 64 * 1024 * 1024
+
+/** Beyond that the bodies that arrive at the same time, or wait for a slow client, are not all read on. */
+const maxHeldBytes = 16 * 1024 * 1024
+/** Less is not held back: most answers are shorter. */
+const smallBytes = 64 * 1024
+
+/**
+ * Bounds what all answers together hold in memory. When that is too much, only the first large one is read on: so one answer
+ * after the other gets through.
+ */
+export class BodyBudget {
+  readonly #held = new Map<object, number>()
+  #total = 0
+  #waiting: (() => void)[] = []
+
+  /** Counts bytes of a body. Resolves when more of it may be read. */
+  async add(body: object, bytes: number): Promise<void> {
+    const held = (this.#held.get(body) ?? 0) + bytes
+    this.#held.set(body, held)
+    this.#total += bytes
+    if (held <= smallBytes) return
+    while (this.#total > maxHeldBytes && this.#firstLarge() !== body && this.#held.has(body))
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Forgets what has come of a body: it was taken. */
+  release(body: object): void {
+    this.#total -= this.#held.get(body) ?? 0
+    this.#held.delete(body)
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  #firstLarge(): object | undefined {
+    for (const [body, bytes] of this.#held) if (bytes > smallBytes) return body
+    return undefined
+  }
+}
+
+/**
+ * Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. Rejects with
+ * {@link NetworkError} when the body does not arrive whole. The next piece is read when `received` has resolved.
+ */
+export async function readBody(
+  response: HttpResponse,
+  maxBytes: number,
+  received?: (bytes: number) => Promise<void>,
+): Promise<Buffer> {
+  const tooLarge = (): BodyError => {
+    response.body.destroy()
+    return new BodyError('too_large', `the answer is larger than ${maxBytes} bytes`)
+  }
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response.body) {
+    length += (chunk as Buffer).length
+    if (length > maxBytes) throw tooLarge()
+    chunks.push(chunk as Buffer)
+    await received?.((chunk as Buffer).length)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+/** Reads the body as JSON, whatever its media type says. {@link BodyError} `not_json` quotes nothing: it may be a token. */
+export async function readJson(response: HttpResponse, maxBytes: number): Promise<unknown> {
+  const bytes = await readBody(response, maxBytes)
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    // The cause stays behind: the messages of JSON.parse quote the text.
+    throw new BodyError('not_json', 'the answer is no JSON')
+  }
+}
+
+const discardMs = 1000
+
+/** Reads what is left and drops it, so that the connection can be used again; a body that goes on for a second is cut off. */
+export function discard({ body }: Pick<HttpResponse, 'body'>): void {
+  if (body.readableEnded || body.destroyed) return
+  body.on('error', () => {})
+  body.resume()
+  const timer = setTimeout(() => body.destroy(), discardMs)
+  timer.unref()
+  body.once('close', () => clearTimeout(timer))
 }

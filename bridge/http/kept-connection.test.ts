@@ -9,8 +9,8 @@ import {
   serveHttp,
   serveRaw,
   testClient,
+  type TestServer,
 } from '../../tests/support/bridge/http/server-fixture.ts'
-import type { TestServer } from '../../tests/support/bridge/http/server-fixture.ts'
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na'
 

@@ -1,23 +1,34 @@
-import { NetworkError } from './http-client.ts'
-import type { NetworkFault } from './http-client.ts'
-import { describeTlsFault, tlsNextStep } from './tls-fault.ts'
+import { NetworkError, type NetworkFault } from './http-client.ts'
 
-/** Where an exchange stood when it failed. */
-export interface FaultPlace {
+interface FaultPlace {
   url: URL
-  /** Whether the connection was usable, TLS included: from then on the server may have seen the request. */
+  /** The connection was usable, TLS included: from then on the server may have seen the request. */
   connected: boolean
+  proxy?: URL | undefined
 }
 
-/** The {@link NetworkError} for an error of a socket, of TLS or of a parser. The words are ours, the code is the system's. */
+type ProxiedPlace = FaultPlace & { proxy: URL }
+
+/** The proxy gave no tunnel; `cause` is why. */
+export class TunnelError extends Error {
+  override readonly name = 'TunnelError'
+  /** undici tries again at once, and for ever, after errors with its own code for a closed socket. */
+  readonly code = 'ERR_TUNNEL'
+}
+
+/** Describes an error of undici, a socket, TLS or a parser. The words are ours, the code is the system's. */
 export function networkError(cause: unknown, place: FaultPlace): NetworkError {
   if (cause instanceof NetworkError) return cause
+  const { proxy } = place
+  const byProxy = proxy && proxiedError(cause, { ...place, proxy })
+  if (byProxy !== undefined) return byProxy
   const code = errorCode(cause)
   const [fault, message] = place.connected
     ? describeBroken(code, place.url)
     : describeUnreached(code, place.url)
   return new NetworkError(fault, place.url.origin, message, {
-    sent: place.connected,
+    // A write that failed left the request incomplete: the server cannot have acted on it.
+    sent: place.connected && !isWriteError(cause),
     cause: withoutBytes(cause),
     nextStep: fault === 'tls' ? tlsNextStep(code, cause) : undefined,
   })
@@ -36,6 +47,10 @@ export function errorCode(error: unknown): string {
   // What OpenSSL found is in the message only: `write EPROTO ...:error:0A00010B:SSL routines:f:wrong version number:...`.
   const [, reason] = (error.code === 'EPROTO' && /:SSL routines:[^:]*:([^:]+):/.exec(error.message)) || []
   return reason === undefined ? error.code : `ERR_SSL_${reason.toUpperCase().replaceAll(/\W+/g, '_')}`
+}
+
+function isWriteError(cause: unknown): boolean {
+  return cause instanceof Error && 'syscall' in cause && cause.syscall === 'write'
 }
 
 /** Parsers hang what they could not read onto their errors: bytes of a response, which may hold a token. */
@@ -105,4 +120,139 @@ function endpoint(url: URL): string {
 
 function inBrackets(code: string): string {
   return code === '' ? '' : ` (${code})`
+}
+
+function proxiedError(cause: unknown, place: ProxiedPlace): NetworkError | undefined {
+  const { url, proxy, connected } = place
+  if (cause instanceof TunnelError) return explainTunnel(cause.cause, place)
+  if (refusalOf(cause) !== undefined) return explainTunnel(cause, place)
+  // Plain http goes to the proxy itself: there is no way beyond it that we could see fail.
+  if (!connected && url.protocol === 'http:') return explainTunnel(cause, place)
+  if (errorCode(cause) !== 'UND_ERR_CONNECT_TIMEOUT') return undefined
+  const message = `${url.host} could not be connected to through the proxy ${proxy.host}`
+  return fault('connect_timeout', message, place, cause)
+}
+
+function explainTunnel(cause: unknown, place: ProxiedPlace): NetworkError {
+  const { url, proxy } = place
+  const unsent = { ...place, connected: false }
+  const status = refusalOf(cause)
+  if (status !== undefined) return fault('proxy', refusalWords(status, url, proxy), unsent, cause)
+  if (errorCode(cause) === 'UND_ERR_HEADERS_TIMEOUT')
+    return fault(
+      'connect_timeout',
+      `the proxy ${proxy.host} gave no connection to ${url.host}`,
+      unsent,
+      cause,
+    )
+  const { message } = networkError(cause, { url: new URL(proxy.origin), connected: false })
+  return fault('proxy', `the proxy for ${url.origin} cannot be used: ${message}`, unsent, cause)
+}
+
+/** The status with which the proxy itself answered. undici has it in its messages only. */
+function refusalOf(cause: unknown): number | undefined {
+  if (!(cause instanceof Error)) return undefined
+  const [, status] = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(cause.message) ?? []
+  return status === undefined ? undefined : Number(status)
+}
+
+function refusalWords(status: number, url: URL, proxy: URL): string {
+  const name = `the proxy ${proxy.host}`
+  if (status === 407) return `${name} wants a user name and password, or others than it got (407)`
+  if (status >= 500) return `${name} could not reach ${url.host} (${status})`
+  return `${name} does not allow a connection to ${url.host} (${status})`
+}
+
+function fault(
+  kind: NetworkError['fault'],
+  message: string,
+  place: ProxiedPlace,
+  cause: unknown,
+): NetworkError {
+  return new NetworkError(kind, place.url.origin, message, { sent: place.connected, cause })
+}
+
+/**
+ * Faults that can mean "the authority is not known here": of a company's proxy, or of a network's own servers. The
+ * authorities that the operating system trusts may know it.
+ */
+export const unknownAuthorityCodes: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+/**
+ * Describes a TLS error code at `host`, as the end of a sentence; `undefined` for a code that is none of TLS.
+ * The text of the error itself is never used: OpenSSL puts file names and lines of its source into it.
+ */
+function describeTlsFault(code: string, host: string): string | undefined {
+  const known = certificateFaults[code]
+  if (known !== undefined) return `the certificate of ${host} ${known} (${code})`
+  if (code.startsWith('ERR_SSL_')) return describeHandshakeFault(code, host)
+  if (code === 'EPROTO') return `the TLS handshake with ${host} failed (EPROTO)`
+  // Further codes of certificate verification (X509_V_ERR_*) have no prefix of their own.
+  return /^(?:CERT|CRL|ERR_TLS_|INVALID_CA|PATH_LENGTH|HOSTNAME|EXCLUDED|EE_KEY|CA_KEY)/.test(code)
+    ? `the certificate of ${host} was not accepted (${code})`
+    : undefined
+}
+
+const certificateFaults: Readonly<Record<string, string | undefined>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'comes from an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT: 'comes from an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'comes from an authority that is not trusted here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'comes from an authority that is not trusted here, or its chain is not complete',
+  CERT_UNTRUSTED: 'comes from an authority that is not trusted here',
+  CERT_HAS_EXPIRED: 'has expired, or the clock of this computer is wrong',
+  CERT_NOT_YET_VALID: 'is not valid yet, or the clock of this computer is wrong',
+  CERT_REVOKED: 'has been revoked',
+  CERT_SIGNATURE_FAILURE: 'has a wrong signature',
+  CERT_CHAIN_TOO_LONG: 'has a chain that is too long',
+  CERT_REJECTED: 'was rejected',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name',
+  HOSTNAME_MISMATCH: 'is for another name',
+}
+
+function describeHandshakeFault(code: string, host: string): string {
+  if (isPlainText(code)) {
+    return `${host} does not speak TLS on this port (${code})`
+  }
+  if (/CERTIFICATE_REQUIRED|CERTIFICATE_UNKNOWN|BAD_CERTIFICATE/.test(code)) {
+    return `${host} wants a client certificate, or refused ours (${code})`
+  }
+  if (/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS/.test(code)) {
+    return `${host} speaks no version of TLS that this computer accepts (${code})`
+  }
+  return `the TLS handshake with ${host} failed (${code})`
+}
+
+/** Names the next step after a TLS error; undefined where it may be an authority that this computer does not know. */
+function tlsNextStep(code: string, cause: unknown): string | undefined {
+  if (isPlainText(code))
+    return 'Write http:// for a server on this computer, or use the port that speaks https.'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH') {
+    const names = namesOf(cause)
+    const these = names.length > 0 ? ` (${names.join(', ')})` : ''
+    return `Use a name that the certificate has${these}, or correct the URL.`
+  }
+  return code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID'
+    ? 'Check the clock of this computer; if it is right, tell whoever runs the server.'
+    : undefined
+}
+
+function isPlainText(code: string): boolean {
+  return /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|HTTP_REQUEST/.test(code)
+}
+
+const maxNames = 5
+
+/** The DNS names of the certificate, as Node hangs it onto its error. Whoever answers chose them: only what a name can be. */
+function namesOf(cause: unknown): string[] {
+  const { cert } = (cause ?? {}) as { cert?: { subjectaltname?: unknown } }
+  const names = typeof cert?.subjectaltname === 'string' ? cert.subjectaltname.split(', ') : []
+  return names.flatMap((name) => /^DNS:([a-z0-9*.-]{1,253})$/i.exec(name)?.[1] ?? []).slice(0, maxNames)
 }

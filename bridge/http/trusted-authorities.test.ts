@@ -4,18 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { makeCertificates } from '../../tests/support/bridge/http/certificate-fixture.ts'
-import type { Certificates } from '../../tests/support/bridge/http/certificate-fixture.ts'
+import { makeCertificates, type Certificates } from '../../tests/support/bridge/http/certificate-fixture.ts'
 import {
   exchange,
   networkConfig,
   networkErrorOf,
-  serveHttp,
   serveRaw,
   serveTls,
   testClient,
+  type TestServer,
 } from '../../tests/support/bridge/http/server-fixture.ts'
-import type { TestServer } from '../../tests/support/bridge/http/server-fixture.ts'
 
 let certificates: Certificates
 let folder: string
@@ -57,13 +55,6 @@ describe('a certificate', () => {
 })
 
 describe('a handshake', () => {
-  it('with a server that speaks plain http', async () => {
-    const server = await serveHttp((_request, response) => response.end())
-    const error = await networkErrorOf(exchange(testClient(), `https://127.0.0.1:${server.port}`))
-    expect(error).toMatchObject({ fault: 'tls', sent: false })
-    expect(error.message).toContain('does not speak TLS on this port')
-  })
-
   it('that the server resets', async () => {
     const server = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
     const error = await networkErrorOf(exchange(testClient(), `https://127.0.0.1:${server.port}`))

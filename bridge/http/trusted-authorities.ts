@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
 import * as tls from 'node:tls'
-import type { SecureContext } from 'node:tls'
 
-/** Which authorities TLS connections trust. */
 export interface TrustedAuthorities {
   /** `undefined` stands for the defaults of Node, which need no work. */
-  context(): SecureContext | undefined
+  context(): tls.SecureContext | undefined
   /**
    * Adds the authorities that the operating system trusts, for networks whose proxy signs with its own. Not done from
    * the start, because reading them takes time and most servers need none. False if there are none to add.
@@ -17,7 +15,7 @@ export interface TrustedAuthorities {
 export function createTrustedAuthorities(ca: string | undefined): TrustedAuthorities {
   let further = ca === undefined ? [] : [ca]
   let askedSystem = false
-  let context: SecureContext | undefined
+  let context: tls.SecureContext | undefined
   return {
     context() {
       if (further.length === 0) return undefined
@@ -36,7 +34,7 @@ export function createTrustedAuthorities(ca: string | undefined): TrustedAuthori
   }
 }
 
-/** What Node trusts without a list of ours: its own bundle, and the file of NODE_EXTRA_CA_CERTS. */
+/** Returns what Node trusts without a list of ours: its own bundle, and the file of NODE_EXTRA_CA_CERTS. */
 function usualAuthorities(): readonly string[] {
   return readAuthorities('default') ?? [...tls.rootCertificates, ...extraAuthorities()]
 }

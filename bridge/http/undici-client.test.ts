@@ -56,6 +56,8 @@ describe('a request', () => {
 
   it.each([
     { url: 'http://example.com/mcp', says: 'plain http' },
+    { url: 'http://127.0.0.1.example.com/', says: 'plain http' },
+    { url: 'http://10.0.0.1/', says: 'plain http' },
     { url: 'ftp://127.0.0.1/', says: 'https://' },
     { url: '/mcp', says: 'no absolute URL' },
     { url: 'http://user:hunter2@127.0.0.1/', says: 'user name or password' },

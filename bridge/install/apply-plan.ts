@@ -17,21 +17,21 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { readConfigFile } from './config-file.ts'
 import { InstallError } from './install-error.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './plan-install.ts'
 
 const backupMark = '.drawbridge-backup-'
 
-/** What was done. */
+/** Result of applying a plan. */
 export interface Applied {
-  /** Where the file as it was is. Undefined: there was none. */
+  /** The copy of the original file. Undefined: there was none. */
   backup: string | undefined
 }
 
 /**
- * Writes what was planned: first a copy of the file beside it, for this user alone, then a new file in its place, of the same
- * mode. Older copies that this command made are removed: they keep secrets of other entries. Throws
- * {@link InstallError} if somebody wrote the file since it was read, as clients do while they run, or if it must not be
- * written. `now` is in epoch seconds.
+ * Applies a plan: copies the file to a private backup next to it, then replaces it with a new file of the same mode.
+ * Removes older backups of this command, which may hold secrets of other entries. Throws {@link InstallError} if the
+ * file has changed since it was read, as clients write it while they run, or must not be written. `now` is in epoch
+ * seconds.
  */
 export function applyPlan(plan: Plan, now: number): Applied {
   const { file, bytes, isPrivate } = plan
@@ -45,7 +45,7 @@ export function applyPlan(plan: Plan, now: number): Applied {
     }
     refuseReadOnly(plan)
     const backup = writeBackup(target, found.bytes, now)
-    // A new file in its place would cut off its other names, and take it from its owner when this runs by sudo.
+    // Replacing the file would detach its other hard links, and change its owner when run with sudo.
     if (found.isShared) writeFileSync(target, bytes)
     else replaceFile(target, bytes, found.mode)
     removeOlderBackups(target, backup)
@@ -68,7 +68,7 @@ function refuseChanged({ file, name }: Plan): void {
   )
 }
 
-/** Whoever may do everything is asked by the mode bits: a file that nobody may write was made so on purpose. */
+/** Checks the mode bits, which do not stop root: a read-only file was made so on purpose. */
 function refuseReadOnly({ file }: Plan): void {
   if (file.found && (file.found.mode & 0o222) === 0) throw notWritable(file.path, '(it is read-only)')
   accessSync(file.target, constants.W_OK)
@@ -97,7 +97,7 @@ function writeBackup(target: string, bytes: Buffer, now: number): string {
   }
 }
 
-/** Those of the same file. One that cannot be removed is no reason to fail: the change is made. */
+/** Removes older backups of the same file. A failure is ignored: the change has been made. */
 function removeOlderBackups(target: string, newest: string): void {
   const folder = dirname(target)
   const start = basename(target) + backupMark
@@ -112,7 +112,7 @@ function removeOlderBackups(target: string, newest: string): void {
   }
 }
 
-/** By renaming, so that a client never reads half a file. */
+/** Renames, so that a client never reads half a file. */
 function replaceFile(target: string, bytes: Buffer, mode: number | undefined): void {
   const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.tmp`)
   try {
@@ -120,7 +120,7 @@ function replaceFile(target: string, bytes: Buffer, mode: number | undefined): v
     renameSync(temporary, target)
   } catch (error) {
     rmSync(temporary, { force: true })
-    // Nothing can be renamed over a file that is mounted by itself, as in containers, or on Windows is open.
+    // A rename fails over a file that is mounted on its own, as in containers, or that is open on Windows.
     const { code = '' } = error as NodeJS.ErrnoException
     if (!['EBUSY', 'EPERM', 'EACCES'].includes(code)) throw error
     writeFileSync(target, bytes)
@@ -135,6 +135,6 @@ function writeNewFile(path: string, bytes: Buffer, mode: number | undefined): vo
   } finally {
     closeSync(handle)
   }
-  // The mask of the process must not take bits away that the file had.
+  // The process umask must not remove bits that the file had.
   if (mode !== undefined) chmodSync(path, mode)
 }

@@ -6,11 +6,11 @@ import { InstallError } from './install-error.ts'
 import { readOwnEntry } from './own-entry.ts'
 import { textOf, withSnippet } from './plan-install.ts'
 
-/** A client as `drawbridge install --list` shows it. */
+/** A client as listed by `drawbridge install --list`. */
 export interface ClientState {
   client: Client
   path: string
-  /** `fault`: what is wrong with the file, in a sentence. */
+  /** `fault`: one sentence about what is wrong with the file. */
   state: { kind: 'absent' } | { kind: 'fault'; message: string } | { kind: 'read'; own: readonly OwnName[] }
 }
 
@@ -20,7 +20,7 @@ export interface OwnName {
   serverUrl: string | undefined
 }
 
-/** Looks into the file of every client. Changes nothing and never throws for a file. */
+/** Reads the file of every client. Changes nothing, and never throws because of a file. */
 export function clientOverview(system: InstallSystem, launcher: string): ClientState[] {
   return clients.map((client) => {
     const path = clientFile(client, 'user', system)

@@ -175,8 +175,8 @@ describe('the entry', () => {
 })
 
 describe('a client that is not known', () => {
-  it('is told with those that are', () => {
-    expect(() => findClient('claude')).toThrow('"claude" is no client')
+  it('is reported with the known ones', () => {
+    expect(() => findClient('claude')).toThrow('"claude" is not a known client')
   })
 })
 

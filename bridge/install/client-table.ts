@@ -4,30 +4,30 @@ import { type ConfiguredClient, configShapes } from '@drawbridge/shared/clients/
 import type { Client, InstallSystem, Scope } from './client.ts'
 import { InstallError } from './install-error.ts'
 
-/** Joins as the platform of `system` does. */
+/** Joins a path by the rules of the system's platform. */
 function joinOn(system: InstallSystem, ...parts: string[]): string {
   return (system.platform === 'win32' ? win32 : posix).join(...parts)
 }
 
-/** A path below the home folder. */
+/** Returns a path below the home folder. */
 function inHome(system: InstallSystem, ...parts: string[]): string {
   return joinOn(system, system.home, ...parts)
 }
 
-/** A path below the folder in which desktop programs keep their settings, as Electron finds it. */
+/** Returns a path below the settings folder of desktop programs, as Electron determines it. */
 function inApplicationData(system: InstallSystem, ...parts: string[]): string {
   if (system.platform === 'win32') return joinOn(system, roaming(system), ...parts)
   if (system.platform === 'darwin') return inHome(system, 'Library', 'Application Support', ...parts)
   return inXdgConfig(system, ...parts)
 }
 
-/** A path below `$XDG_CONFIG_HOME`, else `~/.config`. */
+/** Returns a path below `$XDG_CONFIG_HOME`, or else `~/.config`. */
 function inXdgConfig(system: InstallSystem, ...parts: string[]): string {
   const folder = system.environment['XDG_CONFIG_HOME']
   return folder ? joinOn(system, folder, ...parts) : inHome(system, '.config', ...parts)
 }
 
-/** A path below the folder that a variable names, else below `otherwise` of the home folder. */
+/** Returns a path below the folder in a variable, or else below `otherwise` in the home folder. */
 function inFolderOf(
   system: InstallSystem,
   variable: string,
@@ -38,7 +38,7 @@ function inFolderOf(
   return folder ? joinOn(system, folder, ...parts) : inHome(system, ...otherwise, ...parts)
 }
 
-/** `%LOCALAPPDATA%` of Windows. */
+/** Returns `%LOCALAPPDATA%` on Windows. */
 function localApplicationData(system: InstallSystem): string {
   return system.environment['LOCALAPPDATA'] ?? inHome(system, 'AppData', 'Local')
 }
@@ -47,13 +47,13 @@ function roaming(system: InstallSystem): string {
   return system.environment['APPDATA'] ?? inHome(system, 'AppData', 'Roaming')
 }
 
-/** What every user of the table of clients knows about one. */
+/** Returns the members of a client shared by all users of the client table. */
 function known(id: ConfiguredClient): Pick<Client, 'id' | 'title' | 'keys' | 'entry'> {
   const { keys, programEntry } = configShapes[id]
   return { id, title: clientTable[id].name, keys, entry: programEntry }
 }
 
-/** Every client that an entry can be written for. What is not measured is of the documentation of the client. */
+/** Every supported client. Values that were not measured come from the client's documentation. */
 export const clients: readonly Client[] = [
   {
     ...known('claude-desktop'),
@@ -73,7 +73,7 @@ export const clients: readonly Client[] = [
     isPrivate: true,
     afterwards: (name) => [
       `claude mcp get ${name} shows whether it connects.`,
-      'Sessions that run already do not see it: start a new one.',
+      'Running sessions do not see it: start a new one.',
     ],
   },
   {
@@ -105,7 +105,7 @@ export const clients: readonly Client[] = [
   {
     ...known('devin'),
     format: 'jsonc',
-    // Not $XDG_CONFIG_HOME: its documentation names ~/.config alone.
+    // Not $XDG_CONFIG_HOME: its documentation names only ~/.config.
     files: (system) => [
       system.platform === 'win32'
         ? inApplicationData(system, 'devin', 'mcp_config.json')
@@ -130,7 +130,7 @@ export const clients: readonly Client[] = [
     projectFile: '.gemini/settings.json',
     isPrivate: false,
     afterwards: () => [
-      'gemini mcp list shows whether it connects, in a folder that Gemini CLI was told to trust: elsewhere it starts no server.',
+      'gemini mcp list shows whether it connects, in a folder that Gemini CLI trusts: elsewhere it starts no servers.',
     ],
   },
   {
@@ -158,21 +158,17 @@ export const clients: readonly Client[] = [
   },
 ]
 
-/** The client of an id. Throws {@link InstallError} that names all of them. */
+/** Finds a client by id. Throws {@link InstallError} that lists all ids. */
 export function findClient(id: string): Client {
   const client = clients.find((row) => row.id === id)
   if (client) return client
   const known = clients.map((row) => row.id).join(', ')
-  throw new InstallError(
-    'usage',
-    `${JSON.stringify(id)} is no client that is known here.`,
-    `Known are ${known}.`,
-  )
+  throw new InstallError('usage', `${JSON.stringify(id)} is not a known client.`, `Known are ${known}.`)
 }
 
 /**
- * On Windows the installer of the last years packs the application, and Windows gives a packed one a folder of its own: an
- * entry in `%APPDATA%\Claude` is then never read. Only folders that are there already tell which one it is.
+ * Recent Windows installers package the application, and Windows gives packaged applications a folder of their own:
+ * an entry in `%APPDATA%\Claude` is then never read. Only existing folders show which one it is.
  */
 function claudeDesktopFiles(system: InstallSystem): readonly string[] {
   const name = 'claude_desktop_config.json'
@@ -194,8 +190,8 @@ function claudeDesktopFiles(system: InstallSystem): readonly string[] {
 }
 
 /**
- * The file that a client reads: of several places the first whose file is there, else the first. Throws
- * {@link InstallError} if the client has no such scope.
+ * Returns the file that a client reads: the first candidate that exists, or else the first candidate. Throws {@link
+ * InstallError} if the client has no such scope.
  */
 export function clientFile(client: Client, scope: Scope, system: InstallSystem): string {
   if (scope === 'project') {

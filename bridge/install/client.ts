@@ -1,13 +1,13 @@
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
 
-/** The computer as an installer sees it. Paths are those of `platform`, so that each one can be tested on any other. */
+/** The computer as an installer sees it. Paths are those of `platform`, so that each can be tested on any other. */
 export interface InstallSystem {
   platform: NodeJS.Platform
   home: string
   environment: Readonly<Record<string, string | undefined>>
-  /** Where files of the scope `project` are. */
+  /** The folder of files with scope `project`. */
   projectFolder: string
-  /** Names of what is in a folder; none if it cannot be read. */
+  /** Returns the names in a folder; none if it cannot be read. */
   list(folder: string): readonly string[]
   exists(path: string): boolean
 }
@@ -18,26 +18,26 @@ export interface LaunchFlag {
   value?: string
 }
 
-/** Whose file an entry goes to: that of the user, or that of a project, which others may get through git. */
+/** Whose file receives an entry: the user's, or a project's, which others may get through git. */
 export type Scope = 'user' | 'project'
 
-/** An MCP client and where its list of servers is. */
+/** An MCP client and the place of its server list. */
 export interface Client {
   /** As in `drawbridge install <client>`. */
   id: string
   title: string
-  /** `json` files are edited as `jsonc` too; it says that the client itself takes no comments. */
+  /** `json` files are edited as `jsonc` too; it marks clients that do not accept comments. */
   format: 'json' | 'jsonc' | 'toml'
-  /** Where the file of the user may be, likeliest first: the first that exists is taken, else the first. */
+  /** Candidates for the user's file, likeliest first: the first that exists is used, or else the first. */
   files(system: InstallSystem): readonly string[]
-  /** The file of a project, relative to its folder. Undefined: the client has none. */
+  /** The project file, relative to the project folder. Undefined: the client has none. */
   projectFile?: string
-  /** Keys on the way to the list of servers. */
+  /** Keys leading to the server list. */
   keys: readonly string[]
-  /** The entry as the client wants it. */
+  /** Builds the entry in the client's format. */
   entry(launch: Launch): Record<string, unknown>
-  /** Whether the client makes its file readable to its user alone. */
+  /** The client makes its file readable only to its user. */
   isPrivate: boolean
-  /** What a person does next to see the server, one sentence a line. */
+  /** Next steps for the user to see the server, one sentence per line. */
   afterwards(name: string): readonly string[]
 }

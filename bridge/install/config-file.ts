@@ -2,13 +2,13 @@ import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'n
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { InstallError } from './install-error.ts'
 
-/** Text of a file without the byte order mark that may stand before it. */
+/** Text of a file, and the byte order mark before it. */
 interface ConfigText {
   text: string
   mark: '' | '\uFEFF'
 }
 
-/** The text of a file in UTF-8. `undefined` for anything else: another encoding would be destroyed by writing it. */
+/** Decodes a UTF-8 file. Returns undefined for anything else: writing would destroy another encoding. */
 export function decodeConfigText(bytes: Uint8Array): ConfigText | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -18,29 +18,31 @@ export function decodeConfigText(bytes: Uint8Array): ConfigText | undefined {
   }
 }
 
-/** The inverse. */
+/** Encodes the text as {@link decodeConfigText} read it. */
 export function encodeConfigText({ text, mark }: ConfigText): Buffer {
   return Buffer.from(mark + text, 'utf8')
 }
 
-/** The file of a client as it was found. */
+/** A client's file as found. */
 export interface ConfigFile {
-  /** What the client opens. */
+  /** The path that the client opens. */
   path: string
-  /** Where the bytes are: `path`, or what it is a symbolic link to. */
+  /** The file with the bytes: `path`, or the target of its symbolic link. */
   target: string
-  /** Undefined: there is no file yet. `isShared`: it has more names, or another owner than who runs this. */
+  /**
+   * Undefined: the file does not exist yet. `isShared`: it has other hard links, or another owner than this process.
+   */
   found: { bytes: Buffer; mode: number; isShared: boolean } | undefined
 }
 
-/** The path of a file as a person is told it: with the place where the bytes are, where that is another one. */
+/** Formats the path of a file for display, with its link target where that differs. */
 export function shownPath({ path, target }: Pick<ConfigFile, 'path' | 'target'>): string {
   return target === path ? path : `${path} (which is ${target})`
 }
 
 /**
- * Throws {@link InstallError} if the file of a project leads out of its folder by a symbolic link: a project that somebody
- * downloaded must not choose what is written elsewhere.
+ * Throws {@link InstallError} if a project's file leads out of its folder by a symbolic link: a downloaded project
+ * must not choose what is written elsewhere.
  */
 export function refuseOutside({ path, target }: Pick<ConfigFile, 'path' | 'target'>, folder: string): void {
   const way = relative(targetOf(folder), target)
@@ -48,20 +50,21 @@ export function refuseOutside({ path, target }: Pick<ConfigFile, 'path' | 'targe
   throw new InstallError(
     'outside',
     `${path} leads out of the project by a symbolic link, to ${target}.`,
-    'Replace the link by a file, or leave out --project.',
+    'Replace the link with a file, or leave out --project.',
   )
 }
 
-/**
- * Reads the file of a client. That it is not there is no fault; that it cannot be read, or is a folder, is an
- * {@link InstallError}.
- */
+/** Reads a client's file, which may be missing. Throws {@link InstallError} if it cannot be read or is a folder. */
 export function readConfigFile(path: string): ConfigFile {
   const target = targetOf(path)
   try {
     const stat = statSync(target)
     if (!stat.isFile()) {
-      throw new InstallError('unreadable', `${path} is no file.`, 'Move it away, then run the command again.')
+      throw new InstallError(
+        'unreadable',
+        `${path} is not a file.`,
+        'Move it away, then run the command again.',
+      )
     }
     const bytes = readFileSync(target)
     const isShared = stat.nlink > 1 || (process.getuid !== undefined && stat.uid !== process.getuid())
@@ -79,10 +82,7 @@ export function readConfigFile(path: string): ConfigFile {
   }
 }
 
-/**
- * Where the bytes of a path are. Links are followed, also one to a file that is not there yet: dotfiles kept in git are often
- * linked.
- */
+/** Resolves symbolic links, including one to a missing file: dotfiles kept in git are often linked. */
 function targetOf(path: string, linksLeft = 40): string {
   try {
     return realpathSync(path)

@@ -1,27 +1,27 @@
-/** Why an entry was not written or removed. */
+/** Reasons why an entry was not written or removed. */
 export type InstallFault =
-  /** What the user asked for cannot be: an unknown client, a scope it does not have, a bad name or argument. */
+  /** An invalid request: an unknown client, a scope it does not have, a bad name or argument. */
   | 'usage'
-  /** A secret would have been written in clear. */
+  /** A secret would have been written as plain text. */
   | 'secret'
-  /** The bridge runs from a place that goes away. */
+  /** The bridge runs from a temporary place. */
   | 'not_lasting'
-  /** The file of the client is not valid, or not of the shape that the client reads. */
+  /** The client's file is invalid, or not in the format that the client reads. */
   | 'unreadable'
-  /** The entry is written in a way that cannot be changed without touching other lines. */
+  /** The entry cannot be changed without touching other lines. */
   | 'unsupported'
-  /** Another entry has the name, and nobody agreed to replace it. */
+  /** Another entry has the name, and the user did not agree to replace it. */
   | 'taken'
   /** There is no entry of ours to remove. */
   | 'missing'
   /** The file or its folder cannot be written. */
   | 'not_writable'
-  /** The file of a project is somewhere else. */
+  /** The project's file is outside its folder. */
   | 'outside'
-  /** Somebody else wrote the file after it was read. */
+  /** The file has changed since it was read. */
   | 'changed'
 
-/** A change of a client's file that was not made. The file is as it was. `snippet` is what to paste by hand. */
+/** Thrown when a client's file was not changed. `snippet` is the text to paste by hand. */
 export class InstallError extends Error {
   readonly fault: InstallFault
   readonly nextStep: string
@@ -41,12 +41,14 @@ export class InstallError extends Error {
   }
 }
 
-/** Refuses a name that a client would not take, with {@link InstallError}: Codex and Claude Code allow no more than this. */
+/**
+ * Rejects a name that a client would not accept, with {@link InstallError}: Codex and Claude Code are the strictest.
+ */
 export function checkServerName(name: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return
   throw new InstallError(
     'usage',
     `${JSON.stringify(name)} cannot be the name of a server.`,
-    'Give --name letters, digits, "-" and "_", up to 64 of them.',
+    'Use up to 64 letters, digits, "-" and "_" in --name.',
   )
 }

@@ -44,12 +44,11 @@ describe('the command of an entry', () => {
   it('passes on where the store is, and nothing secret', () => {
     const environment = {
       DRAWBRIDGE_HOME: '/h',
-      DRAWBRIDGE_KEY_FILE: '/k',
       DRAWBRIDGE_TOKEN: 't',
       DRAWBRIDGE_KEY: 'k',
       HOME: '/x',
     }
-    expect(launch([], url, environment).env).toEqual({ DRAWBRIDGE_HOME: '/h', DRAWBRIDGE_KEY_FILE: '/k' })
+    expect(launch([], url, environment).env).toEqual({ DRAWBRIDGE_HOME: '/h' })
   })
 
   it.each([
@@ -130,7 +129,7 @@ describe('a path that does not last', () => {
     else expect(found).toContain(why)
     const error = faultOf(() => checkLasting(['/usr/bin/node', path], ['/tmp']))
     expect(error?.fault).toBe(why === undefined ? undefined : 'not_lasting')
-    if (error) expect(error.nextStep).toContain('npm i -g mcp-drawbridge')
+    if (error) expect(error.nextStep).toContain('Install the bridge (npm ')
   })
 })
 

@@ -8,8 +8,8 @@ const secretHeader =
 const secretParameter = /token|secret|password|passwd|api[-_]?key|signature|^(?:key|sig|auth|code)$/i
 
 /**
- * Refuses what would put a secret into the file of a client, in clear and often in backups and git, with
- * {@link InstallError}. It knows secrets by their names only. Nothing of a value is in the message.
+ * Refuses to write a secret into a client's file, as plain text and often in backups and git, with {@link
+ * InstallError}. Recognizes secrets only by name. Puts nothing of a value into the message.
  */
 function refuseSecrets(serverUrl: string, flags: readonly LaunchFlag[]): void {
   refuseInUrl('The URL of the server', serverUrl)
@@ -32,7 +32,7 @@ function refuseInFlag(flag: string, value: string): void {
   if (secretMember) {
     refuse(
       `The client_secret in ${flag}`,
-      `Put the JSON into a file that only you can read and give ${flag} @FILE.`,
+      `Put the JSON into a file that only you can read, and use ${flag} @FILE.`,
     )
   }
   if (/^https?:\/\//i.test(value)) refuseInUrl(flag, value)
@@ -40,7 +40,7 @@ function refuseInFlag(flag: string, value: string): void {
 
 function hasSecretMember(json: string): boolean {
   const value = parseJsonObject(json)
-  // What is no JSON is refused elsewhere; here it is doubtful, and doubt is no reason to print it into a file.
+  // Invalid JSON is rejected elsewhere; when in doubt, do not write it to a file.
   return value === undefined ? /secret/i.test(json) : isJsonObject(value) && 'client_secret' in value
 }
 
@@ -50,7 +50,7 @@ function refuseInUrl(what: string, url: string): void {
   if (password !== '' || username !== '') {
     const nextStep =
       what === '--proxy'
-        ? 'Give the proxy with its password in ~/.drawbridge/config.json, which only you can read.'
+        ? 'Set the proxy with its password in ~/.drawbridge/config.json, which only you can read.'
         : 'Leave out the user name and password: the bridge signs in by itself.'
     refuse(`${what} with a user name or password`, nextStep)
   }
@@ -63,10 +63,10 @@ function refuseInUrl(what: string, url: string): void {
 }
 
 function refuse(what: string, nextStep: string): never {
-  throw new InstallError('secret', `${what} would stand in clear in the file of the client.`, nextStep)
+  throw new InstallError('secret', `${what} would be stored as plain text in the client's file.`, nextStep)
 }
 
-/** What an entry starts. */
+/** Input of {@link createLaunch}. */
 interface LaunchRequest {
   node: string
   launcher: string
@@ -75,15 +75,15 @@ interface LaunchRequest {
   environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Paths, not secrets, without which the bridge would look for its logins elsewhere: most clients pass no others on. */
-const passedOn = ['DRAWBRIDGE_HOME', 'DRAWBRIDGE_KEY_FILE'] as const
+/** Without it the bridge would look for its logins elsewhere: most clients do not pass variables on. */
+const passedOn = ['DRAWBRIDGE_HOME'] as const
 
-/** Variables of an entry that an installer sets, and removes again when they are not needed. */
+/** Variables that an installer sets in an entry, and removes when they are no longer needed. */
 export const managedVariables: readonly string[] = passedOn
 
 /**
- * The command of an entry. Throws {@link InstallError} for a secret, and for an argument with a blank: clients on Windows
- * split those at it. The two paths are not looked at.
+ * Builds the command of an entry. Throws {@link InstallError} for a secret, and for an argument with a blank, which
+ * clients on Windows split. Does not check the path.
  */
 export function createLaunch(request: LaunchRequest): Launch {
   const { node, launcher, serverUrl, flags, environment } = request
@@ -101,7 +101,7 @@ export function createLaunch(request: LaunchRequest): Launch {
   return { command: node, args: [launcher, serverUrl, ...given], env }
 }
 
-/** `Name: value` means the same without the blank. */
+/** Removes the blank from `Name: value`, which means the same without. */
 function compact(flag: string, value: string): string {
   return flag === '--header' ? value.replace(/^([^:\s]+):[ \t]+/, '$1:') : value
 }
@@ -111,7 +111,7 @@ function refuseBlanks(argument: string): void {
   if (!/[\s\u0000-\u001F\u007F]/.test(argument)) return
   throw new InstallError(
     'usage',
-    `The argument ${JSON.stringify(argument)} has a blank in it, at which some clients cut it.`,
-    'Put headers into a file and give --header-file; every other setting can stand in ~/.drawbridge/config.json.',
+    `The argument ${JSON.stringify(argument)} contains a blank, at which some clients split it.`,
+    'Put headers into a file and give --header-file; every other setting can be in ~/.drawbridge/config.json.',
   )
 }

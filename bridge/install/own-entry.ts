@@ -8,8 +8,8 @@ export interface OwnEntry {
 }
 
 /**
- * Whether an entry of any client starts the bridge, and for which server: by the name of the package or of the command, or
- * by the path of a launcher of ours. What comes after the URL says nothing about that, as it may be anything.
+ * Returns whether a client's entry starts the bridge, and for which server: by the name of the package or command, or
+ * by the path of a launcher of ours. Ignores what follows the URL, which may be anything.
  */
 export function readOwnEntry(entry: unknown, launcher?: string): OwnEntry | undefined {
   if (!isJsonObject(entry)) return undefined

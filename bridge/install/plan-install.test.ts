@@ -33,13 +33,13 @@ beforeEach(() => {
 })
 afterEach(() => fixture.remove())
 
-/** A file of that client with comments, another server and something else, as people have them. */
+/** Builds a realistic file of a client, with comments, another server and other settings. */
 function filledFile({ format, keys }: Client): string {
   if (format === 'toml') return '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y" # c\n'
   return `// mine\n{\n  "theme": "x", // c\n  ${JSON.stringify(keys[0])}: {\n    // theirs\n    "other": { "command": "y" },\n  },\n}\n`
 }
 
-/** An entry of somebody else under our name. */
+/** Builds a file with a foreign entry under our name. */
 function takenFile({ format, keys }: Client): string {
   if (format === 'toml')
     return '[mcp_servers.app]\ncommand = "npx"\nargs = ["-y", "mcp-remote", "https://app.example.com/mcp"]\n'
@@ -170,7 +170,7 @@ describe.each(everyClient)('install for %s', (_, client) => {
     expect(fixture.plan(client, { launch }).change).toBe('replace')
   })
 
-  it('calls an entry of somebody else a replacement', () => {
+  it('treats a foreign entry as a replacement', () => {
     const path = fixture.file(client, takenFile(client))
     const plan = fixture.plan(client)
     expect(plan.change).toBe('replace')
@@ -245,7 +245,7 @@ describe('what is around a file', () => {
     expect(fixture.plan(cursor).warning).toBeUndefined()
   })
 
-  it.runIf(process.getuid?.() === 0)('keeps its owner when somebody else may write it', () => {
+  it.runIf(process.getuid?.() === 0)('keeps its owner when another user may write it', () => {
     const path = fixture.file(cursor, '{}')
     chownSync(path, 12_345, 12_345)
     applyPlan(fixture.plan(cursor), now)
@@ -343,7 +343,7 @@ describe('uninstall', () => {
   })
 
   it.each([
-    ['of somebody else', 'c', undefined, 'taken', '"c" in '],
+    ['of another program', 'c', undefined, 'taken', '"c" in '],
     ['that is not there', 'z', undefined, 'missing', 'no entry "z"'],
     ['for another server', undefined, 'https://z.example/mcp', 'missing', 'for https://z.example/mcp'],
     ['which one', undefined, undefined, 'usage', '2 entries of ours: a, b'],

@@ -14,10 +14,29 @@ import { InstallError, checkServerName } from './install-error.ts'
 import { managedVariables } from './launch.ts'
 import { lineDiff } from './edit/line-diff.ts'
 import { readOwnEntry } from './own-entry.ts'
-import type { Plan } from './plan.ts'
 import { TextFaultError, describeTextFault } from './edit/text.ts'
 
-/** What to paste into the file of a client: the whole of an otherwise empty one. Without a last line end. */
+/** A planned change of a client's file, before anything is written. */
+export interface Plan {
+  file: ConfigFile
+  /** Name of the entry. */
+  name: string
+  /**
+   * `same`: nothing to do. `add`: a new entry. `update`: our entry for the same server gets another command or flags.
+   * `replace`: another entry has the name, and the user has to agree. `remove`: our entry is removed.
+   */
+  change: 'same' | 'add' | 'update' | 'replace' | 'remove'
+  /** The new content of the file. */
+  bytes: Buffer
+  /** For display; empty for `same`. */
+  diff: string
+  /** One sentence to show the user about the file. */
+  warning: string | undefined
+  /** A new file is readable only to its user. */
+  isPrivate: boolean
+}
+
+/** Returns the text to paste into a client's otherwise empty file, without a final line end. */
 export function snippetOf(
   client: Pick<Client, 'format' | 'keys'>,
   name: string,
@@ -26,18 +45,18 @@ export function snippetOf(
   return setEntry('', client, name, entry, () => false).trimEnd()
 }
 
-/** What is to be in the file of a client. */
+/** The entry that a client's file should contain. */
 interface InstallRequest {
   client: Client
-  /** The file, as `clientFile` finds it. */
+  /** The file from `clientFile`. */
   path: string
-  /** The folder that the file must be in; undefined: anywhere. */
+  /** The folder that has to contain the file; undefined: any. */
   within?: string | undefined
   name: string
   launch: Launch
 }
 
-// What says where a server is, in any of its spellings; everything else in an entry of ours is the user's.
+// Keys that locate a server, in any spelling; everything else in an entry of ours belongs to the user.
 const serverKeys: ReadonlySet<string> = new Set(
   (
     'type source transport command args env environment url serverUrl httpUrl headers ' +
@@ -46,8 +65,8 @@ const serverKeys: ReadonlySet<string> = new Set(
 )
 
 /**
- * Decides what to write. Throws {@link InstallError} with the snippet to paste when the file cannot be edited safely; it is
- * never touched then. Whether somebody agrees to a `replace` is for the caller to find out.
+ * Decides what to write. Throws {@link InstallError} with the snippet to paste when the file cannot be edited safely;
+ * it is never touched then. The caller has to ask the user before a `replace`.
  */
 export function planInstall({ client, path, within, name, launch }: InstallRequest): Plan {
   checkServerName(name)
@@ -74,7 +93,7 @@ export function planInstall({ client, path, within, name, launch }: InstallReque
   })
 }
 
-/** Comments are kept, and break the file for a client that knows JSON alone. */
+/** Warns that comments, which are kept, break the file for a client that reads plain JSON only. */
 function warningOf({ format, title }: Client, text: string): string | undefined {
   if (format !== 'json' || text.trim() === '') return undefined
   try {
@@ -85,7 +104,7 @@ function warningOf({ format, title }: Client, text: string): string | undefined 
   }
 }
 
-/** The text of a file; empty if there is none. Throws {@link InstallError}. */
+/** Returns the text of a file; empty if it is missing. Throws {@link InstallError}. */
 export function textOf(file: ConfigFile): { text: string; mark: '' | '\uFEFF' } {
   const text = file.found ? decodeConfigText(file.found.bytes) : { text: '', mark: '' as const }
   if (text) return text
@@ -96,7 +115,7 @@ export function textOf(file: ConfigFile): { text: string; mark: '' | '\uFEFF' } 
   )
 }
 
-/** What goes wrong with a text in `work`, told with the file and what to paste into it. */
+/** Runs `work`, and reports a fault in the text with the path and the snippet to paste. */
 export function withSnippet<T>(path: string, snippet: string | undefined, work: () => T): T {
   const options = snippet === undefined ? {} : { snippet }
   try {
@@ -116,7 +135,7 @@ export function withSnippet<T>(path: string, snippet: string | undefined, work: 
   }
 }
 
-/** Ours with what the user added to it, such as time-outs, approvals and variables. */
+/** Merges our entry with the user's additions, such as timeouts, approvals and variables. */
 function updated(
   existing: unknown,
   wanted: Record<string, unknown>,
@@ -136,7 +155,7 @@ function ownVariables(value: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !managedVariables.includes(name)))
 }
 
-/** Objects of the TOML parser have no prototype, which strict comparison would count. */
+/** Objects of the TOML parser have no prototype, which a strict comparison would notice. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (!isJsonObject(value) || value instanceof Date) return value

@@ -4,29 +4,28 @@ import { readEntries, removeEntry } from './edit/entry-edit.ts'
 import { InstallError } from './install-error.ts'
 import { lineDiff } from './edit/line-diff.ts'
 import { type OwnEntry, readOwnEntry } from './own-entry.ts'
-import type { Plan } from './plan.ts'
-import { textOf, withSnippet } from './plan-install.ts'
+import { type Plan, textOf, withSnippet } from './plan-install.ts'
 
-/** What is to go from the file of a client. Without name and URL: the only entry of ours. */
+/** Selects the entry to remove from a client's file. Without name and URL: the only entry of ours. */
 export interface UninstallRequest {
   client: Client
   path: string
-  /** The folder that the file must be in; undefined: anywhere. */
+  /** The folder that has to contain the file; undefined: any. */
   within?: string | undefined
   name: string | undefined
   serverUrl: string | undefined
-  /** The launcher that runs now. */
+  /** The launcher of this process. */
   launcher: string
 }
 
-/** A plan, and what the entry that goes was for. */
+/** A plan, and the server of the removed entry. */
 export interface UninstallPlan extends Plan {
   own: OwnEntry
 }
 
 /**
- * Decides what to remove: an entry that starts the bridge, never another one. Throws {@link InstallError} if there is none,
- * or more than one. Objects that get empty stay.
+ * Decides what to remove: only an entry that starts the bridge. Throws {@link InstallError} if there is none, or more
+ * than one. Keeps objects that become empty.
  */
 export function planUninstall(request: UninstallRequest): UninstallPlan {
   const { client, path, within } = request

@@ -1,3 +1,4 @@
+import { installBridge } from '@drawbridge/shared/published.ts'
 import { InstallError } from './install-error.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -11,7 +12,7 @@ const passing = [
   /[\\/]fnm_multishells[\\/]/,
 ]
 
-/** Why a program will not be at a path for long. `undefined`: nothing is known against it. */
+/** Returns why a path is temporary; undefined if no reason is known. */
 export function whyPassing(path: string, temporaryFolders: readonly string[]): string | undefined {
   if (passing.some((pattern) => pattern.test(path))) return 'in the cache of a package runner'
   const isBelow = temporaryFolders.some(
@@ -20,7 +21,7 @@ export function whyPassing(path: string, temporaryFolders: readonly string[]): s
   return isBelow ? 'in a temporary folder' : undefined
 }
 
-/** Refuses a program that will be gone when a client starts it, with {@link InstallError}. */
+/** Rejects a program that will be gone when a client starts it, with {@link InstallError}. */
 export function checkLasting(paths: readonly string[], temporaryFolders: readonly string[]): void {
   for (const path of paths) {
     const why = whyPassing(path, temporaryFolders)
@@ -28,14 +29,14 @@ export function checkLasting(paths: readonly string[], temporaryFolders: readonl
     throw new InstallError(
       'not_lasting',
       `${path} is ${why}: the entry would stop working when it is cleared.`,
-      'Run npm i -g mcp-drawbridge, then the same command of the installed drawbridge; or take the risk with --force.',
+      `Install the bridge (${installBridge}), then run the same command of the installed drawbridge; or take the risk with --force.`,
     )
   }
 }
 
 /**
- * The path of a Node that stays when Homebrew installs the next version: its folder `Cellar` has the version in it and goes
- * with it, its folder `opt` leads to the one that is installed. Any other path is answered as it is.
+ * Returns the Node path that survives Homebrew updates: the folder `Cellar` contains the version and is removed with
+ * it, the folder `opt` links to the installed one. Returns any other path unchanged.
  */
 export function steadyNodePath(path: string): string {
   const [, prefix, formula, rest] = /^(.*)\/Cellar\/([^/]+)\/[^/]+\/(.*)$/.exec(path) ?? []
@@ -44,7 +45,7 @@ export function steadyNodePath(path: string): string {
   return existsSync(steady) && realpathSync(steady) === realpathSync(path) ? steady : path
 }
 
-/** The launcher beside the script that Node was started with, whatever link led there. */
+/** Returns the launcher next to the script that Node was started with, whatever link led there. */
 export function launcherPath(script: string): string {
   const path = existsSync(script) ? realpathSync(script) : script
   return basename(path) === 'launcher.cjs' ? path : join(dirname(path), 'launcher.cjs')

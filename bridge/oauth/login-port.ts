@@ -1,91 +1,92 @@
-import type { Authorization, Refusal, RefusalOutcome } from '../http/authorization.ts'
+import type { Authorization, Refusal, RefusalOutcome } from '../http/http-client.ts'
 import type { Credential } from '../credentials/credential.ts'
 
 /**
- * The one way to tokens: for all calls and streams of this process, and for all processes of this user. Whatever happens,
- * a refresh token is used once.
+ * Provides tokens for all requests and streams of this process and all processes of this user. Uses a refresh token
+ * only once, whatever happens.
  */
 export interface TokenSource {
   /**
-   * What to send; undefined when there is no login. Waits for a refresh that is due, and takes a new token of another
-   * process. Rejects with {@link OAuthFailure} when the token has ended and cannot be renewed now, or `CredentialError`.
+   * Returns what to send, or undefined without a login. Waits for a due refresh, and picks up a new token of another
+   * process. Rejects with {@link OAuthFailure} when the token has expired and cannot be renewed now, or with
+   * `CredentialError`.
    */
   authorization(signal?: AbortSignal): Promise<Authorization | undefined>
-  /** What follows from a refusal. Rejects like {@link TokenSource.authorization}. */
+  /** Handles a refusal by the server. Rejects like {@link TokenSource.authorization}. */
   refused(refusal: Refusal): Promise<RefusalOutcome>
 }
 
-/** A sign-in page on another host than that of the authorization server which names it, as hosts. */
+/** The hosts of an authorization server and of a sign-in page that it names on another host. */
 export interface UnconfirmedPage {
   page: string
   namedBy: string
 }
 
 /**
- * How a person signs in. `unconfirmed`: nothing at the host of the page confirms that it belongs to whoever sends people there,
- * so the person is told both names, and the page is not opened by itself. `followed`: another process asked for it and shows it,
- * so this one opens no second tab.
+ * Tells the user how to sign in. `unconfirmed`: the page's host does not confirm that it belongs to the sender, so
+ * both names are shown and the page is not opened automatically. `followed`: another process started the sign-in and
+ * shows it, so this one opens no second tab.
  */
 export type SignInPrompt =
-  | { kind: 'browser'; url: string; unconfirmed?: UnconfirmedPage; followed?: true }
+  | { kind: 'browser'; url: string; unconfirmed?: UnconfirmedPage | undefined; followed?: true }
   | {
       kind: 'device'
       url: string
-      completeUrl?: string
+      completeUrl?: string | undefined
       userCode: string
       expiresAt: number
       /** The host of the MCP server. */
       askedBy: string
-      unconfirmed?: UnconfirmedPage
+      unconfirmed?: UnconfirmedPage | undefined
       followed?: true
     }
 
-/** A sign-in on its way, of this process or of another one that this process follows. */
+/** A pending sign-in of this process, or of another one that it follows. */
 export interface PendingSignIn {
-  /** Resolves once it is known where the person has to go. Rejects when the sign-in ended before, or needed no person. */
+  /** Resolves once the address for the user is known. Rejects when the sign-in ended earlier or needed no user. */
   prompt: Promise<SignInPrompt>
   /**
-   * Told of every prompt, also of a later one: when the process that this one followed is gone, this one goes on with a link
-   * of its own. Without a listener it gives up then, as nobody would see that link.
+   * Receives every prompt, including later ones: when a followed process is gone, this one continues with a link of
+   * its own. Without a listener it gives up then, since no user would see that link.
    */
   onPrompt?(listener: (prompt: SignInPrompt) => void): void
-  /** Resolves when the login is stored; rejects with {@link OAuthFailure}, or when `cancel` was called. */
+  /** Resolves when the login is stored. Rejects with {@link OAuthFailure}, or when `cancel` is called. */
   done: Promise<void>
-  /** Gives up. Another process that follows may go on. */
+  /** Gives up. Another process that follows may continue. */
   cancel(): void
 }
 
-/** The login of one server as one user. */
+/** One user's login at one server. */
 export interface Login extends TokenSource {
   /**
-   * Starts a sign-in, or joins the one that is on its way in this or another process: never a second one for one login. The
-   * refusals that {@link TokenSource.refused} was told of say what to ask for. `isForced`: a person asks for it although
-   * there is a login.
+   * Starts a sign-in, or joins a pending one of this or another process: there is never a second one for the same
+   * login. Requests what the refusals passed to {@link TokenSource.refused} asked for. `isForced`: the user asked to
+   * sign in although a login exists.
    */
   signIn(options?: { isForced?: boolean }): PendingSignIn
-  /** Revokes at the server what can be revoked (RFC 7009), then forgets everything. */
+  /** Revokes the tokens at the server if possible (RFC 7009), then forgets everything. */
   signOut(): Promise<SignOutReport>
-  /** What is known without asking anybody. */
+  /** Reads what is known without a network request. */
   state(): Promise<LoginState>
   /**
-   * To be awaited before the process ends: resolves when no token is on its way that would be lost, after 5 seconds at the
-   * latest. Starts nothing, and does not wait for a person.
+   * Await this before the process exits: resolves once no response with tokens could be lost, after 5 seconds at the
+   * latest. Starts nothing, and does not wait for the user.
    */
   settle(): Promise<void>
 }
 
-/** What {@link Login.signOut} did. `revoked` is undefined where the server has no way to. */
-interface SignOutReport {
+/** Result of {@link Login.signOut}. `revoked` is undefined where the server offers no revocation. */
+export interface SignOutReport {
   found: boolean
-  /** False: it is forgotten all the same, but its tokens live on at the server. */
+  /** False: the login is forgotten, but its tokens stay valid at the server. */
   readable: boolean
   revoked: boolean | undefined
 }
 
-/** A login as a person asks for it. Holds no secret. */
+/** State of a login for display. Contains no secret. */
 export type LoginState =
   | { kind: 'none' }
-  | { kind: 'configured'; how: 'environment' | 'header' | 'client_credentials' }
+  | { kind: 'configured'; how: 'environment' | 'header' }
   | {
       kind: 'signed_in' | 'sign_in_needed'
       issuer: string
@@ -98,49 +99,53 @@ export type LoginState =
       reason: string | undefined
     }
 
-/** All that an authorization server, or the way to it, can do wrong. Stable: exit codes and documentation go by it. */
-export const oauthFaults = [
-  // Nothing says where to sign in.
-  'no_metadata',
-  'bad_metadata',
-  'issuer_mismatch',
-  'issuer_changed',
-  'resource_mismatch',
-  'no_pkce',
-  'no_registration',
-  'registration_refused',
-  'client_refused',
-  'state_mismatch',
-  'access_denied',
-  'expired',
-  'scope_refused',
-  'refused',
-  'unavailable',
-  'no_callback_port',
-  'timeout',
-  'cancelled',
-  'sign_in_needed',
-] as const
-
-/** One of {@link oauthFaults}. */
-export type OAuthFault = (typeof oauthFaults)[number]
+/**
+ * Everything that can go wrong at an authorization server or on the way to it. Stable: exit codes and documentation
+ * depend on it.
+ */
+export type OAuthFault =
+  // No metadata says where to sign in.
+  | 'no_metadata'
+  | 'bad_metadata'
+  | 'issuer_mismatch'
+  | 'issuer_changed'
+  | 'resource_mismatch'
+  | 'no_pkce'
+  | 'no_registration'
+  | 'registration_refused'
+  | 'client_refused'
+  | 'state_mismatch'
+  | 'access_denied'
+  | 'expired'
+  | 'scope_refused'
+  | 'refused'
+  | 'unavailable'
+  | 'no_callback_port'
+  | 'timeout'
+  | 'cancelled'
+  | 'sign_in_needed'
 
 /**
- * A sign-in or a refresh that did not work. `description` of the server is in the message as a JSON string; no token, code,
- * state or secret ever is.
+ * A failed sign-in or refresh. The message contains the server's `description` as a JSON string, and never a token,
+ * code, state or secret.
  */
 export class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure'
   readonly fault: OAuthFault
   readonly issuer: string | undefined
   readonly retryAfterSeconds: number | undefined
-  /** What to do, where more is known than the fault says. `{url}` stands for the server's. */
+  /** Next step for the user, where it is more specific than the fault. `{url}` stands for the server's URL. */
   readonly nextStep: string | undefined
 
   constructor(
     fault: OAuthFault,
     message: string,
-    options: { issuer?: string; retryAfterSeconds?: number; nextStep?: string; cause?: unknown } = {},
+    options: {
+      issuer?: string | undefined
+      retryAfterSeconds?: number | undefined
+      nextStep?: string
+      cause?: unknown
+    } = {},
   ) {
     super(message, { cause: options.cause })
     this.fault = fault
@@ -150,27 +155,27 @@ export class OAuthFailure extends Error {
   }
 }
 
-/** What a sign-in is for, as far as the server said. */
+/** Parameters of a sign-in, as far as the server gave them. */
 export interface SignInRequest {
   /** `resource_metadata` of the last bearer challenge (RFC 9728 section 5.1). */
-  resourceMetadata?: string
-  /** `scope` of the last bearer challenge: authoritative for what was asked. */
-  challengeScope?: string
-  /** The login so far, if any: its client is used again at the same issuer, and its scopes are asked for too. */
-  previous?: Credential
-  /** A person asks for it although there is a login: nothing is taken for granted that may be why. */
-  isForced?: true
+  resourceMetadata?: string | undefined
+  /** `scope` of the last bearer challenge: authoritative for the refused request. */
+  challengeScope?: string | undefined
+  /** The current login, if any: its client is reused at the same issuer, and its scopes are requested as well. */
+  previous?: Credential | undefined
+  /** The user asked to sign in although a login exists, so its stored assumptions are checked again. */
+  isForced?: boolean
 }
 
-/** What is asked for, without what there was before. */
+/** A sign-in request without the previous login. */
 export type WantedSignIn = Omit<SignInRequest, 'previous'>
 
-/** Told where the person has to go, as soon as everything that listens there is ready. */
+/** Called with the user's next step once everything is listening. */
 export type AnnounceSignIn = (prompt: SignInPrompt) => void
 
 /**
- * Signs in from the beginning: discovery, client identity, the grant of the configuration, and the tokens. Resolves with a
- * credential of generation 0 that nobody has stored. Rejects with `OAuthFailure` or `NetworkError`.
+ * Signs in from the start: discovery, client, configured grant, tokens. Resolves with a credential of generation 0
+ * that is not stored yet. Rejects with `OAuthFailure` or `NetworkError`.
  */
 export type SignInFlow = (
   request: SignInRequest,

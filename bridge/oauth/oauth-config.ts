@@ -1,46 +1,46 @@
 import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 
-/** A client that the user brought along. */
+/** A client that the user configured. */
 export interface StaticClient {
   clientId: string
   clientSecret?: string
-  /** Where it is registered, to the letter. Undefined: where it is used first. */
+  /** The exact issuer that it is registered at. Undefined: the first issuer it is used at. */
   issuer?: string
-  /** Undefined: what the metadata of the server and the secret suggest. */
+  /** Undefined: chosen from the server's metadata and the secret. */
   tokenEndpointAuthMethod?: string
 }
 
-/** How signing in is done. Times in milliseconds. */
+/** OAuth settings. Times in milliseconds. */
 export interface OAuthConfig {
-  /** Verbatim as the user gave it; what metadata has to cover. */
+  /** Exactly as the user entered it; metadata has to cover it. */
   serverUrl: string
   profile: string
   grant: 'authorization_code' | 'device_code' | 'client_credentials'
-  /** No browser can be opened here: of the authorization code and device grants the second is better, where there is one. */
+  /** No browser can be opened here, so the device grant is preferred where the server supports it. */
   prefersDevice: boolean
-  /** Instead of what the protected resource metadata says; `sendResource` false leaves the parameter out everywhere. */
+  /** Replaces the value in the protected resource metadata; `sendResource` false omits the parameter everywhere. */
   resource: string | undefined
   sendResource: boolean
   staticClient: StaticClient | undefined
-  /** PEM of PKCS 8 for `private_key_jwt`, and its algorithm. */
+  /** A PEM key in PKCS 8 for `private_key_jwt`, and its algorithm. */
   privateKey: { pem: string; algorithm: string } | undefined
   /** URL of our client ID metadata document: https, with a path. */
   clientMetadataUrl: string | undefined
-  /** Put over what is registered. */
+  /** Overrides members of the registration. */
   clientMetadata: ClientMetadata
-  /** Scopes that are asked for whatever the server says; undefined: what the server says. */
+  /** Scopes to request regardless of the server; undefined: the server's. */
   scope: string | undefined
-  /** More parameters of the authorization request. Not those of the protocol. */
+  /** Additional parameters of the authorization request, not those of the protocol. */
   authorizeParameters: Readonly<Record<string, string>>
-  /** Only with client credentials: no discovery. */
+  /** Only with client credentials; skips discovery. */
   tokenEndpoint: string | undefined
-  /** Where the browser comes back to; port undefined: a free one. */
+  /** The address that the browser returns to; port undefined: any free port. */
   callback: { host: string; port: number | undefined; path: string }
-  /** Where the browser is sent after a sign-in that worked; undefined: a page of ours. */
+  /** Redirects the browser after a successful sign-in; undefined: a page of ours. */
   successUrl: string | undefined
-  /** Send the ID token in place of the access token. */
+  /** Send the ID token instead of the access token. */
   useIdToken: boolean
-  /** How long a person may take. */
+  /** Limits the time a user has to sign in. */
   signInTimeoutMs: number
   allowHttp: boolean
 }

@@ -4,7 +4,7 @@ import { redactSecrets } from './server-text.ts'
 
 describe('a secret', () => {
   it.each<[secret: string, text: string, expected: string]>([
-    // Of one to three characters: a value, never a letter or a word.
+    // One to three characters: a value, never a letter or a word.
     ['a', 'a client that was not allowed', 'a client that was not allowed'],
     ['is', 'The secret is what it is', 'The secret is what it is'],
     ['401', '401 from https://mcp.example.com', '401 from https://mcp.example.com'],
@@ -14,14 +14,14 @@ describe('a secret', () => {
     ['ab', 'client_secret: ab, key:ab, drab: ab', 'client_secret: [secret], key:[secret], drab: ab'],
     ['ab', 'body%3Dab%26', 'body%3D[secret]%26'],
     ['.*', 'every=.*&all=xx', 'every=[secret]&all=xx'],
-    // Of four to seven: a word of its own.
+    // Four to seven: a whole word.
     ['hunt', 'the hunter hunts; hunt is wrong', 'the hunter hunts; [secret] is wrong'],
     ['hunter2', 'Wrong:hunter2.', 'Wrong:[secret].'],
     ['hunter2', 'client_secret%3Dhunter2%26x', 'client_secret%3D[secret]%26x'],
     ['!pass', 'so!pass is, !passed not', 'so[secret] is, !passed not'],
     ['pass!', 'pass!x', '[secret]x'],
     ['über', 'herüber über', 'herüber [secret]'],
-    // Of eight or more: anywhere.
+    // Eight or more: anywhere.
     ['hunter22', 'xhunter22x', 'x[secret]x'],
     ['$&$&$&$&', 'x$&$&$&$&x', 'x[secret]x'],
     ['', 'abc', 'abc'],

@@ -1,8 +1,8 @@
 const maxCharacters = 300
 
 /**
- * Text of a server as it may stand in a message: a JSON string of printable ASCII, cut when it is long. So that no server
- * writes escape sequences to a terminal, or sentences that look like ours.
+ * Quotes server text for a message: a JSON string of printable ASCII, cut when long. This keeps escape sequences out
+ * of terminals, and text that imitates ours out of messages.
  */
 export function quoteServerText(text: string): string {
   const cut = text.length > maxCharacters ? `${text.slice(0, maxCharacters)}...` : text
@@ -12,47 +12,37 @@ export function quoteServerText(text: string): string {
   )
 }
 
-/** The error code of a server and what it says about it, as they may stand in a message. */
+/** Quotes a server's error code and description for a message. */
 export function quoteServerError(error: string, description: string | undefined): string {
   const code = /^[a-z0-9_.-]{1,64}$/i.test(error) ? error : quoteServerText(error)
   return description === undefined ? code : `${code}: ${quoteServerText(description)}`
 }
 
-/** From here on a text is found nowhere by chance. */
+/** Text of this length does not occur by chance. */
 const minAnywhere = 8
-
-/** What is shorter is a word of many texts, or a number in them. */
+/** Shorter text is part of many sentences. */
 const minWord = 4
 
-const letter = String.raw`[\p{L}\p{N}_]`
-
-/** No letter in front; what is written as %3D ends with one, and is a sign. */
-const wordStart = `(?:(?<!${letter})|(?<=%[\\dA-Fa-f]{2}))`
-
-/** In a form, in quotes, or behind a name with a colon. */
-const valueStart = String.raw`(?<=[="'\x60]|%3D|(?:secret|password|token|key)["'\x60]?:\s*)`
-
 /**
- * A text with `mark` in place of each of `secrets`. One of eight characters or more is found wherever it stands; a shorter one,
- * which is a part of ordinary words, where it stands by itself; and one of three or less only where it is a whole value: of a
- * form, in quotes, or behind a name such as client_secret. So no text is spoilt, and no secret worth the name is shown.
+ * Replaces each of `secrets` in a text with `mark`: one of eight characters or more anywhere; a shorter one, which may
+ * be part of ordinary words, only where it stands alone; one of three or fewer, which may be a word, only as a value:
+ * after `=`, a quote, or a name such as `client_secret:`.
  */
 export function redactSecrets(text: string, secrets: readonly string[], mark: string): string {
-  // The longest first: one may be a part of another.
+  // Longest first, since one may be part of another.
   const ordered = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
-  return ordered.reduce(
-    (rest, secret) =>
-      secret.length >= minAnywhere
-        ? rest.replaceAll(secret, () => mark)
-        : rest.replaceAll(shortPattern(secret), () => mark),
-    text,
-  )
+  return ordered.reduce((rest, secret) => rest.replaceAll(patternOf(secret), () => mark), text)
 }
 
-function shortPattern(secret: string): RegExp {
-  const isWord = secret.length >= minWord
-  // A secret that begins with a sign needs none in front of it.
-  const before = isWord ? (new RegExp(`^${letter}`, 'u').test(secret) ? wordStart : '') : valueStart
+function patternOf(secret: string): string | RegExp {
+  if (secret.length >= minAnywhere) return secret
+  const letter = String.raw`[\p{L}\p{N}_]`
+  // %3D ends with a letter, but stands for a sign. A secret that begins with a sign needs no other in front of it.
+  const wordStart = new RegExp(`^${letter}`, 'u').test(secret)
+    ? `(?:(?<!${letter})|(?<=%[\\dA-Fa-f]{2}))`
+    : ''
+  const valueStart = String.raw`(?<=[="'\x60]|%3D|(?:secret|password|token|key)["'\x60]?:\s*)`
+  const before = secret.length >= minWord ? wordStart : valueStart
   const after = new RegExp(`${letter}$`, 'u').test(secret) ? `(?!${letter})` : ''
   return new RegExp(`${before}${secret.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)}${after}`, 'gu')
 }

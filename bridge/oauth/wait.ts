@@ -1,62 +1,45 @@
+import { unlessAborted, within } from '@drawbridge/shared/async.ts'
 import { OAuthFailure } from './login-port.ts'
 
-/** What `work` resolves with, or undefined when that takes longer; rejects with it. Leaves no timer behind. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms)
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** Ends the wait of one caller with the reason of its signal; the work goes on for the others. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await work
-  let leave: (() => void) | undefined
-  const left = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(signal.reason as Error)
-    if (signal.aborted) leave()
-    else signal.addEventListener('abort', leave, { once: true })
-  })
-  try {
-    return await Promise.race([left, work])
-  } finally {
-    if (leave !== undefined) signal.removeEventListener('abort', leave)
-  }
-}
-
-/** The longest that a timer can run. */
+/** The longest delay of a timer. */
 const maxMs = 2 ** 31 - 1
 
 /**
- * What `work` resolves with. Rejects with {@link OAuthFailure} `timeout` after `limitMs`, `cancelled` when `signal` is
- * aborted; the work itself is not ended. Leaves no timer behind.
+ * Resolves with the result of `work`. Rejects with {@link OAuthFailure} `timeout` after `limitMs`, `cancelled` when
+ * `signal` is aborted; does not end the work itself.
  */
-export async function beforeTimeout<T>(work: Promise<T>, limitMs: number, signal: AbortSignal): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  let abort: (() => void) | undefined
-  const ended = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(cancelled())
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    timer = setTimeout(
-      () => reject(new OAuthFailure('timeout', 'Nobody finished the sign-in in time.')),
-      Math.min(limitMs, maxMs),
-    )
-  })
+export async function beforeTimeout<Value extends object>(
+  work: Promise<Value>,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<Value> {
+  const result = await within(Math.min(limitMs, maxMs), unlessAborted(work, signal, cancelled))
+  if (result === undefined) throw new OAuthFailure('timeout', 'The sign-in timed out.')
+  return result
+}
+
+/** Calls `work` with a signal that is aborted with `signal`, after `limitMs`, and when the work has ended. */
+export async function withLimit<Value>(
+  limitMs: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  // Not AbortSignal.any: some releases of Node 20 and 22 garbage-collect such a signal too early.
+  const limit = new AbortController()
+  const stop = (): void => limit.abort()
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop, { once: true })
+  const timer = setTimeout(stop, Math.min(limitMs, maxMs))
   try {
-    return await Promise.race([work, ended])
+    return await work(limit.signal)
   } finally {
     clearTimeout(timer)
-    if (abort !== undefined) signal.removeEventListener('abort', abort)
+    signal.removeEventListener('abort', stop)
+    stop()
   }
 }
 
-/** What a sign-in rejects with that its caller gave up. */
+/** Creates the error of a sign-in that its caller cancelled. */
 export function cancelled(cause?: unknown): OAuthFailure {
-  return new OAuthFailure('cancelled', 'The sign-in was given up.', { cause })
+  return new OAuthFailure('cancelled', 'The sign-in was cancelled.', { cause })
 }

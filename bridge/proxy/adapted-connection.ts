@@ -1,174 +1,200 @@
-import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { isNestedDeeply, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { eraByModernAnswer, eraByModernFailure, mayBeModern } from '../transport/revision-detection.ts'
-import type { PendingRequests } from './pending-requests.ts'
+import { createSignal } from '@drawbridge/shared/async.ts'
+import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { createAdapterFrom2025To2026 } from '@drawbridge/shared/mcp/adapter/2025-to-2026/adapter.ts'
-import type { ClientState } from './client-state.ts'
-import type { ClientConnection } from './client-connection.ts'
 import { createAdapterFrom2026To2025 } from '@drawbridge/shared/mcp/adapter/2026-to-2025/adapter.ts'
-import type { RememberedServer } from '../transport/server-memory.ts'
-import { TransportError } from '../transport/transport.ts'
-import type { Transport } from '../transport/transport.ts'
-import type { ServerTransports } from './server-transports.ts'
-import { createServer2026, errorResponse, openSession2025 } from './adapted-server.ts'
 import type {
-  DescribeFailure,
-  Server2025,
-  ClientPort,
   Adapter,
+  RequestOptions,
+  Server2025,
+  Server2026,
+  Session2025,
 } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import {
+  parseJsonRpcMessage,
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
+  isNestedDeeply,
+  parseWireMessage,
+  toWireMessage,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
+import { withoutSignInState } from '../sign-in/authorization-prompt.ts'
+import { TransportError } from '../transport/transport.ts'
+import type { CallCarrier, ClientContext, PendingCall } from './pending-calls.ts'
+import type { ServerConnection } from './server-connections.ts'
+import type { RevisionPorts } from './server-revision.ts'
 
-/** The adapter between the client and a server of the other revision. */
-export interface AdaptedConnection {
+export interface AdaptedConnectionPorts extends RevisionPorts {
+  /** Sends to a server of that revision, and throws when what comes back refutes that it speaks it. */
+  judged(server: ServerConnection): Send
+}
+
+/** Carries calls to a server of the other revision, by the adapter. */
+export class AdaptedConnection implements CallCarrier {
   readonly adapter: Adapter
-  /** The server turned out to speak another revision: drop what the adapter still sends. */
-  isVoid: boolean
-}
+  readonly keepsSubscriptions = true
+  readonly #ports: AdaptedConnectionPorts
+  readonly #contexts = new Map<JsonRpcId, ClientContext>()
+  readonly #left = createSignal()
+  #isVoid = false
 
-/** What is not known yet about the revision of the server. */
-export interface EraDoubt {
-  isOpen(): boolean
-  proved(era: McpEra): void
-  /** The server speaks this revision instead. False if that is impossible too. */
-  refuted(as: McpEra): boolean
-  /** Asks the server whether it speaks 2026-07-28. Undefined means no evidence. */
-  ask(): Promise<McpEra | undefined>
-  /** Nothing fits. */
-  forget(): void
-}
-
-/** What a adapted is between. */
-export interface AdaptedConnectionPorts {
-  transports: ServerTransports
-  local: ClientConnection
-  pendingRequests: PendingRequests
-  client: ClientState
-  remembered: RememberedServer
-  doubt: EraDoubt
-  runtime: Runtime
-  describeFailure: DescribeFailure
-  warn(text: string): void
-  randomId(): string
-}
-
-/** An adapter to a server of that revision. Its answers and failures are evidence of the server's revision. */
-export function createAdaptedConnection(to: McpEra, ports: AdaptedConnectionPorts): AdaptedConnection {
-  const { transports, local, pendingRequests, client, remembered, doubt, runtime, describeFailure, warn } =
-    ports
-  const shared = { client: { send } satisfies ClientPort, runtime, describeFailure }
-  const adapted: AdaptedConnection = {
-    adapter: to === 'modern' ? from2025To2026() : from2026To2025(),
-    isVoid: false,
+  /** `to`: the revision of the server. */
+  constructor(to: McpEra, ports: AdaptedConnectionPorts) {
+    this.#ports = ports
+    this.adapter = to === 'modern' ? this.#from2025To2026() : this.#from2026To2025()
   }
-  return adapted
 
-  /** A client that has initialized before does not do so again: replay its `initialize`. */
-  function from2025To2026(): Adapter {
+  get isCarrying(): boolean {
+    return this.#contexts.size > 0
+  }
+
+  /** Resolves when the call is over; with `left` when another connection has to carry it. */
+  async send(message: WireMessage, context: ClientContext, call: PendingCall): Promise<'over' | 'left'> {
+    this.#contexts.set(call.id, context)
+    void this.adapter.receive(withoutSignInState(parseWireMessage(message)))
+    await Promise.race([call.answered, this.#left.given])
+    if (this.#contexts.get(call.id) === context) this.#contexts.delete(call.id)
+    return this.#isVoid && context.signal?.aborted !== true ? 'left' : 'over'
+  }
+
+  pass(message: WireMessage): void {
+    void this.adapter.receive(parseWireMessage(message))
+  }
+
+  async cancel(notice: WireMessage): Promise<void> {
+    this.pass(notice)
+  }
+
+  drop({ id: requestId }: PendingCall): void {
+    this.#contexts.delete(requestId)
+    void this.adapter.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+  }
+
+  /** The server turned out to speak another revision: what the adapter still says is dropped. */
+  leave(): void {
+    this.#isVoid = true
+    this.#left.give()
+    void this.adapter.close()
+  }
+
+  /** A client that has initialized before does not do so again: its `initialize` is replayed. */
+  #from2025To2026(): Adapter {
+    const { client, pending, remembered, servers } = this.#ports
     const discovered = remembered.known()?.discoverResult
-    const server = createServer2026(observed2026(transports.modern().transport))
-    const adapter = createAdapterFrom2025To2026({ ...shared, server, ...(discovered && { discovered }) })
-    const { initialize, initialized } = client
-    if (initialize === undefined || pendingRequests.get(initialize.id) !== undefined) return adapter
+    const server = server2026(this.#ports.judged(servers.modern()))
+    const adapter = createAdapterFrom2025To2026({
+      ...this.#shared(),
+      server,
+      ...(discovered && { discovered }),
+    })
+    const { initialize, isInitialized } = client
+    if (initialize === undefined || pending.get(initialize.id) !== undefined) return adapter
     void adapter.receive(parseWireMessage(initialize.message))
-    if (initialized !== undefined) void adapter.receive(parseWireMessage(initialized))
+    if (isInitialized) void adapter.receive(initialized)
     return adapter
   }
 
-  function from2026To2025(): Adapter {
-    return createAdapterFrom2026To2025({
-      ...shared,
-      warn,
-      server: { open, errorResponse } satisfies Server2025,
-    })
+  #from2026To2025(): Adapter {
+    const server: Server2025 = {
+      open: (params, onMessage) => this.#openSession(params, onMessage),
+      errorResponse,
+    }
+    return createAdapterFrom2026To2025({ ...this.#shared(), warn: this.#ports.warn, server })
   }
 
-  async function send(message: JsonRpcMessage): Promise<void> {
-    if (adapted.isVoid) return
+  #shared(): Pick<
+    Parameters<typeof createAdapterFrom2026To2025>[0],
+    'client' | 'runtime' | 'describeFailure'
+  > {
+    const { describeFailure, runtime } = this.#ports
+    return {
+      client: { send: (message, relatedTo) => this.#answer(message, relatedTo) },
+      describeFailure,
+      runtime,
+    }
+  }
+
+  async #answer(message: JsonRpcMessage, relatedTo: JsonRpcId | undefined): Promise<void> {
+    if (this.#isVoid) return
     const wire = toWireMessage(message)
     const { envelope } = wire
-    if (envelope.kind !== 'response') return local.unsolicited(wire)
-    const call = pendingRequests.get(envelope.id)
-    if (call?.handler === adapted) await local.forCall(call, wire)
+    const id = envelope.kind === 'response' ? envelope.id : relatedTo
+    const context = id === undefined ? undefined : this.#contexts.get(id)
+    if (context !== undefined) await context.deliver(wire)
+    else if (envelope.kind !== 'response') await this.#ports.pending.unsolicited(wire)
   }
 
-  function seen(era: McpEra | undefined): void {
-    if (era === 'modern') doubt.proved('modern')
-    else if (era === 'legacy' && !adapted.isVoid) doubt.refuted('legacy')
-  }
-
-  /** Checks answers and failures while the server's revision is in doubt. */
-  function observed2026(transport: Transport): Transport {
-    const judge = (method: string, answer: WireMessage): void => {
-      if (!doubt.isOpen() || answer.isStandIn || answer.envelope.kind !== 'response') return
-      seen(eraByModernAnswer(answer, method))
-    }
-    return {
-      async send(message, options) {
-        const { envelope } = message
-        const method = envelope.kind === 'request' ? envelope.method : ''
-        const deliver = (answer: WireMessage): void | Promise<void> => {
-          judge(method, answer)
-          return options.deliver(answer)
-        }
-        try {
-          await transport.send(message, { ...options, deliver })
-        } catch (error) {
-          if (doubt.isOpen()) seen(eraByModernFailure(error, method))
-          throw error
-        }
-      },
-      close: (graceMs) => transport.close(graceMs),
-    }
-  }
-
-  /** Checks failures of a 2025 session, which may be opened only after sign-in, by any request. */
-  function observed2025(transport: Transport): Transport {
-    return {
-      async send(message, options) {
-        try {
-          await transport.send(message, options)
-        } catch (error) {
-          await checkRevision(error)
-          throw error
-        }
-      },
-      close: (graceMs) => transport.close(graceMs),
-    }
-  }
-
-  async function checkRevision(error: unknown): Promise<void> {
-    const isInDoubt = (): boolean => doubt.isOpen() && !adapted.isVoid
-    if (!isInDoubt() || !mayBeModern(error)) return
-    const found = await doubt.ask()
-    if (!isInDoubt()) return
-    if (found !== 'modern' || !doubt.refuted('modern')) doubt.forget()
-  }
-
-  async function open(
-    ...[params, onMessage]: Parameters<Server2025['open']>
-  ): ReturnType<Server2025['open']> {
-    const transport = observed2025(
-      transports.legacySession((message) => takeUnsolicited(message, onMessage)).transport,
-    )
-    const initialize = { jsonrpc: '2.0' as const, id: ports.randomId(), method: 'initialize', params }
+  /** Opens a session. An error as the answer to `initialize` is thrown as a `TransportError` that has it as its `response`. */
+  async #openSession(params: JsonObject, onMessage: Parameters<Server2025['open']>[1]): Promise<Session2025> {
+    const server = this.#ports.servers.session((message) => takeUnsolicited(message, onMessage))
+    const send = this.#ports.judged(server)
+    const notify = (message: JsonRpcMessage): Promise<void> => send(toWireMessage(message), unheard)
     try {
-      return await openSession2025(transport, initialize)
+      const initialize = { jsonrpc: '2.0' as const, id: this.#ports.randomId(), method: 'initialize', params }
+      const answer = await request(send, initialize)
+      if ('error' in answer)
+        throw new TransportError('refused', answer.error.message, { response: toWireMessage(answer) })
+      await notify(initialized)
+      return {
+        initialized: answer.result as JsonObject,
+        request: (message, options) => request(send, message, options),
+        notify,
+        answer: notify,
+        close: () => server.close(closeGraceMs),
+      }
     } catch (error) {
-      await transport.close(0)
-      // Failures of the transport were checked above. What is left is a JSON-RPC error with status 200.
-      const isAnswered = error instanceof TransportError && error.status === undefined
-      if (isAnswered && error.response !== undefined) await checkRevision(error)
+      await server.close(0)
       throw error
     }
   }
 }
 
+const closeGraceMs = 500
+
+const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
+
+/** Makes a way to a server the adapter's 2026-07-28 server. */
+function server2026(send: Send): Server2026 {
+  return { request: (message, options) => request(send, message, options), errorResponse }
+}
+
+/** Takes the JSON-RPC error that a server sent as the body of a 4xx; undefined if something else failed. */
+export function errorResponse(failure: unknown): JsonRpcResponse | undefined {
+  if (!(failure instanceof TransportError) || failure.response === undefined) return undefined
+  // Signing in settles 401 and 403, whatever their body says.
+  if (failure.fault !== 'refused' && failure.fault !== 'not_found') return undefined
+  const parsed = parseJsonRpcMessage(parseJsonObject(failure.response.text))
+  return parsed.kind === 'response' && 'error' in parsed.message ? parsed.message : undefined
+}
+
+/** Resolves at the response, even if the stream stays open after it. */
+function request(
+  send: Send,
+  message: JsonRpcRequest,
+  options: RequestOptions = {},
+): Promise<JsonRpcResponse> {
+  const { signal, onMessage } = options
+  return new Promise((resolve, reject) => {
+    const deliver = (wire: WireMessage): void | Promise<void> => {
+      const { kind } = wire.envelope
+      if (isNestedDeeply(wire))
+        throw new TransportError('too_large', 'An answer of the server is nested more than 1000 levels deep.')
+      if (kind === 'response') return resolve(parseWireMessage(wire) as JsonRpcResponse)
+      if (kind === 'request' || kind === 'notification') return onMessage?.(parseWireMessage(wire))
+    }
+    const ended = (): void =>
+      reject(new TransportError('lost', 'The server ended the call without an answer.'))
+    send(toWireMessage(message), { deliver, ...(signal && { signal }) }).then(ended, reject)
+  })
+}
+
 function takeUnsolicited(
   message: WireMessage,
-  onMessage: (message: JsonRpcMessage) => void | Promise<void>,
+  onMessage: Parameters<Server2025['open']>[1],
 ): void | Promise<void> {
   const { kind } = message.envelope
   const isWanted = kind === 'request' || kind === 'notification'

@@ -1,46 +1,47 @@
 import { describe, expect, it } from 'vitest'
-import { createPendingRequests } from './pending-requests.ts'
-import type { PendingRequest } from './pending-requests.ts'
-import { createLiveness } from './liveness.ts'
-import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { Liveness } from './liveness.ts'
+import type { PendingCall } from './pending-calls.ts'
 
 /** Liveness with clocks that a test moves, and pings that it answers. */
 function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
   let monotonic = 1000
   let uptime = 5_000_000
   let wall = 1_700_000_000_000
-  const clock = { nowMs: 0, heardMs: 0 }
-  const pendingRequests = createPendingRequests(clock)
+  const calls = new Set<PendingCall>()
   const failed: string[] = []
   const pings: { answer(): void; signal: AbortSignal }[] = []
   const repeated: string[] = []
   const reopened: boolean[] = []
   let drops = 0
   let isTokenThere = true
-  const liveness = createLiveness(
-    { watchdogMs: 12_000, pingMs: 0, pingWaitMs: 5000, origin: 'https://x.example', ...config },
+  const liveness = new Liveness(
+    { watchdogMs: 12_000, pingMs: 0, origin: 'https://x.example', ...config },
     {
-      pendingRequests,
-      clock,
+      calls: {
+        calls: () => [...calls],
+        fail(call, error) {
+          calls.delete(call)
+          failed.push(`${String(call.id)}: ${(error as Error).message}`)
+        },
+        repeat(call) {
+          if (call.method !== 'tools/list') return false
+          repeated.push(String(call.id))
+          return calls.delete(call)
+        },
+      },
+      server: {
+        ping: (signal, asked) => {
+          if (isTokenThere) asked()
+          return new Promise<void>((resolve, reject) => {
+            pings.push({ answer: resolve, signal })
+            signal.addEventListener('abort', () => reject(new Error('aborted')))
+          })
+        },
+        isOpen: () => true,
+        reopen: (answered) => void reopened.push(answered),
+      },
       clocks: { monotonicMs: () => monotonic, uptimeMs: () => uptime, wallMs: () => wall },
-      ping: (signal, asked) => {
-        if (isTokenThere) asked()
-        return new Promise((resolve, reject) => {
-          pings.push({ answer: resolve, signal })
-          signal.addEventListener('abort', () => reject(new Error('aborted')))
-        })
-      },
-      isConnected: () => true,
-      fail(call, error) {
-        pendingRequests.settle(call)
-        failed.push(`${String(call.id)}: ${(error as Error).message}`)
-      },
-      repeat(call) {
-        if (call.method !== 'tools/list') return false
-        repeated.push(String(call.id))
-        return pendingRequests.settle(call)
-      },
-      reopen: (answered) => void reopened.push(answered),
       dropConnections: () => (drops += 1),
       note() {},
     },
@@ -50,13 +51,26 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
     pings,
     drops: () => drops,
     withoutToken: () => (isTokenThere = false),
-    call(id: string, method = 'tools/call'): PendingRequest {
+    call(id: string, method = 'tools/call'): PendingCall {
       const wire = toWireMessage({ jsonrpc: '2.0', id, method })
-      return pendingRequests.open(id, method, 'legacy', wire) as PendingRequest
+      const abort = new AbortController()
+      const answered = new Promise<void>(() => {})
+      const call: PendingCall = {
+        id,
+        method,
+        era: 'legacy',
+        wire,
+        answered,
+        heardAtMs: wall,
+        carrier: undefined,
+        abort,
+      }
+      calls.add(call)
+      return call
     },
     repeated,
     reopened,
-    hear: (call: PendingRequest) => liveness.heard(call),
+    hear: (call: PendingCall) => void (call.heardAtMs = wall),
     /** The computer sleeps; which clocks go on then is a matter of its system. */
     sleep(seconds: number, system: 'linux' | 'macos' | 'virtual') {
       wall += seconds * 1000
@@ -180,13 +194,13 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     const old = times.call('old')
     await times.pass(1)
     times.sleep(3600, system)
-    const young = times.call('young')
-    times.hear(young)
+    times.call('young')
+    await times.pass(1)
     times.pings[0]?.answer()
     await times.pass(1)
     expect(times.failed).toEqual([`old: ${gone}`])
     expect(old.abort.signal.aborted).toBe(true)
-    await times.pass(10)
+    await times.pass(9)
     expect(times.pings).toHaveLength(1)
     await times.pass(1)
     expect(times.pings).toHaveLength(2)
@@ -199,6 +213,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     await times.pass(1)
     times.sleep(3600, system)
     times.hear(call)
+    await times.pass(1)
     times.pings[0]?.answer()
     await times.pass(2)
     expect(times.failed).toEqual([])

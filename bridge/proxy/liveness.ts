@@ -1,177 +1,216 @@
-import { NetworkError } from '../http/http-client.ts'
-import type { PendingRequest, PendingRequests } from './pending-requests.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import { createSleepWatch } from './sleep-watch.ts'
-import type { Clocks } from './sleep-watch.ts'
+import { NetworkError } from '../http/http-client.ts'
+import type { PendingCall, PendingCalls } from './pending-calls.ts'
+import type { RevisionStep } from './revision-step.ts'
 
-/** Times in milliseconds. */
 export interface LivenessConfig {
   /** Silence within a call after which the server is asked whether it lives; 0 never. */
   watchdogMs: number
   /** Silence on the whole connection after which it is asked too; 0 never. */
   pingMs: number
-  /** How long a ping may take. */
-  pingWaitMs: number
   /** Scheme, host and port of the server, for errors. */
   origin: string
 }
 
-/** What liveness looks at, and what it does. */
 export interface LivenessPorts {
-  pendingRequests: PendingRequests
-  /** `nowMs` is set at each tick: what asks for the time of a call reads it from here, instead of from the system. */
-  clock: { nowMs: number; heardMs: number }
+  calls: Pick<PendingCalls, 'calls' | 'fail' | 'repeat'>
+  server: Pick<RevisionStep, 'ping' | 'isOpen' | 'reopen'>
   clocks: Clocks
-  /** Asks the server for a sign of life, on a connection of its own. Rejects without one. Time counts from `asked` on. */
-  ping(signal: AbortSignal, asked: () => void): Promise<void>
-  /** Whether there is anything to ask: a server, and a client that was told of it. */
-  isConnected(): boolean
-  fail(call: PendingRequest, error: unknown): void
-  /** Sees to it that a call is answered whose connection is gone; false if nothing can be done. */
-  repeat(call: PendingRequest): boolean
-  /** Opens the streams again that this side keeps open. `answered`: the server has just answered a ping. */
-  reopen(answered: boolean): void
-  /** Gives up all connections. */
   dropConnections(): void
   note(text: string): void
 }
 
-/** One coarse timer for all that has to do with silence. */
-export interface Liveness {
-  start(): void
-  stop(): void
-  /** What the timer does each time. */
-  tick(): void
-  /** A call begins, or the server has said something for it. */
-  heard(call: PendingRequest): void
-}
-
 interface Ping {
+  /** By the clock on the wall. */
   at: number
-  /** Undefined while it waits for a token. */
+  /** Monotonic; undefined while it waits for a token. */
   askedMs: number | undefined
   abort: AbortController
   /** Calls that were silent when it was sent. */
-  silent: readonly PendingRequest[]
+  silent: readonly PendingCall[]
 }
 
-/** Calls are watched to about the length of a tick: a second at most. */
-export function createLiveness(config: LivenessConfig, ports: LivenessPorts): Liveness {
-  const { pendingRequests, clock, clocks } = ports
-  const shortest = Math.min(...[1000, config.watchdogMs / 4, config.pingMs / 4].filter((ms) => ms > 0))
-  const watch = createSleepWatch(clocks)
-  let timer: ReturnType<typeof setInterval> | undefined
-  let pinging: Ping | undefined
-  let hasLeapt = false
-  let wokeAt: number | undefined
-  clock.nowMs = clocks.monotonicMs()
-  clock.heardMs = clock.nowMs
+/** A timer that rings every second at least rings this soon after the computer wakes. Much less than the shortest sleep. */
+const latestTickMs = 10_000
 
-  function tick(): void {
-    const now = clocks.monotonicMs()
-    clock.nowMs = now
-    for (const call of pendingRequests.calls()) clock.heardMs = Math.max(clock.heardMs, call.heardAt)
-    const sleep = watch.look()
-    if (sleep !== 'none') return woke(sleep === 'slept', now)
+/** How long the server may take to answer a ping before it counts as gone. */
+const pingWaitMs = 5000
+
+/**
+ * Watches for silence and for sleep, with one coarse timer: calls are watched to about the length of a tick, a second at most.
+ * A server that is silent for too long is asked whether it lives, and its calls fail if it does not; after a sleep of the
+ * computer, calls whose connection is gone are sent again or fail.
+ */
+export class Liveness {
+  readonly #config: LivenessConfig
+  readonly #ports: LivenessPorts
+  readonly #watch: SleepWatch
+  #timer: ReturnType<typeof setInterval> | undefined
+  #pinging: Ping | undefined
+  #hasLeapt = false
+  #wokeAt: number | undefined
+  /** When the server last gave a sign of life, by the clock on the wall. */
+  #heardMs: number
+
+  constructor(config: LivenessConfig, ports: LivenessPorts) {
+    this.#config = config
+    this.#ports = ports
+    this.#watch = new SleepWatch(ports.clocks)
+    this.#heardMs = ports.clocks.wallMs()
+  }
+
+  start(): void {
+    const { watchdogMs, pingMs } = this.#config
+    const shortestMs = Math.min(...[1000, watchdogMs / 4, pingMs / 4].filter((ms) => ms > 0))
+    this.#timer = setInterval(() => this.tick(), shortestMs)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    const last = this.#pinging
+    this.#pinging = undefined
+    last?.abort.abort()
+  }
+
+  /** Looks at the clocks and the calls, each time the timer rings. */
+  tick(): void {
+    const { wallMs, monotonicMs } = this.#ports.clocks
+    const now = wallMs()
+    // The clock may have been set back.
+    for (const call of this.#calls()) call.heardAtMs = Math.min(call.heardAtMs, now)
+    this.#heardMs = Math.max(Math.min(this.#heardMs, now), ...this.#calls().map((call) => call.heardAtMs))
+    const sleep = this.#watch.look()
+    if (sleep !== 'none') return this.#woke(sleep === 'slept', now)
+    const pinging = this.#pinging
     if (pinging === undefined) {
-      if (isPingDue(now)) ping(now)
-    } else if (now - (pinging.askedMs ?? now) >= config.pingWaitMs) pinging.abort.abort()
+      if (this.#isPingDue(now)) this.#ping(now)
+    } else if (monotonicMs() - (pinging.askedMs ?? monotonicMs()) >= pingWaitMs) pinging.abort.abort()
+  }
+
+  #calls(): readonly PendingCall[] {
+    return this.#ports.calls.calls()
   }
 
   /** A ping that is under way may be so on a connection that is dead: another one tells more. */
-  function woke(isSure: boolean, now: number): void {
-    ports.note(isSure ? 'the computer has slept' : 'the clock has leapt')
-    pinging?.abort.abort()
-    pinging = undefined
-    if (!ports.isConnected()) return
-    hasLeapt = true
-    if (isSure) wokeAt = now
-    ping(now)
+  #woke(isSure: boolean, now: number): void {
+    this.#ports.note(isSure ? 'the computer has slept' : 'the clock has leapt')
+    this.#pinging?.abort.abort()
+    this.#pinging = undefined
+    if (!this.#ports.server.isOpen()) return
+    this.#hasLeapt = true
+    if (isSure) this.#wokeAt = now - latestTickMs
+    this.#ping(now)
   }
 
-  function isPingDue(now: number): boolean {
-    if (!ports.isConnected()) return false
-    if (config.pingMs > 0 && now - clock.heardMs >= config.pingMs) return true
-    if (config.watchdogMs === 0) return false
-    for (const call of pendingRequests.calls()) if (isSilent(call, now)) return true
-    return false
-  }
-
-  function isSilent(call: PendingRequest, now: number): boolean {
-    return now - call.heardAt >= config.watchdogMs && !isSubscription(call)
-  }
-
-  function ping(now: number): void {
-    const silent = [...pendingRequests.calls()].filter((call) => config.watchdogMs > 0 && isSilent(call, now))
-    const current: Ping = { at: now, askedMs: undefined, abort: new AbortController(), silent }
-    pinging = current
-    clock.heardMs = now
-    const asked = (): void => void (current.askedMs = clocks.monotonicMs())
-    ports.ping(current.abort.signal, asked).then(
-      () => pinged(current, true),
-      () => pinged(current, false),
+  #isPingDue(now: number): boolean {
+    const { pingMs } = this.#config
+    if (!this.#ports.server.isOpen()) return false
+    return (
+      (pingMs > 0 && now - this.#heardMs >= pingMs) || this.#calls().some((call) => this.#isSilent(call, now))
     )
   }
 
-  function pinged(by: Ping, answered: boolean): void {
-    if (pinging !== by) return
-    pinging = undefined
-    if (!answered) ports.note('the server does not answer a ping')
-    if (hasLeapt) afterLeap(answered)
-    else if (answered) alive(by.silent)
-    else dead(by)
+  #isSilent(call: PendingCall, now: number): boolean {
+    const { watchdogMs } = this.#config
+    return watchdogMs > 0 && now - call.heardAtMs >= watchdogMs && !isSubscription(call)
   }
 
-  /** The server works on: the calls have another while. */
-  function alive(silent: readonly PendingRequest[]): void {
-    for (const call of silent) call.heardAt = Math.max(call.heardAt, clock.nowMs)
+  #ping(now: number): void {
+    const silent = this.#calls().filter((call) => this.#isSilent(call, now))
+    const current: Ping = { at: now, askedMs: undefined, abort: new AbortController(), silent }
+    this.#pinging = current
+    this.#heardMs = now
+    const asked = (): void => void (current.askedMs = this.#ports.clocks.monotonicMs())
+    this.#ports.server.ping(current.abort.signal, asked).then(
+      () => this.#pinged(current, true),
+      () => this.#pinged(current, false),
+    )
   }
 
-  function dead({ silent, at }: Ping): void {
-    const seconds = Math.round(config.watchdogMs / 1000)
-    const message = `${config.origin} has been silent for ${seconds} s, and does not answer a ping`
-    for (const call of silent) if (call.heardAt < at) giveUp(call, 'body_timeout', message)
+  #pinged(by: Ping, answered: boolean): void {
+    if (this.#pinging !== by) return
+    this.#pinging = undefined
+    if (!answered) this.#ports.note('the server does not answer a ping')
+    const hasSlept = this.#wokeAt !== undefined
+    if (this.#hasLeapt) this.#afterLeap(answered)
+    if (hasSlept) return
+    // The server works on: the calls have another while.
+    if (answered) for (const call of by.silent) call.heardAtMs = this.#ports.clocks.wallMs()
+    else this.#dead(by)
   }
 
-  function afterLeap(answered: boolean): void {
-    const since = wokeAt
-    hasLeapt = false
-    wokeAt = undefined
-    if (since !== undefined) endOld(since, answered)
-    ports.reopen(answered)
+  #dead({ silent, at }: Ping): void {
+    const { origin, watchdogMs } = this.#config
+    const seconds = Math.round(watchdogMs / 1000)
+    const message = `${origin} has been silent for ${seconds} s, and does not answer a ping`
+    for (const call of silent) if (call.heardAtMs < at) this.#giveUp(call, 'body_timeout', message)
   }
 
-  /** What was asked before the sleep and is silent still went over a connection that nobody else remembers. */
-  function endOld(since: number, answered: boolean): void {
-    const calls = [...pendingRequests.calls()]
-    const isOld = ({ heardAt }: PendingRequest): boolean => heardAt < since
-    // Those that wait for the next request may be dead as well: none was of use to the ping.
-    if (!answered && calls.every(isOld)) ports.dropConnections()
+  #afterLeap(answered: boolean): void {
+    const since = this.#wokeAt
+    this.#hasLeapt = false
+    this.#wokeAt = undefined
+    if (since !== undefined) this.#endOld(since, answered)
+    this.#ports.server.reopen(answered)
+  }
+
+  /** Ends calls from before the sleep that are still silent: their connection is gone. */
+  #endOld(since: number, answered: boolean): void {
+    const calls = this.#calls()
+    const isOld = ({ heardAtMs }: PendingCall): boolean => heardAtMs < since
+    // Idle connections may be dead as well: none was of use to the ping.
+    if (!answered && calls.every(isOld)) this.#ports.dropConnections()
+    const message = `the computer slept while ${this.#config.origin} worked, and the connection is gone`
     for (const call of calls.filter(isOld))
-      if (!ports.repeat(call))
-        giveUp(call, 'reset', `the computer slept while ${config.origin} worked, and the connection is gone`)
+      if (!this.#ports.calls.repeat(call)) this.#giveUp(call, 'reset', message)
   }
 
-  function giveUp(call: PendingRequest, fault: 'reset' | 'body_timeout', message: string): void {
-    ports.fail(call, new NetworkError(fault, config.origin, message, { sent: true }))
+  #giveUp(call: PendingCall, fault: 'reset' | 'body_timeout', message: string): void {
+    this.#ports.calls.fail(call, new NetworkError(fault, this.#config.origin, message, { sent: true }))
     call.abort.abort()
   }
+}
 
-  return {
-    start() {
-      timer = setInterval(tick, shortest)
-      timer.unref()
-    },
-    stop() {
-      clearInterval(timer)
-      const last = pinging
-      pinging = undefined
-      last?.abort.abort()
-    },
-    tick,
-    heard(call) {
-      if (watch.isLookDue()) tick()
-      call.heardAt = clock.nowMs
-    },
+/** The clocks of a computer, in milliseconds. None of them alone tells whether it has slept. */
+export interface Clocks {
+  /** Is never set. Goes on during a sleep on macOS and Windows, and stands still on Linux. */
+  monotonicMs(): number
+  /** Since the computer was started, its sleep included. Is never set. */
+  uptimeMs(): number
+  /** The one that people read, and put right. */
+  wallMs(): number
+}
+
+/**
+ * The finding since the last look. `leapt`: only the wall clock went ahead. Somebody has set it, or this is a virtual
+ * machine whose host has slept: its other clocks knew nothing of that.
+ */
+type Sleep = 'none' | 'leapt' | 'slept'
+
+/** Shorter sleeps do no harm to a connection, and timers are late for many reasons. */
+const longMs = 30_000
+
+/** Finds out whether time has passed in which this process could do nothing. A process that was stopped has slept too. */
+class SleepWatch {
+  readonly #clocks: Clocks
+  #last: { monotonic: number; uptime: number; wall: number }
+
+  constructor(clocks: Clocks) {
+    this.#clocks = clocks
+    this.#last = this.#read()
+  }
+
+  look(): Sleep {
+    const before = this.#last
+    this.#last = this.#read()
+    const monotonic = this.#last.monotonic - before.monotonic
+    if (Math.max(monotonic, this.#last.uptime - before.uptime) > longMs) return 'slept'
+    return this.#last.wall - before.wall - monotonic > longMs ? 'leapt' : 'none'
+  }
+
+  #read(): { monotonic: number; uptime: number; wall: number } {
+    const { monotonicMs, uptimeMs, wallMs } = this.#clocks
+    return { monotonic: monotonicMs(), uptime: uptimeMs(), wall: wallMs() }
   }
 }

@@ -1,15 +1,22 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
-import { claims, initialize, startProxy } from '../../tests/support/bridge/proxy/proxy-rig.ts'
-import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import {
+  claims,
+  initialize,
+  startProxy,
+  type Rig,
+  type RigOptions,
+} from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import {
   legacyServer,
   modernServer,
   reply,
   startServer,
+  type Json,
+  type Received,
+  type TestServer,
 } from '../../tests/support/bridge/proxy/scripted-server.ts'
-import type { Json, Received, TestServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -118,96 +125,7 @@ describe('bad input', () => {
   })
 })
 
-describe('bytes', () => {
-  it('pass through as they are, in both directions', async () => {
-    const odd =
-      '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"e","arguments":{"n":1.0,"big":12345678901234567890,"s":"\\u00e9\\/"}},"extra":1e2}'
-    let got = ''
-    const answer =
-      '{"result":{"n":1.50,"big":98765432109876543210,"s":"\\u00e9"},"id":5,"jsonrpc":"2.0","x":[1.0]}'
-    const to = await server(
-      legacyServer({
-        handle({ body, response }) {
-          if (body['method'] !== 'tools/call') return false
-          response.writeHead(200, { 'Content-Type': 'application/json' }).end(answer)
-          return true
-        },
-      }),
-    )
-    const rig = proxy(to)
-    await initialize(rig)
-    let raw = ''
-    rig.output.on('data', (chunk: Buffer) => (raw += chunk.toString('utf8')))
-    rig.write(odd)
-    await rig.find(({ id }) => id === 5)
-    got = raw
-    expect(got).toBe(`${answer}\n`)
-  })
-
-  it('of requests of the server, and of their answers, pass through too', async () => {
-    const answers: Json[] = []
-    const to = await server(
-      legacyServer({
-        handle({ body, response }) {
-          if (body['result'] !== undefined) answers.push(body)
-          if (body['method'] !== 'tools/call') return false
-          response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-          response.write(`data: {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}\n\n`)
-          const timer = setInterval(() => {
-            if (answers.length === 0) return
-            clearInterval(timer)
-            response.end(`data: {"jsonrpc":"2.0","id":${body['id']},"result":{"content":[]}}\n\n`)
-          }, 2)
-          return true
-        },
-      }),
-    )
-    const rig = proxy(to)
-    await initialize(rig, { sampling: {} })
-    const call = rig.ask('tools/call', { name: 'ask' })
-    await rig.find(({ method }) => method === 'sampling/createMessage')
-    rig.write({ jsonrpc: '2.0', id: 'q', result: { model: 'm' } })
-    expect((await call)['result'].content).toEqual([])
-    expect(answers).toEqual([{ jsonrpc: '2.0', id: 'q', result: { model: 'm' } }])
-  })
-})
-
-describe.each(eras)('cancelling in the %s era', (era, make, params) => {
-  it('reaches the server, and ends the exchange without an answer', async () => {
-    const { handle, calls } = heldCalls(make)
-    const to = await server(handle)
-    const rig = proxy(to)
-    await open(rig, era)
-    let isAborted = false
-    rig.write({ jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { ...params, name: 'slow' } })
-    await until(() => calls.length === 1)
-    calls[0]?.response.on('close', () => (isAborted = true))
-    rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'c' } })
-    await rig.ask('tools/list', params)
-    expect(rig.messages.filter(({ id }) => id === 'c')).toEqual([])
-    // What nobody waits for any more must not keep a connection.
-    await until(() => isAborted)
-    expect(to.methods().includes('notifications/cancelled')).toBe(era === 'legacy')
-  })
-})
-
 describe('a lost answer', () => {
-  it.each(eras)('is an error for its id, %s era', async (era, make, params) => {
-    const to = await server(
-      make({
-        handle({ body, response }) {
-          if (body['method'] !== 'tools/call') return false
-          response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-          response.end(': nothing\n\n')
-          return true
-        },
-      }),
-    )
-    const rig = proxy(to)
-    await open(rig, era)
-    expect((await rig.ask('tools/call', { ...params, name: 'x' }))['error'].data.fault).toBe('lost')
-  })
-
   it('of an error without id gets the id of its request', async () => {
     const to = await server(
       legacyServer({

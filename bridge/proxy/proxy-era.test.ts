@@ -1,17 +1,20 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { claims, initialize, startProxy } from '../../tests/support/bridge/proxy/proxy-rig.ts'
-import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import {
+  claims,
+  initialize,
+  startProxy,
+  type Rig,
+  type RigOptions,
+} from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import {
   legacyServer,
   modernServer,
   reply,
   startServer,
-} from '../../tests/support/bridge/proxy/scripted-server.ts'
-import type {
-  Behaviour,
-  Json,
-  Received,
-  TestServer,
+  type Behaviour,
+  type Json,
+  type Received,
+  type TestServer,
 } from '../../tests/support/bridge/proxy/scripted-server.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 
@@ -109,25 +112,6 @@ describe('the memory', () => {
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
     await rig.ask('tools/list')
     expect(to.methods().filter((method) => method !== 'subscriptions/listen')).toEqual(['tools/list'])
-  })
-
-  it('is given up when the server is of the 2025 era now, behind the back of the client', async () => {
-    const to = await server(legacyServer())
-    const rig = proxy(to, { memory: modernMemory })
-    expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
-    expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
-    expect((await rig.ask('tools/call', { name: 'echo', arguments: 1 }))['result'].content).toHaveLength(1)
-    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
-  })
-
-  it('is given up when the server is of 2026-07-28 now', async () => {
-    const to = await server(modernServer())
-    const legacy = proxy(to, { memory: legacyMemory })
-    expect((await initialize(legacy))['result'].serverInfo.name).toBe('modern')
-    const modern = proxy(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
-    await modern.ask('server/discover', claims())
-    expect((await modern.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
-    expect(modern.memory()?.era).toBe('modern')
   })
 
   it('of legacy clients does not keep a modern one from a server that has both', async () => {
@@ -262,6 +246,25 @@ describe('evidence', () => {
     expect(await rig.ask('tools/list', claims())).toHaveProperty('error')
     isIll = false
     expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
+  })
+
+  it('refusals that pass do not end a call that waits for its session meanwhile', async () => {
+    const legacy = legacyServer()
+    let open = (): void => {}
+    const to = await server((request) => {
+      const { body, response } = request
+      const isAsking = body['params']?.capabilities?.sampling !== undefined
+      if (body['method'] === 'initialize' && isAsking) open = () => legacy(request)
+      else if (request.headers['mcp-session-id'] === undefined) response.writeHead(404).end('restarting')
+      else legacy(request)
+    })
+    const memory = { ...legacyMemory, lacks: { era: 'modern' as const, at: now } }
+    const rig = proxy(to, { memory })
+    const waiting = rig.ask('tools/list', claims({ sampling: {} }))
+    for (let refused = 0; refused < 2; refused += 1)
+      expect(await rig.ask('tools/list', claims())).toHaveProperty('error')
+    open()
+    expect((await waiting)['result'].tools).toHaveLength(1)
   })
 
   it('-32602 with 200, as the Python SDK answers an unknown method, is the 2025 era', async () => {

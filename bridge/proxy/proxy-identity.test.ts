@@ -1,8 +1,19 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { claims, initialize, startProxy } from '../../tests/support/bridge/proxy/proxy-rig.ts'
-import type { Rig, RigOptions } from '../../tests/support/bridge/proxy/proxy-rig.ts'
-import { legacyServer, modernServer, startServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
-import type { Json, Received, TestServer } from '../../tests/support/bridge/proxy/scripted-server.ts'
+import {
+  claims,
+  initialize,
+  startProxy,
+  type Rig,
+  type RigOptions,
+} from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import {
+  legacyServer,
+  modernServer,
+  startServer,
+  type Json,
+  type Received,
+  type TestServer,
+} from '../../tests/support/bridge/proxy/scripted-server.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {

@@ -1,253 +1,199 @@
 import { randomBytes } from 'node:crypto'
 import { uptime } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
-import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { withCookies } from '../http/cookie-jar.ts'
-import type { HttpClient } from '../http/http-client.ts'
-import { createPendingRequests } from './pending-requests.ts'
-import { createInboundRouter } from './inbound-router.ts'
-import { createLastResponses } from './last-responses.ts'
-import { createLiveness } from './liveness.ts'
-import type { Liveness } from './liveness.ts'
-import type { ClientState } from './client-state.ts'
-import { createClientConnection } from './client-connection.ts'
-import { createInitializeQueue } from './initialize-queue.ts'
-import { createReadingLimit } from './reading-limit.ts'
-import type { McpProxyConfig } from './proxy-config.ts'
-import { ServerConnection } from './server-connection.ts'
-import type { TransportPorts } from '../transport/transport.ts'
-import { createServerTransports } from './server-transports.ts'
-import { createRememberedServer } from '../transport/server-memory.ts'
-import type { ServerMemory } from '../transport/server-memory.ts'
-import { settledWithin } from '../transport/settled-within.ts'
-import { createSignIns } from '../sign-in/sign-in-attempt.ts'
-import type { PendingSignIn, SignIns } from '../sign-in/sign-in-attempt.ts'
-import { createStdio } from '../stdio/stdio.ts'
-import type { Stdio } from '../stdio/stdio.ts'
-import { createToolFilter } from './tool-filter.ts'
-import { toolsChangedNotices } from './tools-changed.ts'
+import { createSignal, settledWithin } from '@drawbridge/shared/async.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { pipeline } from '@drawbridge/shared/mcp/pipeline.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { HttpClient } from '../http/http-client.ts'
+import { type PendingSignIn, SignIns } from '../sign-in/sign-in-attempt.ts'
+import { SignInStep } from '../sign-in/sign-in-step.ts'
+import { InFlight, Stdio } from '../stdio/stdio.ts'
+import { RememberedServer, type ServerMemory } from '../transport/server-memory.ts'
+import type { TransportConfig, TransportPorts } from '../transport/transport.ts'
+import { ClientInput, InitializeOrder } from './client-input.ts'
+import { Liveness, type LivenessConfig } from './liveness.ts'
+import { PendingCalls, refuse, type ClientContext } from './pending-calls.ts'
+import { RevisionStep } from './revision-step.ts'
+import { ServerConnections, type TransportOrder } from './server-connections.ts'
+import { ToolFilter } from './tool-filter.ts'
 
-/** What a proxy needs from outside. */
+/** How messages are carried. Times in milliseconds. */
+export interface McpProxyConfig extends TransportConfig, Omit<LivenessConfig, 'origin'> {
+  /** The bridge's own: it stands in for a server that nothing is known of yet. */
+  version: string
+  transport: TransportOrder
+  /** `auto` finds out; the others say what the server speaks. */
+  protocol: 'auto' | 'legacy' | 'modern'
+  /** Globs with `*`. A tool that `deny` matches, or that `allow` is not empty and does not match, is hidden and refused. */
+  tools: { allow: readonly string[]; deny: readonly string[] }
+  /** How long answers to a client wait for a sign-in. */
+  signInWaitMs: number
+  /** Cookies of the server are sent back, for balancers that stick. */
+  cookies: boolean
+}
+
 export interface McpProxyPorts {
   input: Readable
   output: Writable
   http: HttpClient
   runtime: Runtime
-  tokens: Pick<TransportPorts, 'authorization' | 'refused'>
+  tokens: TransportPorts['tokens']
   /** Left out where nobody can sign in: refusals are told to the client then. */
   signIn?: () => PendingSignIn
-  openBrowser(url: string): void
+  /** Returns whether a browser is going to show it. */
+  openBrowser(url: string): boolean
   memory: { read(): ServerMemory | undefined; write(memory: ServerMemory): void }
   describeFailure: DescribeFailure
-  /** A line for the person at the terminal. */
   say(line: string): void
-  /** For the debug log. */
   note(text: string): void
 }
 
-/** Carries one local client to one server. */
-export interface McpProxy {
-  /** Resolves with the exit code when stdin ended or {@link McpProxy.stop} was called, and everything is closed. */
-  run(): Promise<number>
-  stop(reason: string): void
-}
-
-/** What hosts grant before they kill is a second: so much of it is used, from the first sign of the end on. */
+/** Hosts grant a second before they kill: the part of it that is used, from the first sign of the end on. */
 const endMs = 850
 
-/** Of that, answers may take so long that are on their way when stdin ends, and then the DELETE of a session so long. */
+/** The parts of it for answers that are on their way when stdin ends, and then for the DELETE of a session. */
 const lastAnswersMs = 700
 const graceMs = 500
 
-/** How long the server may take to answer a ping before it counts as gone. */
-const pingWaitMs = 5000
+/** Hosts give a call 60 s and more, and some of that goes by before there is a link. */
+const callWaitMs = 40_000
 
-/**
- *   stdin -> stdio -> inbound router -> server connection -+-> transport of its revision -> HTTP
- *            lines    ids, filter,      the server's       +-> adapter -> transport of the other revision
- *                     pending requests  revision
- *
- *   stdout <- stdio <- client connection <- responses and messages of the server
- *                      one response for each pending request, filter
- *
- * Each transport has an auth middleware around it. Beside them: liveness (silence, sleep), sign-ins (one at a time), the memory
- * of the server, the limit of what is read ahead of responses.
- */
-export function createMcpProxy(config: McpProxyConfig, ports: McpProxyPorts): McpProxy {
-  const { runtime, describeFailure, note, say } = ports
-  const http = config.cookies ? withCookies(ports.http) : ports.http
-  const clock = { nowMs: 0, heardMs: 0 }
-  const client: ClientState = { initialize: undefined, initialized: undefined }
-  const pendingRequests = createPendingRequests(clock)
-  const filter = createToolFilter(config.tools)
-  const remembered = createRememberedServer({
-    read: () => ports.memory.read(),
-    write: (memory) => ports.memory.write(memory),
-    now: () => runtime.now(),
-    note,
-  })
-  const lastResponses = createLastResponses(
-    pendingRequests,
-    () => parts?.stdio.isKeeping === true,
-    lastAnswersMs,
-  )
-  const { promise: finished, finish } = createExit()
-  let parts: { stdio: Stdio; connection: ServerConnection; signIns: SignIns; liveness: Liveness } | undefined
-  let isEnding = false
+/** Carries one local client to one server. */
+export class McpProxy {
+  readonly #ports: McpProxyPorts
+  readonly #stdio: Stdio
+  readonly #inFlight: InFlight
+  readonly #pending: PendingCalls
+  readonly #remembered: RememberedServer
+  readonly #signIns: SignIns
+  readonly #revision: RevisionStep
+  readonly #liveness: Liveness
+  readonly #start: () => void
+  readonly #ended = createSignal()
+  #isRunning = false
+  #isEnding = false
 
-  function start(): void {
-    const local = createClientConnection({
-      pendingRequests,
-      filter,
-      describeFailure,
-      note,
-      write,
-      heard: (call) => liveness.heard(call),
-      answered(call) {
-        limit.check()
-        queue.answered(call)
-        lastResponses.answered()
-      },
-    })
-    const signIns = createSignIns({
+  constructor(config: McpProxyConfig, ports: McpProxyPorts) {
+    this.#ports = ports
+    const { describeFailure, note, output, say } = ports
+    const write = (message: WireMessage): Promise<void> => this.#write(message)
+
+    const stdio = (this.#stdio = new Stdio(ports.input, output))
+    const inFlight = (this.#inFlight = new InFlight(stdio, output))
+    const client = new ClientInput()
+    const filter = new ToolFilter(config.tools)
+    const pending = (this.#pending = new PendingCalls({ ...ports, write, wallMs: clocks.wallMs }))
+    const remembered = (this.#remembered = new RememberedServer(ports))
+    const signIns = (this.#signIns = new SignIns({
+      ...ports,
       waitMs: config.signInWaitMs,
-      signIn: ports.signIn,
-      openBrowser: (url) => ports.openBrowser(url),
-      say,
-      succeeded: () => toolsChangedNotices(client, pendingRequests).forEach((notice) => void write(notice)),
+      succeeded: () => client.toolsChanged(pending.calls()).forEach((notice) => void write(notice)),
       randomId,
-      now: () => runtime.now(),
-    })
-    const transports = createServerTransports(config, {
-      http,
-      runtime,
-      tokens: ports.tokens,
-      remembered,
-      signIns,
-      canSignIn: ports.signIn !== undefined,
-      memory: () => remembered.known(),
-      describeFailure,
-      offered: (toolName) => filter.exempt(toolName),
-      unsolicited: (message) => local.unsolicited(message),
-      proved: (era) => connection.proved(era),
-      warn: say,
-      note,
-      randomId,
-    })
-    const connection = new ServerConnection(config.protocol, {
-      transports,
-      local,
-      pendingRequests,
-      client,
-      remembered,
-      signIns,
-      authorization: (signal) => ports.tokens.authorization(signal),
-      runtime,
-      describeFailure,
-      warn: say,
-      note,
-      randomId,
-    })
-    const queue = createInitializeQueue(connection, pendingRequests)
-    const inboundRouter = createInboundRouter({
-      pendingRequests,
-      local,
-      client,
-      connection: {
-        ...queue,
-        pass: (message, era) => queue.pass(message, era, limit.passing(message.text.length)),
-      },
-      filter,
-      opened(call) {
-        liveness.heard(call)
-        limit.check()
-      },
-      replied: () => limit.replied(),
-    })
-    const liveness = createLiveness(
-      {
-        watchdogMs: config.watchdogMs,
-        pingMs: config.pingMs,
-        pingWaitMs,
-        origin: new URL(config.serverUrl).origin,
-      },
-      {
-        pendingRequests,
-        clock,
-        clocks: {
-          monotonicMs: () => performance.now(),
-          uptimeMs: () => uptime() * 1000,
-          wallMs: () => runtime.now() * 1000,
-        },
-        ping: (signal, asked) => connection.ping(signal, asked),
-        isConnected: () => connection.isOpen(),
-        fail: (call, error) => local.fail(call, error),
-        repeat: (call) => connection.repeat(call),
-        reopen: (answered) => connection.reopen(answered),
-        dropConnections: () => http.close(),
-        note,
-      },
-    )
-    const stdio = createStdio(ports.input, ports.output, {
-      message: inboundRouter,
-      end: () => void endOfInput(),
-      fault: (reason) => local.refuse(null, jsonRpcCode.invalidRequest, reason),
-    })
-    const limit = createReadingLimit(pendingRequests, stdio, ports.output)
-    ports.output.on('drain', () => limit.check())
-    liveness.start()
-    parts = { stdio, connection, signIns, liveness }
+    }))
 
-    function write(message: WireMessage): Promise<void> {
-      if (message.envelope.kind === 'request') limit.asked()
-      const written = stdio.write(message)
-      limit.check()
-      return written
+    const servers = new ServerConnections(config, {
+      transport: {
+        ...ports,
+        cookies: config.cookies ? new Map() : undefined,
+        randomId,
+        warn: say,
+        unsolicited: (message) => pending.unsolicited(message),
+      },
+      remembered,
+      signIn: (era) =>
+        new SignInStep(era, {
+          signIns,
+          version: config.version,
+          callWaitMs,
+          memory: () => remembered.known(),
+          describeFailure,
+          offered: (toolName) => filter.exempt(toolName),
+        }),
+    })
+    const parts = { servers, pending, client, remembered, signIns }
+    const revision = (this.#revision = new RevisionStep(config.protocol, {
+      ...ports,
+      ...parts,
+      warn: say,
+      randomId,
+    }))
+    const liveness = (this.#liveness = new Liveness(
+      { ...config, origin: new URL(config.serverUrl).origin },
+      { calls: pending, server: revision, clocks, dropConnections: () => ports.http.close(), note },
+    ))
+
+    /** A line of stdin passes these, in this order, and then the steps of the server that it goes to. */
+    const rules = filter.hasRules ? [filter] : []
+    const clientSteps = [inFlight, client, ...rules, pending, new InitializeOrder()]
+    const send = pipeline<ClientContext>(clientSteps, (message, context) => revision.send(message, context))
+
+    const context: ClientContext = { era: 'legacy', deliver: write }
+    this.#start = () => {
+      output.on('drain', () => inFlight.check())
+      stdio.start({
+        message: (message) => void send(message, context),
+        end: () => void this.#inputEnded(),
+        fault: (reason) => void refuse(context, null, jsonRpcCode.invalidRequest, reason),
+      })
+      liveness.start()
     }
   }
 
-  /** Nobody is there to sign in any more; what needs that is answered by saying so. */
-  async function endOfInput(): Promise<void> {
+  /** Resolves with the exit code when stdin ended or {@link McpProxy.stop} was called, and everything is closed. */
+  async run(): Promise<number> {
+    if (!this.#isEnding && !this.#isRunning) {
+      this.#isRunning = true
+      this.#start()
+    }
+    await this.#ended.given
+    return 0
+  }
+
+  stop(reason: string): void {
+    this.#end(reason, performance.now() + endMs)
+  }
+
+  #write(message: WireMessage): Promise<void> {
+    const written = this.#stdio.write(message)
+    this.#inFlight.written(message)
+    return written
+  }
+
+  /** Ends sign-ins: nobody is there for them any more. */
+  async #inputEnded(): Promise<void> {
     const now = performance.now()
-    parts?.signIns.close()
-    const since = ports.output.writable ? await lastResponses.all() : now
-    end('stdin has ended', since + endMs)
+    this.#signIns.close()
+    const since = this.#ports.output.writable ? await this.#inFlight.drained(lastAnswersMs) : now
+    this.#end('stdin has ended', since + endMs)
   }
 
-  function end(reason: string, endBy = performance.now() + endMs): void {
-    if (isEnding) return
-    isEnding = true
-    lastResponses.giveUp()
-    note(`ending: ${reason}`)
-    void close(endBy - performance.now()).then(() => finish(0))
+  #end(reason: string, endBy: number): void {
+    if (this.#isEnding) return
+    this.#isEnding = true
+    this.#inFlight.giveUp()
+    this.#ports.note(`ending: ${reason}`)
+    void this.#close(endBy - performance.now()).then(() => this.#ended.give())
   }
 
-  async function close(leftMs: number): Promise<void> {
-    if (parts === undefined) return
-    const { stdio, connection, signIns, liveness } = parts
-    remembered.flush()
-    liveness.stop()
-    signIns.close()
-    const written = stdio.close().then(() => flushed(ports.output))
-    const closing = Promise.all([written, connection.close(Math.min(graceMs, leftMs))])
-    for (const call of pendingRequests.calls()) {
-      pendingRequests.settle(call)
-      call.abort.abort()
-    }
-    // Whoever reads no more, or too slowly, does not hold the end: what is left for it is lost.
+  async #close(leftMs: number): Promise<void> {
+    if (!this.#isRunning) return
+    this.#remembered.flush()
+    this.#liveness.stop()
+    this.#signIns.close()
+    const written = this.#stdio.close().then(() => flushed(this.#ports.output))
+    const closing = Promise.all([written, this.#revision.close(Math.min(graceMs, leftMs))])
+    this.#pending.close()
+    // A client that reads no more, or too slowly, does not hold the end: what is left for it is lost.
     await settledWithin(closing, leftMs)
   }
+}
 
-  return {
-    run() {
-      if (!isEnding && parts === undefined) start()
-      return finished
-    },
-    stop: end,
-  }
+const clocks = {
+  monotonicMs: () => performance.now(),
+  uptimeMs: () => uptime() * 1000,
+  wallMs: () => Date.now(),
 }
 
 /** Resolves when everything is out, or can never be. */
@@ -257,12 +203,4 @@ function flushed(output: Writable): Promise<void> {
 
 function randomId(): string {
   return randomBytes(12).toString('base64url')
-}
-
-function createExit(): { promise: Promise<number>; finish(code: number): void } {
-  let finish: (code: number) => void = () => {}
-  const promise = new Promise<number>((resolve) => {
-    finish = resolve
-  })
-  return { promise, finish: (code) => finish(code) }
 }

@@ -1,6 +1,8 @@
 import { assert, constantFrom, property, string } from 'fast-check'
 import { expect, it } from 'vitest'
-import { createToolFilter } from './tool-filter.ts'
+import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { ToolFilter } from './tool-filter.ts'
 
 it.each([
   [[], [], 'a', undefined],
@@ -15,7 +17,7 @@ it.each([
   [[], ['*x*y*'], '1y2x3', undefined],
   [[], [''], 'a', undefined],
 ] as const)('allow %j, deny %j: %s is refused by %s', (allow, deny, name, flag) => {
-  const reason = createToolFilter({ allow, deny }).reasonAgainst(name)
+  const reason = new ToolFilter({ allow, deny }).reasonAgainst(name)
   if (flag === undefined) expect(reason).toBeUndefined()
   else expect(reason).toContain(flag)
 })
@@ -25,26 +27,35 @@ it('matches globs as a regular expression would', () => {
   const names = string({ unit: constantFrom('a', 'b'), maxLength: 10 })
   assert(
     property(letters, names, (glob, name) => {
-      const isHidden = createToolFilter({ allow: [], deny: [glob] }).reasonAgainst(name) !== undefined
+      const isHidden = new ToolFilter({ allow: [], deny: [glob] }).reasonAgainst(name) !== undefined
       expect(isHidden).toBe(new RegExp(`^${glob.replaceAll('*', '.*')}$`).test(name))
     }),
   )
 })
 
 it('takes a hostile name without much work', () => {
-  const filter = createToolFilter({ allow: [], deny: ['*a*a*a*a*a*a*a*a*b'] })
+  const filter = new ToolFilter({ allow: [], deny: ['*a*a*a*a*a*a*a*a*b'] })
   const before = process.cpuUsage()
   filter.reasonAgainst('a'.repeat(20_000))
   expect(process.cpuUsage(before).user / 1000).toBeLessThan(500)
 })
 
-it('lets tools through that have no name, and the one of the bridge', () => {
-  const filter = createToolFilter({ allow: ['x'], deny: [] })
+it('lets tools through that have no name, and the one of the bridge', async () => {
+  const filter = new ToolFilter({ allow: ['x'], deny: [] })
   filter.exempt('sign_in')
+  const list = async (result: JsonObject): Promise<unknown> => {
+    const delivered: WireMessage[] = []
+    const context = { era: 'legacy', deliver: (answer: WireMessage) => void delivered.push(answer) } as const
+    const message = toWireMessage({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    await filter.send(message, context, async (_, { deliver }) =>
+      deliver(toWireMessage({ jsonrpc: '2.0', id: 1, result })),
+    )
+    return parseJsonObject(delivered[0]?.text ?? '')?.['result']
+  }
   const tools = [{ name: 'x' }, { name: 'y' }, { name: 'sign_in' }, 7]
-  expect(filter.filterResult({ tools, other: 1 })).toEqual({
+  expect(await list({ tools, other: 1 })).toEqual({
     tools: [{ name: 'x' }, { name: 'sign_in' }, 7],
     other: 1,
   })
-  expect(filter.filterResult({ tools: 'none' })).toEqual({ tools: 'none' })
+  expect(await list({ tools: 'none' })).toEqual({ tools: 'none' })
 })

@@ -1,68 +1,85 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { intercepted, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
+import { paramsOf } from './client-input.ts'
+import { refuse, type ClientContext } from './pending-calls.ts'
 
-/** Which tools of a server the local client may see and call. */
-export interface ToolFilter {
-  /** Without rules nothing needs to be parsed. */
-  readonly hasRules: boolean
+/**
+ * Hides tools of the server from the client, and refuses their calls. `deny` wins over `allow`; an empty `allow` allows all.
+ * Globs know `*` only and are matched against the whole name.
+ */
+export class ToolFilter implements Step<ClientContext> {
+  readonly #rules: { allow: readonly string[]; deny: readonly string[] }
+  readonly #exempted = new Set<string>()
+
+  constructor(rules: { allow: readonly string[]; deny: readonly string[] }) {
+    this.#rules = rules
+  }
+
+  get hasRules(): boolean {
+    return this.#rules.allow.length + this.#rules.deny.length > 0
+  }
+
+  send(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const { envelope } = message
+    if (envelope.kind !== 'request') return next(message, context)
+    if (envelope.method === 'tools/list')
+      return next(
+        message,
+        intercepted(context, (answer, deliver) => deliver(this.#filtered(answer))),
+      )
+    const name = envelope.method === 'tools/call' ? paramsOf(message)?.['name'] : undefined
+    const reason = typeof name === 'string' ? this.reasonAgainst(name) : undefined
+    if (reason === undefined) return next(message, context)
+    return refuse(context, envelope.id, jsonRpcCode.invalidParams, reason)
+  }
+
   /** Undefined when the tool may be used, else why not, with the flag that says so. */
-  reasonAgainst(toolName: string): string | undefined
-  /** A result of `tools/list` without what is hidden. */
-  filterResult(result: JsonObject): JsonObject
-  /** Lets a tool of the bridge itself through. */
-  exempt(toolName: string): void
-}
-
-/** `deny` wins over `allow`; an empty `allow` allows all. Globs know `*` only and are matched against the whole name. */
-export function createToolFilter(rules: { allow: readonly string[]; deny: readonly string[] }): ToolFilter {
-  const exempted = new Set<string>()
-
-  function reasonAgainst(toolName: string): string | undefined {
-    if (exempted.has(toolName)) return undefined
+  reasonAgainst(toolName: string): string | undefined {
+    const { allow, deny } = this.#rules
+    if (this.#exempted.has(toolName)) return undefined
     const quoted = JSON.stringify(toolName)
-    if (rules.deny.some((glob) => matchesGlob(glob, toolName)))
+    if (deny.some((glob) => matchesGlob(glob, toolName)))
       return `The tool ${quoted} is hidden by --ignore-tool.`
-    if (rules.allow.length === 0 || rules.allow.some((glob) => matchesGlob(glob, toolName))) return undefined
+    if (allow.length === 0 || allow.some((glob) => matchesGlob(glob, toolName))) return undefined
     return `The tool ${quoted} is not among those of --allow-tool.`
   }
 
-  return {
-    hasRules: rules.allow.length > 0 || rules.deny.length > 0,
-    reasonAgainst,
-    filterResult(result) {
-      const tools: unknown = result['tools']
-      if (!Array.isArray(tools)) return result
-      return { ...result, tools: tools.filter((tool: unknown) => isUsable(tool, reasonAgainst)) }
-    },
-    exempt(toolName) {
-      exempted.add(toolName)
-    },
+  /** Lets a tool of the bridge itself through. */
+  exempt(toolName: string): void {
+    this.#exempted.add(toolName)
+  }
+
+  #filtered(answer: WireMessage): WireMessage {
+    if (answer.envelope.kind === 'response' && answer.envelope.isError) return answer
+    const body = parseJsonObject(answer.text)
+    const result = body?.['result']
+    const tools = isJsonObject(result) ? result['tools'] : undefined
+    if (!isJsonObject(result) || !Array.isArray(tools)) return answer
+    const kept = {
+      ...body,
+      result: { ...result, tools: tools.filter((tool: unknown) => this.#isUsable(tool)) },
+    }
+    return { text: JSON.stringify(kept), envelope: answer.envelope }
+  }
+
+  #isUsable(tool: unknown): boolean {
+    const name = isJsonObject(tool) ? tool['name'] : undefined
+    return typeof name !== 'string' || this.reasonAgainst(name) === undefined
   }
 }
 
-function isUsable(tool: unknown, reasonAgainst: ToolFilter['reasonAgainst']): boolean {
-  const name = isJsonObject(tool) ? tool['name'] : undefined
-  return typeof name !== 'string' || reasonAgainst(name) === undefined
-}
-
-/** Linear in the common case, at worst the product of both lengths: a server chooses the names. */
+/** Takes time in proportion to both lengths at worst: a server chooses the names. */
 function matchesGlob(glob: string, text: string): boolean {
-  let at = 0
-  let globAt = 0
-  let star = -1
-  let starAt = 0
-  while (at < text.length) {
-    if (glob[globAt] === '*') {
-      star = globAt++
-      starAt = at
-    } else if (glob[globAt] === text[at]) {
-      globAt++
-      at++
-    } else if (star >= 0) {
-      globAt = star + 1
-      at = ++starAt
-    } else return false
+  const [first = '', ...parts] = glob.split('*')
+  const last = parts.pop()
+  if (last === undefined) return glob === text
+  if (!text.startsWith(first)) return false
+  let at = first.length
+  for (const part of parts) {
+    const found = text.indexOf(part, at)
+    if (found === -1) return false
+    at = found + part.length
   }
-  while (glob[globAt] === '*') globAt++
-  return globAt === glob.length
+  return at + last.length <= text.length && text.endsWith(last)
 }

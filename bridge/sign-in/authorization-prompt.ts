@@ -1,21 +1,20 @@
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type {
-  JsonRpcId,
-  JsonRpcMessage,
-  JsonRpcNotification,
-  JsonRpcRequest,
+import {
+  type WireMessage,
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcNotification,
+  type JsonRpcRequest,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { linkOf, signInLine, unconfirmedText } from './sign-in-attempt.ts'
-import type { AuthorizationPrompt } from './sign-in-attempt.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { mcpMetaKey, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { linkOf, signInLine, unconfirmedText, type AuthorizationPrompt } from './sign-in-attempt.ts'
 
 /** The name of the tool that hands out the link, unless the server has one of that name. */
 export function signInToolName(tools: readonly JsonObject[]): string {
   return tools.some((tool) => tool['name'] === 'sign_in') ? 'drawbridge_sign_in' : 'sign_in'
 }
 
-/** A result of `tools/list`: what the server had when it was last seen, and the tool to sign in. */
+/** Makes a result of `tools/list`: what the server had when it was last seen, and the tool to sign in. */
 export function toolsWithSignIn(tools: readonly JsonObject[], era: McpEra): JsonObject {
   const signIn = {
     name: signInToolName(tools),
@@ -27,7 +26,6 @@ export function toolsWithSignIn(tools: readonly JsonObject[], era: McpEra): Json
   return inEra({ tools: [...tools, signIn] }, era, true)
 }
 
-/** A result of `tools/call` that is text. */
 export function toolText(text: string, isError: boolean, era: McpEra): JsonObject {
   return inEra({ content: [{ type: 'text', text }], ...(isError ? { isError } : {}) }, era, false)
 }
@@ -56,7 +54,11 @@ export function inputRequired(key: string, requestState: string, prompt: Authori
 }
 
 /** The first message of every subscription (MCP 2026-07-28). */
-export const acknowledgedMethod = 'notifications/subscriptions/acknowledged'
+const acknowledgedMethod = 'notifications/subscriptions/acknowledged'
+
+export function isAcknowledgement({ envelope }: WireMessage): boolean {
+  return envelope.kind === 'notification' && envelope.method === acknowledgedMethod
+}
 
 /** Takes a subscription to everything that was asked for. */
 export function subscriptionAcknowledged({ id, params }: JsonRpcRequest): JsonRpcNotification {
@@ -64,7 +66,7 @@ export function subscriptionAcknowledged({ id, params }: JsonRpcRequest): JsonRp
   return subscriptionNotice(acknowledgedMethod, id, { notifications })
 }
 
-/** A notice that belongs to a subscription. */
+/** Returns a notification that belongs to the open `subscriptions/listen` request with that id. */
 export function subscriptionNotice(
   method: string,
   listenId: JsonRpcId,
@@ -84,17 +86,19 @@ export function withoutSignInState(message: JsonRpcMessage): JsonRpcMessage {
   return isOurs ? { ...message, params } : message
 }
 
-/** What a person reads. `failure` is what the last sign-in failed with. */
+/** Returns the text for a person. `failure` is what the last sign-in failed with; `toolName` the tool to sign in, where it is listed. */
 export function signInText(
   prompt: AuthorizationPrompt | undefined,
   failure: string | undefined,
-  toolName: string,
+  toolName: string | undefined,
 ): string {
   if (prompt !== undefined)
     return `This server needs a sign-in. ${signInLine(prompt)}\nThen call the tool again.`
-  return failure === undefined
-    ? `This server needs a sign-in. It is being prepared; call the tool ${toolName} for the link.`
-    : `This server needs a sign-in, and the last one failed: ${failure} Call the tool ${toolName} to begin a new one.`
+  const again = toolName === undefined ? 'Call the tool again' : `Call the tool ${toolName}`
+  if (failure === undefined)
+    return `This server needs a sign-in, which is being prepared. ${again} for the link.`
+  const later = toolName === undefined ? ' in half a minute' : ''
+  return `This server needs a sign-in, and the last one failed: ${failure} ${again}${later} to begin a new one.`
 }
 
 function urlElicitation(prompt: AuthorizationPrompt, elicitationId: string | undefined): JsonObject {
@@ -121,4 +125,21 @@ export function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): Js
     ...result,
     ...(isCacheable ? { ttlMs: 0, cacheScope: 'private' } : {}),
   }
+}
+
+/** Returns whether a client can be asked to open a link: by its `initialize` (MCP 2025-11-25), or by this request (2026-07-28). */
+export function offersUrlElicitation({ method, params }: JsonRpcRequest): boolean {
+  if (method === 'initialize') return hasUrlMode(params?.['capabilities'])
+  const meta = params?.['_meta']
+  return isJsonObject(meta) && hasUrlMode(meta[mcpMetaKey.clientCapabilities])
+}
+
+/** Returns whether an answer to an elicitation says that the link is open. */
+export function isAccepted(answer: unknown): boolean {
+  return isJsonObject(answer) && answer['action'] === 'accept'
+}
+
+function hasUrlMode(capabilities: unknown): boolean {
+  const elicitation = isJsonObject(capabilities) ? capabilities['elicitation'] : undefined
+  return isJsonObject(elicitation) && isJsonObject(elicitation['url'])
 }

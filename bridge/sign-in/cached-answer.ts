@@ -1,15 +1,23 @@
-import { type WireMessage, parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import {
+  type WireMessage,
+  parseWireMessage,
+  toWireMessage,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  legacyRevisions,
+  mcpMetaKey,
+  modernRevision,
+  type McpEra,
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { inEra } from './authorization-prompt.ts'
 
 /**
- * What a client is told about the server before the server was reached: what the last connection saw, in either era, else
- * that there are tools. Capabilities that this leaves out cannot be announced later.
+ * Answers the first request before the server was reached: with what the last connection saw, in either era, else with
+ * tools alone. Capabilities that this leaves out cannot be announced later.
  */
 export function cachedOpening(
   message: WireMessage,

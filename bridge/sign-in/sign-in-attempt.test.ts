@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { createSignIns } from './sign-in-attempt.ts'
-import type { PendingSignIn, AuthorizationPrompt, SignIns } from './sign-in-attempt.ts'
+import { signInLine, type PendingSignIn, type AuthorizationPrompt, SignIns } from './sign-in-attempt.ts'
 
 interface Control {
   tell(prompt: AuthorizationPrompt): void
@@ -25,14 +24,14 @@ function create(hasSignIn = true) {
     begun.push(control as Control)
     return { prompt, done, cancel: () => (control.isCancelled = true) }
   }
-  const signIns: SignIns = createSignIns({
+  const signIns: SignIns = new SignIns({
     waitMs: 1000,
     signIn: hasSignIn ? signIn : undefined,
-    openBrowser: (url) => void opened.push(url),
+    openBrowser: (url) => opened.push(url) > 0,
     say: (line) => void said.push(line),
     succeeded: () => (successes += 1),
     randomId: () => 'r',
-    now: () => now,
+    runtime: { now: () => now },
   })
   const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
   return {
@@ -54,10 +53,10 @@ it('has one sign-in at a time, opens one tab, and says where', async () => {
   await settle()
   expect(begun).toHaveLength(1)
   expect(opened).toEqual(['https://as.example/a'])
-  expect(said).toEqual(['Sign in: https://as.example/a'])
+  expect(said).toEqual(['Sign in here: https://as.example/a'])
   begun[0]?.succeed()
   await first?.done
-  expect(signIns.pending()).toBeUndefined()
+  expect(signIns.pending).toBeUndefined()
   expect(successes()).toBe(1)
   expect(signIns.begin(false)).not.toBe(first)
 })
@@ -75,7 +74,16 @@ it('opens the link with the code in it, and says the code', async () => {
   })
   await settle()
   expect(opened).toEqual(['https://as.example/device?c=AB-CD'])
-  expect(said).toEqual(['mcp.example asks you to open https://as.example/device and enter the code AB-CD'])
+  expect(said).toEqual([
+    'mcp.example asks you to open https://as.example/device?c=AB-CD on any device and check that it shows the code AB-CD',
+  ])
+})
+
+it('says where a page of this computer can be opened, and where a code is typed', () => {
+  const device = { kind: 'device' as const, userCode: 'AB-CD', expiresAt: 1, askedBy: 'mcp.example' }
+  expect(signInLine({ ...device, url: 'http://localhost:8787/device' })).toBe(
+    'mcp.example asks you to open http://localhost:8787/device in a browser on this computer and enter the code AB-CD',
+  )
 })
 
 it('names both hosts of a page that nothing confirms, and does not open it', async () => {
@@ -86,7 +94,7 @@ it('names both hosts of a page that nothing confirms, and does not open it', asy
   await settle()
   expect(opened).toEqual([])
   expect(said).toEqual([
-    'mcp.example sends you to bank.example to sign in. Nothing at bank.example confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. Sign in: https://bank.example/a',
+    'mcp.example sends you to bank.example to sign in. Nothing at bank.example confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. Sign in here: https://bank.example/a',
   ])
 })
 
@@ -95,7 +103,7 @@ it('waits 30 s after a failure, unless a person asks', async () => {
   signIns.begin(false)
   begun[0]?.fail(new Error('denied'))
   await settle()
-  expect(signIns.lastFailure()).toEqual(new Error('denied'))
+  expect(signIns.lastFailure).toEqual(new Error('denied'))
   later(29)
   expect(signIns.begin(false)).toBeUndefined()
   expect(signIns.begin(true)).toBeDefined()
@@ -105,13 +113,13 @@ it('waits 30 s after a failure, unless a person asks', async () => {
   expect(signIns.begin(false)).toBeDefined()
   begun[2]?.succeed()
   await settle()
-  expect(signIns.lastFailure()).toBeUndefined()
+  expect(signIns.lastFailure).toBeUndefined()
 })
 
 it('tells those who wait for any sign-in', async () => {
   const { signIns, begun, settle } = create()
   let isThere = false
-  void signIns.success().then(() => (isThere = true))
+  void signIns.success.then(() => (isThere = true))
   signIns.begin(false)
   begun[0]?.fail(new Error('no'))
   await settle()

@@ -1,16 +1,17 @@
-import { settledWithin } from '../transport/settled-within.ts'
-import type { Settled } from '../transport/settled-within.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { createSignal, settledWithin, type Settled } from '@drawbridge/shared/async.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
 /**
- * Where a person has to go to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
+ * Where to go to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
  * `unconfirmed` the host of a page that does not confirm that it belongs to `namedBy`, which sends people there.
  */
-export type AuthorizationPrompt = { unconfirmed?: { page: string; namedBy: string } } & (
+export type AuthorizationPrompt = { unconfirmed?: { page: string; namedBy: string } | undefined } & (
   | { kind: 'browser'; url: string }
   | {
       kind: 'device'
       url: string
-      completeUrl?: string
+      completeUrl?: string | undefined
       userCode: string
       expiresAt: number
       askedBy: string
@@ -25,183 +26,196 @@ export interface PendingSignIn {
 }
 
 /** One sign-in from its beginning to its end. */
-export interface SignInAttempt {
+export class SignInAttempt {
   /** Resolves with where to go; never rejects, but stays open when the sign-in fails before. */
   readonly prompt: Promise<AuthorizationPrompt>
   /** Rejects with what the sign-in failed with. */
   readonly done: Promise<void>
-  /**
-   * Waits until somebody has signed in, but not longer than a request may be held: `waitMs` from the beginning of the attempt
-   * or, if that is earlier, from `askedMs` (monotonic milliseconds), and not at all once a device code is shown, which nobody
-   * enters that fast.
-   */
-  settled(signal: AbortSignal | undefined, askedMs?: number): Promise<Settled>
   /** Random: names the attempt to clients. */
   readonly id: string
-  /** Whether some client was asked to open the link by elicitation. */
-  isElicited: boolean
-  /** Resolves when the client would not open it. */
-  readonly declined: Promise<void>
-  decline(): void
-  /** Whether the link was handed out as text. */
-  wasShown: boolean
-}
+  /** Some client was asked to open the link by elicitation. */
+  isElicited = false
+  /** The link was handed out as text. */
+  wasShown = false
+  /** The link is in a browser in front of the person. Not so a device code, which is seen in answers only. */
+  isInBrowser = false
+  readonly #waitMs: number
+  readonly #startedMs = performance.now()
+  readonly #deviceCode = createSignal()
+  readonly #refusal = createSignal()
 
-/** The sign-ins of this process: at most one at a time. */
-export interface SignIns {
-  pending(): SignInAttempt | undefined
+  constructor({ prompt, done }: Omit<PendingSignIn, 'cancel'>, id: string, waitMs: number) {
+    this.id = id
+    this.done = done
+    this.#waitMs = waitMs
+    this.prompt = prompt.catch(() => new Promise<AuthorizationPrompt>(() => {}))
+    void this.prompt.then(({ kind }) => kind === 'device' && this.#deviceCode.give())
+  }
+
   /**
-   * The pending sign-in, or a new one. Undefined if there is no way to sign in, or if one failed within the last 30 seconds
-   * and no person asked: a host that calls in a loop must not open a tab each time.
+   * Waits for the sign-in, but not longer than a request may be held: `waitMs` from the beginning of the attempt or, if that is
+   * earlier, from `askedMs` (monotonic milliseconds), and not at all once a device code is shown, which nobody enters that fast.
    */
-  begin(byPerson: boolean): SignInAttempt | undefined
-  /** What the last sign-in failed with, until another one works. */
-  lastFailure(): unknown
-  /** Resolves when somebody has signed in, by whatever sign-in that is. */
-  success(): Promise<void>
-  /** Ends the pending one, for good. */
-  close(): void
+  settled(signal: AbortSignal | undefined, askedMs: number = this.#startedMs): Promise<Settled> {
+    const endMs = Math.min(this.#startedMs, askedMs) + this.#waitMs
+    const leftMs = Math.max(0, endMs - performance.now())
+    return settledWithin(this.done, leftMs, { signal, when: this.#deviceCode.given })
+  }
+
+  /** Returns the link, if it is known within that time. */
+  async promptWithin(
+    timeMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<AuthorizationPrompt | undefined> {
+    const end = await settledWithin(this.prompt, timeMs, { signal, when: this.done })
+    return end === 'done' ? this.prompt : undefined
+  }
+
+  /** Resolves when the client would not open the link. */
+  get declined(): Promise<void> {
+    return this.#refusal.given
+  }
+
+  decline(): void {
+    this.#refusal.give()
+  }
 }
 
-/** What sign-ins need from outside. */
 export interface SignInsPorts {
-  /** How long requests wait for a sign-in, in milliseconds. */
   waitMs: number
-  signIn: (() => PendingSignIn) | undefined
-  openBrowser(url: string): void
+  /** Left out where nobody can sign in: refusals are told to the client then. */
+  signIn?: (() => PendingSignIn) | undefined
+  /** Returns whether a browser is going to show it. */
+  openBrowser(url: string): boolean
   /** For the person at the terminal. */
   say(line: string): void
   /** Called each time somebody has signed in. */
   succeeded(): void
   randomId(): string
-  /** Epoch seconds. */
-  now(): number
+  runtime: Pick<Runtime, 'now'>
 }
 
 const pauseSeconds = 30
 
 /**
- * Each begun sign-in opens the browser once, and says the link too: the browser may be on another computer. A page that is not
- * confirmed is not opened.
+ * The sign-ins of this process: at most one at a time. Each opens the browser once, and says the link too: the browser may be on
+ * another computer. A page that is not confirmed is not opened.
  */
-export function createSignIns(ports: SignInsPorts): SignIns {
-  let current: { attempt: SignInAttempt; cancel(): void } | undefined
-  let failure: unknown
-  let failedAt: number | undefined
-  let isClosed = false
-  let signedIn = createSignal()
+export class SignIns {
+  /** The failure of the last sign-in, until another one works. */
+  lastFailure: unknown
+  readonly #ports: SignInsPorts
+  #current: { attempt: SignInAttempt; cancel(): void } | undefined
+  #failedAt: number | undefined
+  #isClosed = false
+  #signedIn = createSignal()
 
-  async function follow(done: Promise<void>): Promise<void> {
-    try {
-      await done
-    } catch (error) {
-      current = undefined
-      failure = error
-      failedAt = ports.now()
-      throw error
-    }
-    current = undefined
-    failure = undefined
-    failedAt = undefined
-    signedIn.give()
-    signedIn = createSignal()
-    if (!isClosed) ports.succeeded()
+  constructor(ports: SignInsPorts) {
+    this.#ports = ports
   }
 
-  async function announce(prompt: Promise<AuthorizationPrompt>): Promise<void> {
-    const where = await prompt
-    if (isClosed) return
-    ports.say(signInLine(where))
-    if (where.unconfirmed === undefined) ports.openBrowser(linkOf(where))
+  /** False: refusals go through as they are. */
+  get canSignIn(): boolean {
+    return this.#ports.signIn !== undefined
   }
 
-  function start(signIn: () => PendingSignIn): SignInAttempt {
-    const begun = signIn()
-    const done = follow(begun.done)
+  /** How long requests wait for a sign-in, in milliseconds. */
+  get waitMs(): number {
+    return this.#ports.waitMs
+  }
+
+  get pending(): SignInAttempt | undefined {
+    return this.#current?.attempt
+  }
+
+  /** Resolves when somebody has signed in, by whatever sign-in that is. */
+  get success(): Promise<void> {
+    return this.#signedIn.given
+  }
+
+  /**
+   * Returns the pending sign-in, or a new one. Undefined if there is no way to sign in, or if one failed within the last 30
+   * seconds and no person asked: a host that calls in a loop must not open a tab each time.
+   */
+  begin(byPerson: boolean): SignInAttempt | undefined {
+    if (this.#current !== undefined) return this.#current.attempt
+    const { runtime, signIn } = this.#ports
+    if (signIn === undefined || this.#isClosed) return undefined
+    const isTooSoon = this.#failedAt !== undefined && runtime.now() - this.#failedAt < pauseSeconds
+    return isTooSoon && !byPerson ? undefined : this.#start(signIn())
+  }
+
+  /** Ends the pending one, for good. */
+  close(): void {
+    this.#isClosed = true
+    this.#current?.cancel()
+  }
+
+  #start(begun: PendingSignIn): SignInAttempt {
+    const { prompt, done } = begun
+    const followed = this.#follow(done)
     // Nobody may be waiting when it fails; those who come later are told.
-    done.catch(() => {})
-    const prompt = begun.prompt.catch(() => new Promise<AuthorizationPrompt>(() => {}))
-    announce(prompt).catch(() => ports.say('The browser could not be opened.'))
-    const deviceCode = createSignal()
-    void prompt.then(({ kind }) => kind === 'device' && deviceCode.give())
-    const startedMs = performance.now()
-    const refusal = createSignal()
-    const attempt: SignInAttempt = {
-      prompt,
-      done,
-      settled(signal, askedMs = startedMs) {
-        const endMs = Math.min(startedMs, askedMs) + ports.waitMs
-        const leftMs = Math.max(0, endMs - performance.now())
-        return settledWithin(done, leftMs, { signal, when: deviceCode.given })
-      },
-      id: ports.randomId(),
-      isElicited: false,
-      declined: refusal.given,
-      decline: () => refusal.give(),
-      wasShown: false,
-    }
-    current = { attempt, cancel: () => begun.cancel() }
+    followed.catch(() => {})
+    const attempt = new SignInAttempt({ prompt, done: followed }, this.#ports.randomId(), this.#ports.waitMs)
+    this.#announce(attempt).catch(() => this.#ports.say('The browser could not be opened.'))
+    this.#current = { attempt, cancel: () => begun.cancel() }
     return attempt
   }
 
-  return {
-    pending: () => current?.attempt,
-    begin(byPerson) {
-      if (current !== undefined) return current.attempt
-      if (ports.signIn === undefined || isClosed) return undefined
-      const isTooSoon = failedAt !== undefined && ports.now() - failedAt < pauseSeconds
-      return isTooSoon && !byPerson ? undefined : start(ports.signIn)
-    },
-    lastFailure: () => failure,
-    success: () => signedIn.given,
-    close() {
-      isClosed = true
-      current?.cancel()
-    },
+  async #follow(done: Promise<void>): Promise<void> {
+    try {
+      await done
+    } catch (error) {
+      this.#current = undefined
+      this.lastFailure = error
+      this.#failedAt = this.#ports.runtime.now()
+      throw error
+    }
+    this.#current = undefined
+    this.lastFailure = undefined
+    this.#failedAt = undefined
+    this.#signedIn.give()
+    this.#signedIn = createSignal()
+    if (!this.#isClosed) this.#ports.succeeded()
+  }
+
+  async #announce(attempt: SignInAttempt): Promise<void> {
+    const where = await attempt.prompt
+    if (this.#isClosed) return
+    this.#ports.say(signInLine(where))
+    if (where.unconfirmed !== undefined) return
+    const isOpening = this.#ports.openBrowser(linkOf(where))
+    attempt.isInBrowser = isOpening && where.kind === 'browser'
   }
 }
 
-/** A promise, and what resolves it. */
-export function createSignal(): { given: Promise<void>; give(): void } {
-  let give = (): void => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  return { given, give: () => give() }
-}
-
-/** The link to open: with the code in it where the server offers that. */
+/** Returns the link to open: with the code in it where the server offers that. */
 export function linkOf(prompt: AuthorizationPrompt): string {
   return prompt.kind === 'device' ? (prompt.completeUrl ?? prompt.url) : prompt.url
 }
 
-/** One line for a person: where to go, and what to type there; first what they should know about the page. */
+/** Tells a person in one line where to go, and what to type there; first what they should know about the page. */
 export function signInLine(prompt: AuthorizationPrompt): string {
-  const line =
-    prompt.kind === 'browser'
-      ? `Sign in: ${prompt.url}`
-      : `${prompt.askedBy} asks you to open ${prompt.url} and enter the code ${prompt.userCode}`
-  return `${unconfirmedText(prompt)}${line}`
+  return `${unconfirmedText(prompt)}${prompt.kind === 'browser' ? `Sign in here: ${prompt.url}` : deviceLine(prompt)}`
 }
 
-/** What a person should know about a page before they go there, with a space behind it; empty for a page that is confirmed. */
+function deviceLine(prompt: Extract<AuthorizationPrompt, { kind: 'device' }>): string {
+  const link = linkOf(prompt)
+  // A page of this computer is out of reach for a phone.
+  const isHere = URL.canParse(link) && isLoopbackHostname(new URL(link).hostname)
+  const where = isHere ? 'in a browser on this computer' : 'on any device'
+  const what = prompt.completeUrl === undefined ? 'enter' : 'check that it shows'
+  return `${prompt.askedBy} asks you to open ${link} ${where} and ${what} the code ${prompt.userCode}`
+}
+
+/** Warns of a page that is not confirmed, with a space behind it; empty for one that is. */
 export function unconfirmedText({ unconfirmed }: Pick<AuthorizationPrompt, 'unconfirmed'>): string {
   if (unconfirmed === undefined) return ''
   const { page, namedBy } = unconfirmed
   return `${namedBy} sends you to ${page} to sign in. Nothing at ${page} confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. `
 }
 
-/** Whether the only way on is a person. Errors of the token source look like those of the transports. */
+/** Returns whether the only way on is a person. Errors of the token source look like those of the transports. */
 export function isSignInNeeded(error: unknown): boolean {
   return error instanceof Error && 'fault' in error && error.fault === 'sign_in_needed'
-}
-
-/** The link of `attempt`, if it is known within `waitMs`. */
-export async function promptOf(
-  attempt: SignInAttempt,
-  waitMs: number,
-  signal: AbortSignal | undefined,
-): Promise<AuthorizationPrompt | undefined> {
-  const end = await settledWithin(attempt.prompt, waitMs, { signal, when: attempt.done })
-  return end === 'done' ? attempt.prompt : undefined
 }

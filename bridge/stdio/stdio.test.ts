@@ -3,11 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
-import { createStdio } from './stdio.ts'
-import type { Stdio } from './stdio.ts'
+import { Stdio } from './stdio.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 
 const line = '{"jsonrpc":"2.0","id":1,"method":"a"}'
@@ -21,8 +19,8 @@ interface Heard {
 }
 
 function start(input: PassThrough, output: Writable): Heard {
-  const heard: Heard = { stdio: undefined as unknown as Stdio, messages: [], faults: [], ends: 0 }
-  heard.stdio = createStdio(input, output, {
+  const heard: Heard = { stdio: new Stdio(input, output), messages: [], faults: [], ends: 0 }
+  heard.stdio.start({
     message: (wire) => void heard.messages.push(wire),
     end: () => (heard.ends += 1),
     fault: (reason) => void heard.faults.push(reason),
@@ -141,7 +139,8 @@ describe('createStdio', () => {
   it('gives what was kept piece by piece, as long as nobody pauses it again', async () => {
     const input = new PassThrough()
     const numbers: unknown[] = []
-    const stdio = createStdio(input, new PassThrough(), {
+    const stdio = new Stdio(input, new PassThrough())
+    stdio.start({
       message({ envelope }) {
         numbers.push('id' in envelope ? envelope.id : undefined)
         stdio.pause()
@@ -243,10 +242,11 @@ describe('createStdio', () => {
 
   it('works on the pipes of a process, also when the other side goes away', async () => {
     const script = `
-      const { createStdio } = await import(${JSON.stringify(new URL('./stdio.ts', import.meta.url).href)})
+      const { Stdio } = await import(${JSON.stringify(new URL('./stdio.ts', import.meta.url).href)})
       const { protocolStreams } = await import(${JSON.stringify(new URL('../cli/terminal/output.ts', import.meta.url).href)})
       const { input, output } = protocolStreams()
-      const stdio = createStdio(input, output, {
+      const stdio = new Stdio(input, output)
+      stdio.start({
         message: (wire) => void stdio.write(wire),
         end: () => process.exit(7),
         fault: () => {},

@@ -1,25 +1,9 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream'
-import { readMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { createSignal, type Signal, settledWithin } from '@drawbridge/shared/async.ts'
+import { readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { Context, Send, Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 
-/** The stdio side of the bridge: one message a line (MCP transports, stdio). */
-export interface Stdio {
-  /**
-   * Writes a message. Resolves when there is room for the next one. Never rejects: when the client stops reading, messages are dropped
-   * and `end` is called.
-   */
-  write(wire: WireMessage): Promise<void>
-  /** Gives no more messages until {@link Stdio.resume}; those of the piece that is read just now still come. */
-  pause(): void
-  resume(): void
-  /** Whether messages were read that will come with {@link Stdio.resume}. */
-  readonly isKeeping: boolean
-  /** Writes what is left, for half a second at most, and stops reading. Never rejects. */
-  close(): Promise<void>
-}
-
-/** What happens to what is read. */
 export interface StdioPorts {
   /** Each line that is not empty. An invalid message has an `invalid` envelope, and should be answered with an error. */
   message(wire: WireMessage): void
@@ -39,25 +23,24 @@ const maxAheadBytes = 4 * 1024 * 1024
 
 const closeWaitMs = 500
 
-/** Starts reading at once. `output` must have no other writer. */
-export function createStdio(input: Readable, output: Writable, ports: StdioPorts): Stdio {
-  return new StdioStreams(input, output, ports)
-}
-
-class StdioStreams implements Stdio {
+/** The stdio side of the bridge: one message a line (MCP transports, stdio). `output` must have no other writer. */
+export class Stdio {
   readonly #input: Readable
   readonly #output: Writable
-  readonly #ports: StdioPorts
+  #ports: StdioPorts | undefined
   readonly #ahead = new PassThrough({ readableHighWaterMark: maxAheadBytes })
   #isPaused = false
   #isBroken = false
   #hasEnded = false
   #isClosed = false
-  #drained: { promise: Promise<void>; resolve: () => void } | undefined
+  #drained: Signal | undefined
 
-  constructor(input: Readable, output: Writable, ports: StdioPorts) {
+  constructor(input: Readable, output: Writable) {
     this.#input = input
     this.#output = output
+  }
+
+  start(ports: StdioPorts): void {
     this.#ports = ports
     const lines = new LineSplitter(maxLineBytes, {
       line: (bytes) => this.#take(bytes),
@@ -65,7 +48,7 @@ class StdioStreams implements Stdio {
     })
     const end = (): void => this.#end()
     const breakOff = (): void => this.#breakOff()
-    input
+    this.#input
       .on('end', () => this.#isPaused && end())
       .on('error', end)
       .on('close', () => this.#inputClosed())
@@ -74,17 +57,22 @@ class StdioStreams implements Stdio {
       lines.end()
       end()
     })
-    input.pipe(this.#ahead)
-    output
+    this.#input.pipe(this.#ahead)
+    this.#output
       .on('drain', () => this.#release())
       .on('error', breakOff)
       .on('close', breakOff)
   }
 
+  /** Messages were read that will come with {@link Stdio.resume}. */
   get isKeeping(): boolean {
     return this.#ahead.readableLength > 0 && !this.#isClosed
   }
 
+  /**
+   * Writes a message. Resolves when there is room for the next one. Never rejects: when the client stops reading, messages are
+   * dropped and `end` is called.
+   */
   write({ text }: WireMessage): Promise<void> {
     if (this.#isBroken) return Promise.resolve()
     // One write for both, without copying a large message.
@@ -94,9 +82,10 @@ class StdioStreams implements Stdio {
     this.#output.uncork()
     if (hasRoom) return Promise.resolve()
     this.#drained ??= createSignal()
-    return this.#drained.promise
+    return this.#drained.given
   }
 
+  /** Gives no more messages until {@link Stdio.resume}; those of the piece that is read just now still come. */
   pause(): void {
     this.#isPaused = true
     this.#ahead.pause()
@@ -108,6 +97,7 @@ class StdioStreams implements Stdio {
     this.#ahead.resume()
   }
 
+  /** Writes what is left, for half a second at most, and stops reading. Never rejects. */
   async close(): Promise<void> {
     this.#hasEnded = true
     this.#isClosed = true
@@ -117,7 +107,7 @@ class StdioStreams implements Stdio {
 
   #take(bytes: Uint8Array): void {
     if (this.#isClosed || isBlank(bytes)) return
-    this.#ports.message(readMessage(bytes))
+    this.#ports?.message(readMessage(bytes))
   }
 
   /** Closed without an end: what was read still comes, and no more. */
@@ -128,7 +118,7 @@ class StdioStreams implements Stdio {
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    this.#ports.end()
+    this.#ports?.end()
   }
 
   /** EPIPE and the like: the process that started this one is gone, or has closed its end of stdout. */
@@ -140,30 +130,108 @@ class StdioStreams implements Stdio {
   }
 
   #release(): void {
-    this.#drained?.resolve()
+    this.#drained?.give()
     this.#drained = undefined
   }
 }
 
-function createSignal(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
-}
-
 /** Resolves when everything was written, or the time is over. */
-function written(output: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, closeWaitMs)
-    output.write('', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
+async function written(output: Writable): Promise<void> {
+  const signal = createSignal()
+  output.write('', () => signal.give())
+  await settledWithin(signal.given, closeWaitMs)
 }
 
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.length < 64 && Buffer.from(bytes).toString('latin1').trim() === ''
+}
+
+const maxMessages = 1024
+const maxBytes = 64 * 1024 * 1024
+const maxUnwrittenBytes = 16 * 1024 * 1024
+
+/**
+ * Counts what has been read and is not done yet, and stops reading from a client that asks faster than the server answers, or
+ * that does not read its answers, so that memory stays bounded. Reading goes on when half of it is done.
+ */
+export class InFlight implements Step {
+  readonly #input: Stdio
+  readonly #output: Writable
+  #count = 0
+  #bytes = 0
+  /** Messages that nobody waits for at the end: a subscription is open as long as its client. */
+  #subscriptions = 0
+  /** Requests of the server that the client has not answered. Its answer has to be read, whatever waits. */
+  #questions = 0
+  #isPaused = false
+  /** Given when a message is done, for who waits for the last of them. */
+  #changed: Signal | undefined
+  #isGivenUp = false
+
+  constructor(input: Stdio, output: Writable) {
+    this.#input = input
+    this.#output = output
+  }
+
+  async send<C extends Context>(message: WireMessage, context: C, next: Send<C>): Promise<void> {
+    const { envelope, text } = message
+    const isSubscription = envelope.kind === 'request' && envelope.method === 'subscriptions/listen'
+    if (envelope.kind === 'response') this.#questions = Math.max(0, this.#questions - 1)
+    this.#add(1, text.length, isSubscription)
+    try {
+      await next(message, context)
+    } finally {
+      this.#add(-1, -text.length, isSubscription)
+      this.#changed?.give()
+    }
+  }
+
+  /** Counts a message to the client. */
+  written({ envelope }: WireMessage): void {
+    if (envelope.kind === 'request') this.#questions += 1
+    this.check()
+  }
+
+  /** Pauses or resumes the input, as there is much or little under way. */
+  check(): void {
+    const share = this.#isPaused ? 0.5 : 1
+    const isMuch =
+      this.#count > maxMessages * share ||
+      this.#bytes > maxBytes * share ||
+      this.#output.writableLength > maxUnwrittenBytes * share
+    const shouldPause = isMuch && this.#questions === 0
+    if (shouldPause === this.#isPaused) return
+    this.#isPaused = shouldPause
+    if (shouldPause) this.#input.pause()
+    else this.#input.resume()
+  }
+
+  /**
+   * Waits, after the client has said its last word, for the answers to what it has said: a script that writes its requests and
+   * closes its end still reads them. Resolves with the monotonic time since when no more is to come, after `maxMs` at the
+   * latest; while there is no room for all calls at once, each answer makes room, and the time begins again.
+   */
+  async drained(maxMs: number): Promise<number> {
+    let since = performance.now()
+    while (!this.#isGivenUp && (this.#count > this.#subscriptions || this.#input.isKeeping)) {
+      const leftMs = since + maxMs - performance.now()
+      this.#changed = createSignal()
+      if ((await settledWithin(this.#changed.given, leftMs)) === 'waiting') break
+      if (this.#input.isKeeping) since = performance.now()
+    }
+    return since
+  }
+
+  /** Ends {@link InFlight.drained}. */
+  giveUp(): void {
+    this.#isGivenUp = true
+    this.#changed?.give()
+  }
+
+  #add(count: number, bytes: number, isSubscription: boolean): void {
+    this.#count += count
+    this.#bytes += bytes
+    if (isSubscription) this.#subscriptions += count
+    this.check()
+  }
 }

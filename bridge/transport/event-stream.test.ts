@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readEventStream } from './event-stream.ts'
-import type { EventStreamEnd } from './event-stream.ts'
+import { readEventStream, type EventStreamEnd } from './event-stream.ts'
 
 interface Read extends EventStreamEnd {
   events: { type: string; data: string }[]

@@ -1,11 +1,7 @@
 import type { Readable } from 'node:stream'
-import { createParser } from 'eventsource-parser'
-import type { EventSourceMessage } from 'eventsource-parser'
-import type { HttpResponse } from '../http/http-client.ts'
-import { discard } from './response-body.ts'
-import { maxMessageBytes } from './response-body.ts'
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { discard, maxMessageBytes, type HttpResponse } from '../http/http-client.ts'
 
-/** One event with data. */
 export interface StreamEvent {
   /** `message` unless the stream named another. */
   type: string
@@ -14,7 +10,7 @@ export interface StreamEvent {
 
 /** How far a stream of events came. */
 export interface EventStreamEnd {
-  /** Of the last event that was taken; undefined if there was none that could go back in a header. */
+  /** The id of the last event that was taken; undefined if there was none that could go back in a header. */
   lastEventId: string | undefined
   /** How long the server wants to be left alone before the stream is resumed. */
   retryMs: number | undefined
@@ -22,11 +18,10 @@ export interface EventStreamEnd {
   cause: unknown
 }
 
-/** Who reads a stream of events. */
 export interface EventReader {
   /** Takes one event, in order. While a promise is pending nothing more is read from the connection. */
   take(event: StreamEvent): void | Promise<void>
-  /** Called with the size of each piece that was read. The next one is read when the promise is resolved. */
+  /** Takes the size of each piece that was read. The next one is read when the promise has resolved. */
   received?(bytes: number): Promise<void>
   /** Asked after each event: whether nothing more is wanted. */
   isDone(): boolean
@@ -92,7 +87,7 @@ async function* eventsOf(
   }
 }
 
-/** Whether an event id can be sent back in `Last-Event-ID`. Servers accept heads of some kilobytes. */
+/** Returns whether an event id can be sent back in `Last-Event-ID`. Servers accept heads of some kilobytes. */
 function isHeaderValue(bytes: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]{1,4096}$/.test(bytes)
 }

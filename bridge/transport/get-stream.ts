@@ -1,13 +1,11 @@
-import { readMessage, splitBatch } from '@drawbridge/shared/mcp/message.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { HttpResponse } from '../http/http-client.ts'
+import { pause } from '@drawbridge/shared/async.ts'
+import { readMessage, splitBatch, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { discard, type HttpResponse } from '../http/http-client.ts'
+import { backoffMs, shortTurnMs, streamWaitMs } from '../http/retry.ts'
 import { readEventStream } from './event-stream.ts'
-import { discard, isEventStream } from './response-body.ts'
-import { backoffMs, pause, shortTurnMs, streamWaitMs } from './retry.ts'
-import { TransportError } from './transport.ts'
-import type { TransportFault, TransportPorts } from './transport.ts'
+import { isEventStream } from './streamable-http.ts'
+import { TransportError, type TransportFault, type TransportPorts } from './transport.ts'
 
-/** What a GET stream needs from its transport. */
 export interface GetStreamPorts extends Pick<TransportPorts, 'runtime' | 'note'> {
   /** One GET, which continues after that event. Rejects with `TransportError` or `NetworkError`. */
   open(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpResponse>
@@ -30,11 +28,12 @@ const passing: ReadonlySet<TransportFault> = new Set(['unavailable', 'rate_limit
  * Opened at once, and again whenever it ends, until it is closed or the server says that there is none.
  */
 export class GetStream {
+  /** Given up for want of a token. */
+  isRefused = false
   readonly #ports: GetStreamPorts
   #isClosed = false
   /** Ends the request, or the wait, that is under way. */
   #turn = new AbortController()
-  #isRefused = false
   #wasOpen = false
   #failures = 0
   #idleTurns = 0
@@ -60,8 +59,8 @@ export class GetStream {
 
   /** Opens it again if it was given up for want of a token. */
   revive(): void {
-    if (!this.#isRefused || this.#isClosed) return
-    this.#isRefused = false
+    if (!this.isRefused || this.#isClosed) return
+    this.isRefused = false
     void this.#run()
   }
 
@@ -83,7 +82,7 @@ export class GetStream {
     }
   }
 
-  /** Whether the stream is worth another try. */
+  /** Returns whether the stream is worth another try. */
   async #readOnce(signal: AbortSignal): Promise<boolean> {
     const response = await this.#ports.open(this.#lastEventId, signal)
     if (response.status >= 300 || !isEventStream(response)) {
@@ -119,7 +118,7 @@ export class GetStream {
   }
 
   #isPassing(error: unknown): boolean {
-    this.#isRefused = error instanceof TransportError && error.fault === 'sign_in_needed'
+    this.isRefused = error instanceof TransportError && error.fault === 'sign_in_needed'
     return !(error instanceof TransportError) || passing.has(error.fault)
   }
 

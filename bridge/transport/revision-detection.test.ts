@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcError, toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { NetworkError } from '../http/http-client.ts'
-import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
 import { assumedEra, eraByModernFailure, mayBeModern, mayBeSseServer } from './revision-detection.ts'
-import { TransportError } from './transport.ts'
-import type { TransportFault } from './transport.ts'
+import { TransportError, type TransportFault } from './transport.ts'
 
 function failure(fault: TransportFault, status: number, code?: number): TransportError {
   const response = code === undefined ? {} : { response: toWireMessage(jsonRpcError(1, code, 'x')) }

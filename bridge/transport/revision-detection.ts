@@ -1,15 +1,18 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { legacyRevisions, mcpErrorCode, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  legacyRevisions,
+  mcpErrorCode,
+  modernRevision,
+  type McpEra,
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { TransportError } from './transport.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 
 /** That a server lacks an era is believed for a day from when it was found out: servers are upgraded. */
 const believedSeconds = 86_400
 
 /**
- * The era in which the first message goes to the server. Without a memory that is the era of the message itself, so that
+ * Returns the era in which the first message goes to the server. Without a memory that is the era of the message itself, so that
  * the first request is the client's own and no probe. A server that was only ever met by legacy clients is offered the
  * newer era again.
  */
@@ -27,7 +30,7 @@ export function assumedEra(
 }
 
 /**
- * What a failed request in the modern era says about the server. Undefined means no evidence: a sign-in request, an
+ * Judges a server by a failed request in the modern era. Undefined means no evidence: a sign-in request, an
  * outage, a limit. A server that knows the era names it by its error codes; any other 4xx, and a body other than JSON-RPC,
  * is a server of the 2025 era (MCP 2026-07-28 versioning).
  */
@@ -60,7 +63,7 @@ function eraByCode({ status, response }: TransportError, method: string): McpEra
   }
 }
 
-/** What a response says about the server of which the modern era was assumed. */
+/** Judges a server of which the modern era was assumed by a response. */
 export function eraByModernAnswer(answer: WireMessage, method: string): McpEra | undefined {
   if (method === 'server/discover') return eraByDiscoverAnswer(answer)
   const body = parseJsonObject(answer.text)
@@ -76,7 +79,7 @@ export function answeredError(answer: WireMessage): TransportError {
   return new TransportError('refused', 'The server answered with an error.', known)
 }
 
-/** What the answer to `server/discover` says about the server. */
+/** Returns the revision that a response to `server/discover` speaks for; 2025-11-25 unless it shows the later one. */
 export function eraByDiscoverAnswer(answer: WireMessage): McpEra {
   const body = parseJsonObject(answer.text)
   const result = body?.['result']
@@ -88,7 +91,7 @@ export function eraByDiscoverAnswer(answer: WireMessage): McpEra {
 }
 
 /**
- * Whether a result of `server/discover` names 2026-07-28. Servers of the Go SDK that keep sessions answer the method and name
+ * Returns whether a result of `server/discover` names 2026-07-28. Servers of the Go SDK that keep sessions answer the method and name
  * earlier revisions only.
  */
 export function isModernDiscovery(result: unknown): boolean {
@@ -103,7 +106,7 @@ function eraByVersions(supported: readonly unknown[]): McpEra {
 }
 
 /**
- * Whether a failed `initialize` may come from a server of the modern era, so that it is worth asking `server/discover`. A
+ * Returns whether a failed `initialize` may come from a server of the modern era, so that it is worth asking `server/discover`. A
  * JSON-RPC error is worth it whatever its code: -32602 is what both eras answer to an `initialize` they do not like.
  */
 export function mayBeModern(failure: unknown): boolean {
@@ -113,7 +116,7 @@ export function mayBeModern(failure: unknown): boolean {
     : false
 }
 
-/** Whether a failed POST in the 2025 era may come from a server that only has the transport of 2024-11-05. */
+/** Returns whether a failed POST in the 2025 era may come from a server that only has the transport of 2024-11-05. */
 export function mayBeSseServer(failure: unknown): boolean {
   if (!(failure instanceof TransportError)) return false
   const code = errorCode(failure.response)

@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest'
-import { createRememberedServer } from './server-memory.ts'
-import type { RememberedServer } from './server-memory.ts'
-import type { ServerMemory } from './server-memory.ts'
+import { RememberedServer, type ServerMemory } from './server-memory.ts'
 
 function create(before?: ServerMemory): {
   remembered: RememberedServer
@@ -10,10 +8,9 @@ function create(before?: ServerMemory): {
 } {
   const written: ServerMemory[] = []
   let now = 1000
-  const remembered = createRememberedServer({
-    read: () => before,
-    write: (memory) => void written.push(memory),
-    now: () => now,
+  const remembered = new RememberedServer({
+    memory: { read: () => before, write: (memory) => void written.push(memory) },
+    runtime: { now: () => now },
     note() {},
   })
   return { remembered, written, at: (then) => (now = then) }
@@ -69,7 +66,11 @@ it('goes without what cannot be read or written', async () => {
   }
   const notes: string[] = []
   const note = (text: string): void => void notes.push(text)
-  const remembered = createRememberedServer({ read: fail, write: fail, now: () => 1, note })
+  const remembered = new RememberedServer({
+    memory: { read: fail, write: fail },
+    runtime: { now: () => 1 },
+    note,
+  })
   expect(remembered.known()).toBeUndefined()
   remembered.learn({ era: 'legacy', transport: 'sse' })
   await turn()

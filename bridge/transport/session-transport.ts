@@ -1,24 +1,83 @@
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { HttpResponse } from '../http/http-client.ts'
+import { settledWithin } from '@drawbridge/shared/async.ts'
+import {
+  parseWireMessage,
+  toWireMessage,
+  type JsonRpcRequest,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { type Context, unheard, intercepted } from '@drawbridge/shared/mcp/pipeline.ts'
+import { discard, type HttpResponse } from '../http/http-client.ts'
+import { mayRepeat } from '../http/retry.ts'
 import { GetStream } from './get-stream.ts'
-import { confirmsInitialize, InitializeBarrier } from './initialize-barrier.ts'
-import { discard } from './response-body.ts'
-import type { RefusedPost } from './response-body.ts'
-import { atMost } from './retry.ts'
-import { hasUsableSessionId, isSessionLost, noSession, openedSession, SessionState } from './session.ts'
-import type { Session } from './session.ts'
-import { StreamableHttp } from './streamable-http.ts'
-import type { PostAttempt } from './streamable-http.ts'
-import { TransportError } from './transport.ts'
-import type {
-  Sending,
-  SendOptions,
-  StreamingTransport,
-  TransportConfig,
-  TransportPorts,
+import { hasUsableSessionId, isSessionLost, noSession, openedSession, type Session } from './session.ts'
+import { StreamableHttp, type PostAttempt } from './streamable-http.ts'
+import {
+  TransportError,
+  type Sending,
+  type StreamingTransport,
+  type TransportConfig,
+  type TransportPorts,
 } from './transport.ts'
 
-const silent = { deliver: () => {} }
+const stateMethods: ReadonlySet<string> = new Set([
+  'initialize',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+])
+
+/** Remembers what to say again to a server that lost a session. Replayed messages have ids of their own. */
+export class SessionState {
+  #initialize: JsonRpcRequest | undefined
+  #level: JsonRpcRequest | undefined
+  readonly #subscriptions = new Map<unknown, JsonRpcRequest>()
+  #replays = 0
+
+  /** Records what the server has accepted. */
+  accepted(wire: WireMessage): void {
+    const message = parseWireMessage(wire)
+    if (!('method' in message) || !('id' in message)) return
+    const uri = message.params?.['uri']
+    if (message.method === 'initialize') this.#initialize = message
+    else if (message.method === 'logging/setLevel') this.#level = message
+    else if (message.method === 'resources/subscribe') this.#subscriptions.set(uri, message)
+    else if (message.method === 'resources/unsubscribe') this.#subscriptions.delete(uri)
+  }
+
+  /** Returns the context of a request, with its acceptance recorded. */
+  recording<C extends Context>(message: WireMessage, context: C): C {
+    const { envelope } = message
+    if (envelope.kind !== 'request' || !stateMethods.has(envelope.method)) return context
+    return intercepted(context, (answer, deliver) => {
+      if (answer.envelope.kind === 'response' && !answer.envelope.isError) this.accepted(message)
+      return deliver(answer)
+    })
+  }
+
+  /** Forgets log level and subscriptions: the client starts anew. */
+  restart(): void {
+    this.#level = undefined
+    this.#subscriptions.clear()
+  }
+
+  /** Returns what opens a session; undefined as long as the client has not opened one. */
+  opening(): { initialize: WireMessage; initialized: WireMessage } | undefined {
+    if (this.#initialize === undefined) return undefined
+    const initialized = toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    return { initialize: this.#again(this.#initialize), initialized }
+  }
+
+  /** Returns what sets log level and subscriptions again. */
+  choices(): WireMessage[] {
+    const requests = [...(this.#level === undefined ? [] : [this.#level]), ...this.#subscriptions.values()]
+    return requests.map((request) => this.#again(request))
+  }
+
+  #again(request: JsonRpcRequest): WireMessage {
+    this.#replays += 1
+    return toWireMessage({ ...request, id: `drawbridge-replay-${this.#replays}` })
+  }
+}
 
 /**
  * Streamable HTTP in the revisions 2025-03-26 to 2025-11-25, with sessions. Follows the messages that open a session, and those
@@ -29,31 +88,25 @@ export class SessionTransport implements StreamingTransport {
   readonly #http: StreamableHttp
   readonly #ports: TransportPorts
   readonly #state = new SessionState()
-  readonly #barrier = new InitializeBarrier()
   #session: Session = noSession
   #stream: GetStream | undefined
   #renewing: Promise<void> | undefined
+  /** Resolves when the session has ended at the server. */
+  #ended: Promise<unknown> | undefined
 
   constructor(config: TransportConfig, ports: TransportPorts) {
     this.#ports = ports
     this.#http = new StreamableHttp(config, ports)
   }
 
-  /** What the server agreed on; undefined before it answered `initialize`. */
-  revision(): string | undefined {
-    return this.#session.revision
-  }
-
-  send(message: WireMessage, options: SendOptions): Promise<void> {
+  send(message: WireMessage, options: Context): Promise<void> {
     return this.#http.requests.run(options.signal, (signal) => {
       const sending = { ...options, signal }
       const { envelope } = message
       if (envelope.kind === 'request' && envelope.method === 'initialize')
         return this.#openSession(message, sending)
-      if (!confirmsInitialize(envelope)) return this.#sendInSession(message, sending)
-      const confirming = this.#confirmSession(message, sending)
-      this.#barrier.holdUntil(confirming)
-      return confirming
+      const isConfirming = envelope.kind === 'notification' && envelope.method === 'notifications/initialized'
+      return isConfirming ? this.#confirmSession(message, sending) : this.#sendInSession(message, sending)
     })
   }
 
@@ -62,9 +115,13 @@ export class SessionTransport implements StreamingTransport {
   }
 
   async close(graceMs: number): Promise<void> {
-    this.#http.requests.close()
+    const { requests } = this.#http
+    if (requests.isClosed) return void (await this.#ended)
+    requests.close()
     this.#stream?.close()
-    if (this.#session.id !== undefined) await atMost(graceMs, this.#http.delete(this.#session.headers))
+    if (this.#session.id === undefined) return
+    this.#ended = settledWithin(this.#http.delete(this.#session.headers), graceMs)
+    await this.#ended
   }
 
   /** The client opens a session, maybe not its first one. */
@@ -135,35 +192,28 @@ export class SessionTransport implements StreamingTransport {
   #sendInSession(message: WireMessage, options: Sending): Promise<void> {
     const recording = this.#state.recording(message, options)
     const isAnswer = message.envelope.kind === 'response'
-    const renewals = { count: 0 }
+    let renewals = 0
     return this.#http.post(message, recording, async (): Promise<PostAttempt> => {
       // An answer of the client may be what the server waits for before it accepts anything else.
-      if (!isAnswer) await this.#barrier.opened().then(() => this.#renewing)
+      if (!isAnswer) await this.#renewing
       const used = this.#session
       return {
         headers: used.headers,
-        accepted: () => this.#stream?.revive(),
+        accepted: () => this.#stream?.isRefused === true && this.#stream.revive(),
         resume: (lastEventId) => this.#http.get(used.headers, lastEventId, options.signal),
-        refused: (refused) => this.#afterRefusal(refused, used, isAnswer, renewals),
+        refused: async (refused) => {
+          if (!isSessionLost(refused, used)) return undefined
+          // A server that refused a message for its session has not executed it.
+          if (!mayRepeat('session_lost', message.envelope, renewals)) throw lostSessionError()
+          renewals += 1
+          await this.#renew(used)
+          if (!isAnswer) return 'again'
+          // The question that it answers was asked in the session that is gone.
+          this.#ports.note('dropped a response in a lost session')
+          return 'done'
+        },
       }
     })
-  }
-
-  /** A server that refused a message for its session has not executed it: it goes again in a new one, once. */
-  async #afterRefusal(
-    refused: RefusedPost,
-    used: Session,
-    isAnswer: boolean,
-    renewals: { count: number },
-  ): ReturnType<NonNullable<PostAttempt['refused']>> {
-    if (!isSessionLost(refused, used)) return undefined
-    if (renewals.count > 0) throw lostSessionError()
-    renewals.count += 1
-    await this.#renew(used)
-    if (!isAnswer) return 'again'
-    // The question that it answers was asked in the session that is gone.
-    this.#ports.note('dropped a response in a lost session')
-    return 'done'
   }
 
   /** Opens one new session for all who found the old one gone. */
@@ -181,8 +231,8 @@ export class SessionTransport implements StreamingTransport {
     this.#ports.note('the server lost the session: opening another one')
     this.#stream?.close()
     try {
-      await this.#initialize(messages.initialize, { ...silent, signal })
-      await this.#confirmSession(messages.initialized, { ...silent, signal })
+      await this.#initialize(messages.initialize, { ...unheard, signal })
+      await this.#confirmSession(messages.initialized, { ...unheard, signal })
     } catch (error) {
       // A session that was only half opened would refuse everything; the lost one is found lost again.
       this.#session = lost
@@ -193,7 +243,7 @@ export class SessionTransport implements StreamingTransport {
 
   async #restore(choice: WireMessage): Promise<void> {
     const { requests } = this.#http
-    const restoring = requests.run(undefined, (signal) => this.#sendInSession(choice, { ...silent, signal }))
+    const restoring = requests.run(undefined, (signal) => this.#sendInSession(choice, { ...unheard, signal }))
     await restoring.catch(() => this.#ports.note('a log level or subscription could not be restored'))
   }
 

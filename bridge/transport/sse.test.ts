@@ -3,10 +3,12 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { SseTransport } from './sse.ts'
 import type { Transport } from './transport.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
-import { startPeer } from '../../tests/support/bridge/proxy/http-peer.ts'
-import type { HttpPeer, PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
-import { createHarness, exchange } from '../../tests/support/bridge/proxy/transport-harness.ts'
-import type { TransportHarness } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import { startPeer, type HttpPeer, type PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import {
+  createHarness,
+  exchange,
+  type TransportHarness,
+} from '../../tests/support/bridge/proxy/transport-harness.ts'
 
 let peer: HttpPeer
 let harness: TransportHarness
@@ -167,25 +169,6 @@ it('does not wait for a stream that does not come, for a message nobody wants', 
   await until(() => peer.requests.length === 1)
   giveUp.abort()
   await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
-})
-
-it('asks nothing before the server has accepted notifications/initialized', async () => {
-  await exchange(transport, initialize)
-  let accept = (): void => {}
-  intercept = (request) => {
-    if (request.message()['method'] !== 'notifications/initialized') return false
-    accept = () => request.response.writeHead(202).end()
-    return true
-  }
-  const both = Promise.all([
-    exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' }),
-    exchange(transport, list(1)),
-  ])
-  await until(() => peer.requests.length === 3)
-  await new Promise((resolve) => setTimeout(resolve, 30))
-  expect(bodies()).toEqual(['initialize', 'notifications/initialized'])
-  accept()
-  await both
 })
 
 it('ends everything when it is closed', async () => {

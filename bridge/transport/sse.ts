@@ -1,23 +1,21 @@
+import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Readable } from 'node:stream'
-import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { readMessage, splitBatch } from '@drawbridge/shared/mcp/message.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { HttpResponse } from '../http/http-client.ts'
-import { readEventStream } from './event-stream.ts'
-import type { StreamEvent } from './event-stream.ts'
-import { confirmsInitialize, InitializeBarrier } from './initialize-barrier.ts'
-import { OpenRequests } from './open-requests.ts'
-import { discard, isEventStream, readRefusedPost, refusedPostError } from './response-body.ts'
-import { backoffMs, isRepeatable, mayAskAgain, pause } from './retry.ts'
-import { RequestSender } from './server-request.ts'
-import { SessionState } from './session.ts'
-import { lostError, TransportError } from './transport.ts'
-import type {
-  Sending,
-  SendOptions,
-  StreamingTransport,
-  TransportConfig,
-  TransportPorts,
+import { pause, unlessAborted } from '@drawbridge/shared/async.ts'
+import { type JsonRpcId, readMessage, splitBatch, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { discard, type HttpResponse } from '../http/http-client.ts'
+import { backoffMs, Retries } from '../http/retry.ts'
+import { readEventStream, type StreamEvent } from './event-stream.ts'
+import { readRefusedPost, refusedPostError } from './failed-response.ts'
+import { ServerRequests } from './server-requests.ts'
+import { SessionState } from './session-transport.ts'
+import { isEventStream } from './streamable-http.ts'
+import {
+  lostError,
+  TransportError,
+  type Sending,
+  type StreamingTransport,
+  type TransportConfig,
+  type TransportPorts,
 } from './transport.ts'
 
 /** A request that waits for its response on the stream. */
@@ -41,10 +39,8 @@ const maxWaitMs = 30_000
 export class SseTransport implements StreamingTransport {
   readonly #config: TransportConfig
   readonly #ports: TransportPorts
-  readonly #sender: RequestSender
-  readonly #requests: OpenRequests
+  readonly #requests: ServerRequests
   readonly #state = new SessionState()
-  readonly #barrier = new InitializeBarrier()
   readonly #closing = new AbortController()
   #connecting: Promise<SseConnection> | undefined
   #stream: Readable | undefined
@@ -52,16 +48,11 @@ export class SseTransport implements StreamingTransport {
   constructor(config: TransportConfig, ports: TransportPorts) {
     this.#config = config
     this.#ports = ports
-    this.#sender = new RequestSender(config, ports)
-    this.#requests = new OpenRequests(config.serverUrl)
+    this.#requests = new ServerRequests(config, ports)
   }
 
-  send(message: WireMessage, options: SendOptions): Promise<void> {
-    const sending = this.#requests.run(options.signal, (signal) =>
-      this.#send(message, { ...options, signal }),
-    )
-    if (confirmsInitialize(message.envelope)) this.#barrier.holdUntil(sending)
-    return sending
+  send(message: WireMessage, options: Context): Promise<void> {
+    return this.#requests.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
   }
 
   reopen(answered: boolean): void {
@@ -77,18 +68,16 @@ export class SseTransport implements StreamingTransport {
   async #send(message: WireMessage, options: Sending): Promise<void> {
     const { signal } = options
     const { envelope } = message
-    const isHeldBack = envelope.kind !== 'response' && !confirmsInitialize(envelope)
     const recording = this.#state.recording(message, options)
-    for (let breaks = 0; ; breaks += 1) {
-      if (isHeldBack) await unlessAborted(this.#barrier.opened(), signal)
-      const connection = await unlessAborted(this.#connected(), signal)
+    const retries = new Retries(envelope, { retryMs: this.#config.retryMs, signal }, this.#ports)
+    for (;;) {
+      const connection = await unlessAborted(this.#connected(), signal, lostError)
       try {
         return await this.#roundTrip(connection, message, recording)
       } catch (error) {
         // What failed at the POST was retried there.
-        if (!(error instanceof TransportError)) throw error
-        const again = { ...this.#ports, signal }
-        if (!(await mayAskAgain(error, message, breaks, this.#config.retryMs, again))) throw error
+        const isLost = error instanceof TransportError && error.fault === 'lost'
+        if (!isLost || !(await retries.after('cut_off', 'an answer that broke off'))) throw error
       }
     }
   }
@@ -101,22 +90,21 @@ export class SseTransport implements StreamingTransport {
     // Whichever is first: the response may overtake the 202, and a refused POST brings none.
     const posting = this.#post(connection, message, options)
     try {
-      await unlessAborted(Promise.race([answered, posting.then(() => answered)]), options.signal)
+      await unlessAborted(Promise.race([answered, posting.then(() => answered)]), options.signal, lostError)
     } finally {
       connection.waiting.delete(envelope.id)
     }
   }
 
   async #post(connection: SseConnection, message: WireMessage, { signal }: Sending): Promise<void> {
-    const response = await this.#sender.send({
+    const response = await this.#requests.send({
       method: 'POST',
       url: connection.endpoint,
       headers: { 'Content-Type': 'application/json' },
       body: message.text,
       signal,
-      repeatable: isRepeatable(message.envelope),
+      what: message.envelope,
     })
-    this.#requests.watch(response)
     if (response.status < 300) return discard(response)
     const refused = await readRefusedPost(response, message)
     if (refused.answer === undefined) throw refusedPostError(refused)
@@ -147,12 +135,12 @@ export class SseTransport implements StreamingTransport {
   }
 
   async #connect(): Promise<SseConnection> {
-    const response = await this.#sender.send({
+    const response = await this.#requests.send({
       method: 'GET',
       url: this.#config.serverUrl,
       headers: { Accept: 'text/event-stream' },
       signal: this.#closing.signal,
-      repeatable: true,
+      what: { kind: 'http', method: 'GET' },
       bodyTimeoutMs: 0,
     })
     if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, noMessage))
@@ -273,13 +261,4 @@ function readEndpoint(text: string, serverUrl: string): string {
   const url = URL.canParse(text, serverUrl) ? new URL(text, serverUrl) : undefined
   if (url?.origin === new URL(serverUrl).origin) return url.href
   throw new TransportError('refused', 'The server wants its messages sent to another server.')
-}
-
-/** What the work gives, or a rejection as soon as the signal is aborted. */
-function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(lostError())
-    signal.addEventListener('abort', stop, { once: true })
-    work.finally(() => signal.removeEventListener('abort', stop)).then(resolve, reject)
-  })
 }

@@ -3,10 +3,12 @@ import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { StatelessTransport } from './stateless-transport.ts'
 import type { Transport } from './transport.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
-import { startPeer } from '../../tests/support/bridge/proxy/http-peer.ts'
-import type { HttpPeer, PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
-import { createHarness, exchange } from '../../tests/support/bridge/proxy/transport-harness.ts'
-import type { TransportHarness } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import { startPeer, type HttpPeer, type PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import {
+  createHarness,
+  exchange,
+  type TransportHarness,
+} from '../../tests/support/bridge/proxy/transport-harness.ts'
 
 let peer: HttpPeer
 let harness: TransportHarness
@@ -146,26 +148,6 @@ describe('answers', () => {
   ])('of HTTP %s without a body', async (status, fault) => {
     answer = (request) => void request.response.writeHead(status).end()
     await expect(exchange(transport, call('a'))).rejects.toMatchObject({ fault, status, response: undefined })
-  })
-
-  it('that end too early are asked for again when that is safe', async () => {
-    answer = (request) => {
-      if (peer.requests.length > 1) return request.json(200, { jsonrpc: '2.0', id: 'a', result: {} })
-      request.events(': working\n\n')
-      setTimeout(() => request.response.destroy(), 20)
-    }
-    const list: JsonRpcMessage = { jsonrpc: '2.0', id: 'a', method: 'tools/list', params: { _meta: meta } }
-    expect(await exchange(transport, list)).toHaveLength(1)
-    expect(peer.requests).toHaveLength(2)
-  })
-
-  it('that end too early are lost, and not asked for again, for a call', async () => {
-    answer = (request) => {
-      request.events('id: 1\nretry: 1\ndata: {"jsonrpc":"2.0","method":"notifications/progress"}\n\n')
-      setTimeout(() => request.response.destroy(), 20)
-    }
-    await expect(exchange(transport, call('a'))).rejects.toMatchObject({ fault: 'lost' })
-    expect(peer.requests).toHaveLength(1)
   })
 })
 

@@ -1,6 +1,11 @@
-import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { intercepted, type Context } from '@drawbridge/shared/mcp/pipeline.ts'
+import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  type JsonRpcRequest,
+  parseWireMessage,
+  toWireMessage,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import {
   mcpErrorCode,
@@ -10,15 +15,18 @@ import {
   nameParameters,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { parseWireMessage, toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
+import { mayRepeat } from '../http/retry.ts'
 import { errorCode, supportedVersions } from './revision-detection.ts'
 import { StreamableHttp } from './streamable-http.ts'
 import { ToolList } from './tool-headers.ts'
-import { TransportError } from './transport.ts'
-import type { Sending, SendOptions, Transport, TransportConfig, TransportPorts } from './transport.ts'
+import {
+  TransportError,
+  type Sending,
+  type Transport,
+  type TransportConfig,
+  type TransportPorts,
+} from './transport.ts'
 
-/** What a transport of 2026-07-28 needs in addition. */
 export interface StatelessTransportPorts extends TransportPorts {
   /** Tools of an earlier connection. */
   knownTools(): readonly JsonObject[]
@@ -44,11 +52,11 @@ export class StatelessTransport implements Transport {
 
   constructor(config: TransportConfig, ports: StatelessTransportPorts) {
     this.#http = new StreamableHttp(config, ports)
-    this.#tools = new ToolList({ known: () => ports.knownTools(), warn: (text) => ports.warn(text) })
+    this.#tools = new ToolList(ports)
     this.#randomId = () => ports.randomId()
   }
 
-  send(message: WireMessage, options: SendOptions): Promise<void> {
+  send(message: WireMessage, options: Context): Promise<void> {
     return this.#http.requests.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
   }
 
@@ -70,26 +78,26 @@ export class StatelessTransport implements Transport {
     let withheld: WireMessage | undefined
     let failure: unknown
     try {
-      await this.#post(message, request, {
-        ...options,
-        deliver(answer) {
-          const { envelope } = answer
-          if (envelope.kind !== 'response' || !envelope.isError) return options.deliver(answer)
-          withheld = answer
-        },
+      const watched = intercepted(options, (answer, deliver) => {
+        const { envelope } = answer
+        if (envelope.kind !== 'response' || !envelope.isError) return deliver(answer)
+        withheld = answer
+        return undefined
       })
+      await this.#post(message, request, watched)
     } catch (error) {
       failure = error
     }
     if (withheld === undefined && failure === undefined) return
     const error = withheld ?? (failure instanceof TransportError ? failure.response : undefined)
-    if (error !== undefined && (await this.#isCorrected(request, error)))
+    const mayGoAgain = mayRepeat('header_refused', message.envelope)
+    if (mayGoAgain && error !== undefined && (await this.#isCorrected(request, error)))
       return this.#post(message, request, options)
     if (failure !== undefined) throw failure
     if (withheld !== undefined) await options.deliver(withheld)
   }
 
-  /** Whether another try can do better: the headers of the call are known now, or the server offers our version after all. */
+  /** Returns whether another try can do better: the headers of the call are known now, or the server offers our version after all. */
   async #isCorrected(request: JsonRpcRequest, error: WireMessage): Promise<boolean> {
     if (request.method !== 'tools/call' || errorCode(error) !== mcpErrorCode.headerMismatch)
       return supportedVersions(error)?.includes(modernRevision) === true
@@ -122,14 +130,11 @@ export class StatelessTransport implements Transport {
   }
 
   #readingPage(request: JsonRpcRequest, options: Sending): Sending {
-    return {
-      ...options,
-      deliver: (answer) => {
-        const { envelope } = answer
-        const isResult = envelope.kind === 'response' && !envelope.isError
-        return options.deliver(isResult ? this.#tools.readPage(request, answer) : answer)
-      },
-    }
+    return intercepted(options, (answer, deliver) => {
+      const { envelope } = answer
+      const isResult = envelope.kind === 'response' && !envelope.isError
+      return deliver(isResult ? this.#tools.readPage(request, answer) : answer)
+    })
   }
 
   #post(message: WireMessage, request: JsonRpcRequest | undefined, options: Sending): Promise<void> {

@@ -2,7 +2,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { assert, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readParameterHeaders } from './tool-headers.ts'
+import { ToolHeaders } from './tool-headers.ts'
 
 function tool(properties: JsonObject, rest: JsonObject = {}): JsonObject {
   return { name: 't', inputSchema: { type: 'object', properties, ...rest } }
@@ -13,7 +13,7 @@ const region = { type: 'string', 'x-mcp-header': 'Region' }
 describe('a faulty declaration', () => {
   it('hides its tool, and nothing else', () => {
     const good = { name: 'good', inputSchema: { properties: { r: region } } }
-    const read = readParameterHeaders([good, tool({}, { 'x-mcp-header': 'A' }), { inputSchema: {} }])
+    const read = new ToolHeaders([good, tool({}, { 'x-mcp-header': 'A' }), { inputSchema: {} }])
     expect([...read.offending.keys()]).toEqual(['t'])
     expect(read.headersFor('good', { r: 'eu' })).toEqual({ 'Mcp-Param-Region': 'eu' })
   })
@@ -32,7 +32,7 @@ describe('values', () => {
     },
     plain: { type: 'string' },
   }
-  const read = readParameterHeaders([tool(types)])
+  const read = new ToolHeaders([tool(types)])
   const rows: [string, unknown, Record<string, string>][] = [
     ['plain text', { s: 'us west 1' }, { 'Mcp-Param-S': 'us west 1' }],
     ['an empty text', { s: '' }, { 'Mcp-Param-S': '' }],
@@ -63,9 +63,7 @@ describe('values', () => {
   })
 
   it('takes no value from a prototype', () => {
-    const named = readParameterHeaders([
-      tool({ constructor: { type: 'object', properties: { name: region } } }),
-    ])
+    const named = new ToolHeaders([tool({ constructor: { type: 'object', properties: { name: region } } })])
     expect(named.headersFor('t', {})).toEqual({})
   })
 

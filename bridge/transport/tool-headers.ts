@@ -1,29 +1,27 @@
-import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { type JsonRpcRequest, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import {
   type HeaderParameter,
   headerParameterText,
   readHeaderParameters,
 } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 
-/** Of a longer list the earlier pages are forgotten. They are read again when the server misses a header. */
+/** The earlier pages of a longer list are forgotten. They are read again when the server misses a header. */
 const maxListLength = 32 * 1024 * 1024
 /** So many warnings are enough. */
 const maxWarnings = 1000
 
 /** The tools of a 2026-07-28 server, as far as their `Mcp-Param-*` headers are concerned (MCP 2026-07-28 transports). */
 export class ToolList {
-  readonly #ports: { known(): readonly JsonObject[]; warn(text: string): void }
+  readonly #ports: { knownTools(): readonly JsonObject[]; warn(text: string): void }
   #tools: readonly JsonObject[] = []
   #length = 0
   #headers: ToolHeaders | undefined
   readonly #warned = new Set<string>()
 
-  /** `known` are tools of an earlier connection. `warn` is called once for each hidden tool. */
-  constructor(ports: { known(): readonly JsonObject[]; warn(text: string): void }) {
+  /** `knownTools` are those of an earlier connection. `warn` is called once for each hidden tool. */
+  constructor(ports: { knownTools(): readonly JsonObject[]; warn(text: string): void }) {
     this.#ports = ports
   }
 
@@ -49,12 +47,12 @@ export class ToolList {
   }
 
   #current(): ToolHeaders {
-    return this.#headers ?? this.#read(this.#ports.known())
+    return this.#headers ?? this.#read(this.#ports.knownTools())
   }
 
   #read(tools: readonly JsonObject[]): ToolHeaders {
     this.#tools = tools
-    this.#headers = readParameterHeaders(tools)
+    this.#headers = new ToolHeaders(tools)
     return this.#headers
   }
 
@@ -73,38 +71,33 @@ export class ToolList {
   }
 }
 
-/** What a list of tools says about `Mcp-Param-*` headers. */
-export interface ToolHeaders {
+/** The `Mcp-Param-*` headers that a list of tools declares. Of two tools with one name the later counts. */
+export class ToolHeaders {
   /** Tools with a faulty `x-mcp-header` by name, with what is wrong. A client has to hide them (MCP 2026-07-28 transports). */
-  offending: ReadonlyMap<string, string>
-  /**
-   * Headers of a call by whole name, encoded. Arguments that are absent, null or fit no header bring none. Empty for a tool
-   * that is not in the list. Whether an argument has the declared type is not checked: the server will.
-   */
-  headersFor(toolName: string, args: unknown): Record<string, string>
-}
+  readonly offending: Map<string, string> = new Map()
+  readonly #parameters = new Map<string, readonly HeaderParameter[]>()
 
-/** Reads the `x-mcp-header` markers of tools as `tools/list` has them. Of two tools with one name the later counts. */
-export function readParameterHeaders(tools: readonly JsonObject[]): ToolHeaders {
-  const offending = new Map<string, string>()
-  const parameters = new Map<string, readonly HeaderParameter[]>()
-  for (const { name, inputSchema } of tools) {
-    if (typeof name !== 'string') continue
-    const read = readHeaderParameters(inputSchema)
-    offending.delete(name)
-    parameters.delete(name)
-    if (read.kind === 'faulty') offending.set(name, read.fault)
-    else if (read.parameters.length > 0) parameters.set(name, read.parameters)
+  constructor(tools: readonly JsonObject[]) {
+    for (const { name, inputSchema } of tools) {
+      if (typeof name !== 'string') continue
+      const read = readHeaderParameters(inputSchema)
+      this.offending.delete(name)
+      this.#parameters.delete(name)
+      if (read.kind === 'faulty') this.offending.set(name, read.fault)
+      else if (read.parameters.length > 0) this.#parameters.set(name, read.parameters)
+    }
   }
-  return {
-    offending,
-    headersFor(toolName, args) {
-      const headers: Record<string, string> = {}
-      for (const parameter of parameters.get(toolName) ?? []) {
-        const text = headerParameterText(args, parameter)
-        if (text !== undefined) headers[parameter.header] = encodeMcpHeaderValue(text)
-      }
-      return headers
-    },
+
+  /**
+   * Returns the headers of a call by whole name, encoded. Arguments that are absent, null or fit no header bring none. Empty for a
+   * tool that is not in the list. Does not check that an argument has the declared type: the server will.
+   */
+  headersFor(toolName: string, args: unknown): Record<string, string> {
+    const headers: Record<string, string> = {}
+    for (const parameter of this.#parameters.get(toolName) ?? []) {
+      const text = headerParameterText(args, parameter)
+      if (text !== undefined) headers[parameter.header] = encodeMcpHeaderValue(text)
+    }
+    return headers
   }
 }

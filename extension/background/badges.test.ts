@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fakeBrowser } from 'wxt/testing/fake-browser'
 import { appAllowed, jwt, now, sessionCookies } from '../../tests/support/extension/core/session-fixture.ts'
-import { createMemoryBrowser, newTab } from '../../tests/support/extension/platform/memory-browser.ts'
-import type { MemoryBrowser, MemoryWorld } from '../../tests/support/extension/platform/memory-browser.ts'
+import {
+  createMemoryBrowser,
+  newTab,
+  type MemoryBrowser,
+  type MemoryWorld,
+} from '../../tests/support/extension/platform/memory-browser.ts'
 import { provide } from '../../tests/support/extension/platform/fake-web-extension.ts'
 import { badgeAlarm, paintBadges } from './badges.ts'
 
@@ -10,7 +14,7 @@ vi.mock('webextension-polyfill', async () => ({
   default: (await import('wxt/testing/fake-browser')).fakeBrowser,
 }))
 
-/** What the icon shows for each tab. */
+/** The badge of each tab. */
 let shown: Map<number, { text?: string; title?: string; color?: string }>
 
 beforeEach(() => {
@@ -122,7 +126,7 @@ describe('the badge', () => {
       expect(JSON.stringify([...shown])).not.toContain(text)
   })
 
-  it('does not start counting anew with every change', async () => {
+  it('does not restart the countdown with every change', async () => {
     const create = vi.spyOn(fakeBrowser.alarms, 'create')
     const browser = createWorld()
     await paintBadges(browser)

@@ -6,15 +6,15 @@ import { originPatterns } from '../core/site.ts'
 import { translate } from '../platform/translate.ts'
 import { webExtension } from '../platform/web-extension.ts'
 
-/** Name of the alarm that counts the minutes down. */
+/** Name of the alarm that updates the remaining minutes. */
 export const badgeAlarm = 'badge'
 
-/** Dark enough for white digits, and told apart by text too. */
+/** Dark enough for white digits; the text differs too. */
 const colours = { fresh: '#0b6658', soon: '#6d4300', over: '#8a1c12' } as const
 
 /**
- * Writes the minutes left on the icon of each window's visible tab, and sees to it that they are counted down as long as
- * there are any. Reads cookies of allowed sites only, never the pages. Keeps nothing.
+ * Shows the remaining minutes on the icon of each window's visible tab, and schedules updates as long as any remain.
+ * Reads only cookies of allowed sites, never pages. Stores nothing.
  */
 export async function paintBadges(browser: Browser): Promise<void> {
   const tabs = await webExtension.tabs.query({ active: true })
@@ -26,7 +26,7 @@ export async function paintBadges(browser: Browser): Promise<void> {
         await paint(id, badge)
         return badge?.tone === 'fresh' || badge?.tone === 'soon'
       } catch {
-        // The tab was closed meanwhile.
+        // The tab has been closed meanwhile.
         return false
       }
     }),
@@ -37,13 +37,13 @@ export async function paintBadges(browser: Browser): Promise<void> {
   }
 }
 
-/** The badge of a tab; undefined when its site was not allowed. */
+/** Reads the badge of a tab; undefined when its site is not allowed. */
 async function readBadge(browser: Browser, tab: Tab): Promise<Badge | undefined> {
   const patterns = originPatterns(tab.url)
   if (patterns.length === 0 || !(await browser.mayRead(patterns, 'read'))) return undefined
   const settings = await browser.loadSettings()
   const profile = chooseProfile(allProfiles(settings, browser.builtInProfile), tab.url)
-  // A page is looked at when someone clicks, not every minute.
+  // Pages are read on a click, not every minute.
   const reading = await readSessions({ ...browser, page: async () => 'refused' }, tab, profile)
   return badgeFor(reading, browser.now())
 }

@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A permission was given in the popup of a tab. */
+/** Grants a permission in a tab's popup. */
 async function resumeWith(
   tab: () => Promise<unknown>,
   meanwhile: () => unknown = () => {},

@@ -2,13 +2,13 @@ import type { Browser } from '../core/ports.ts'
 import { readIntent } from '../platform/intent.ts'
 import { webExtension } from '../platform/web-extension.ts'
 
-/** A popup that is still there goes on by itself, and takes the intent, within this time. */
+/** A popup that is still open continues on its own and takes the intent within this time. */
 const graceMs = 200
 
 /**
- * Opens the popup again after it was closed by the question about a permission, as Chromium does: it then goes on with what
- * the intent says. Nothing happens when the person is at another tab by now, nor where a browser opens popups for clicks
- * only, as Firefox does; the next click goes on then.
+ * Reopens the popup after Chromium closed it for a permission prompt; it then continues with the stored intent. Does
+ * nothing when the user has switched tabs, or where the browser opens popups only on a click, as Firefox does; the
+ * next click continues then.
  */
 export async function resumePopup(browser: Browser): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -20,6 +20,6 @@ export async function resumePopup(browser: Browser): Promise<void> {
     const { active, windowId } = await webExtension.tabs.get(intent.tabId)
     if (active && windowId !== undefined) await webExtension.action.openPopup({ windowId })
   } catch {
-    // The intent stays for the click.
+    // Keep the intent for the next click.
   }
 }

@@ -2,8 +2,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fakeBrowser } from 'wxt/testing/fake-browser'
 import background from '../entrypoints/background.ts'
 import { storeIntent } from '../platform/intent.ts'
-import { provide, provideEvent } from '../../tests/support/extension/platform/fake-web-extension.ts'
-import type { ProvidedEvent } from '../../tests/support/extension/platform/fake-web-extension.ts'
+import {
+  provide,
+  provideEvent,
+  type ProvidedEvent,
+} from '../../tests/support/extension/platform/fake-web-extension.ts'
 import { badgeAlarm } from './badges.ts'
 
 vi.mock('webextension-polyfill', async () => ({
@@ -22,7 +25,7 @@ const names = [
 ] as const
 
 let events: Record<(typeof names)[number], ProvidedEvent>
-/** How often the tabs were looked through for their badges. */
+/** Counts how often the badges of all tabs were updated. */
 let paintings: () => number
 
 beforeEach(() => {
@@ -39,7 +42,7 @@ afterEach(() => {
 })
 
 describe('the background', () => {
-  it('listens from its first turn on: what woke it is told only then', () => {
+  it('listens from its first turn on: the event that woke it arrives only then', () => {
     for (const name of names) expect(events[name].listeners, name).toBe(1)
   })
 

@@ -7,7 +7,7 @@ import {
   newCookie,
   newTab,
 } from '../../tests/support/extension/platform/memory-browser.ts'
-import { createPopup } from './popup/popup.ts'
+import { Popup } from './popup/popup.ts'
 import type { PopupView } from './popup/popup-view.ts'
 import { maskToken } from './display-text.ts'
 import { readSessions } from './session/session-reader.ts'
@@ -20,7 +20,7 @@ import {
   sessionJson,
 } from '../../tests/support/extension/core/session-fixture.ts'
 
-/** Whatever is in the jar: the popup shows exactly one screen a reading, and these are all there can be. */
+/** All screens: whatever is in the jar, the popup shows exactly one per reading. */
 const kinds = [
   'no-web-page',
   'no-permission',
@@ -34,7 +34,7 @@ const kinds = [
 
 async function viewsOf(browser: MemoryBrowser): Promise<PopupView[]> {
   const views: PopupView[] = []
-  const popup = createPopup(browser, (view) => views.push(view))
+  const popup = new Popup(browser, (view) => views.push(view))
   await popup.start()
   expect(views).toHaveLength(1)
   expect(kinds).toContain(views[0]?.kind)
@@ -48,7 +48,7 @@ async function viewsOf(browser: MemoryBrowser): Promise<PopupView[]> {
   return views
 }
 
-/** No view has a secret of a session, nor a token. Every view survives being handed to another process. */
+/** Checks that no view contains a token or secret of a session, and that every view survives structured cloning. */
 function expectHarmless(views: readonly PopupView[], tokens: readonly string[]): void {
   const text = JSON.stringify(views)
   for (const secret of [...secrets, ...tokens])
@@ -200,7 +200,7 @@ describe('bombs', () => {
     ['a huge number', `{"access_token":"token","expires_at":${'9'.repeat(5000)}}`],
     ['the same member often', `{${'"access_token":1,'.repeat(5000)}"access_token":"last"}`],
     ['a huge token', JSON.stringify({ access_token: 'x'.repeat(120_000) })],
-    ['bytes that are no UTF-8', 'base64-_____w'],
+    ['bytes that are not UTF-8', 'base64-_____w'],
   ]
 
   test.each(values)('%s', async (_case, value) => {
@@ -232,7 +232,7 @@ describe('bombs', () => {
     )
     const browser = createMemoryBrowser({ cookies })
     const popupViews: PopupView[] = []
-    await createPopup(browser, (view) => popupViews.push(view)).start()
+    await new Popup(browser, (view) => popupViews.push(view)).start()
     const [view] = popupViews
     expect(view?.kind === 'several' && view.sessions.length).toBe(180)
     const shown = view?.kind === 'several' ? view.sessions.map(({ project }) => project.length) : []

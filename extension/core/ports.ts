@@ -1,10 +1,10 @@
 import type { WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
-import type { Profile, Settings } from './settings.ts'
+import type { Profile, Settings } from './profile.ts'
 
-/** A tab as far as the extension may see it. */
+/** A tab as far as the extension can see it. */
 export interface Tab {
   id: number
-  /** Absent without permission for its site: then the tab is known by its number alone. */
+  /** Absent without permission for its site; only the id of the tab is known then. */
   url: string | undefined
   incognito: boolean
 }
@@ -19,16 +19,16 @@ export interface StoredCookie extends WireCookie {
   httpOnly: boolean
 }
 
-/** What a page shows to its own scripts: no HttpOnly cookies. Both lists in the browser's order, values untouched. */
+/** Data visible to a page's own scripts: no HttpOnly cookies. Both lists in the browser's order, values unchanged. */
 export interface PageView {
   cookies: readonly WireCookie[]
-  /** Of local storage, only what is called like a session. */
+  /** From local storage, only entries named like a session. */
   entries: readonly { key: string; value: string }[]
-  /** The address in the page's `<link rel="mcp-server">`, made absolute. Anything at all: see `announced-server.ts`. */
+  /** The address in the page's `<link rel="mcp-server">`, made absolute. Untrusted: see `announced-server.ts`. */
   announced?: string | undefined
 }
 
-/** A request of the extension. Credentials are never sent, redirects never followed, nothing is cached, no referrer. */
+/** A request of the extension: without credentials, redirects, cache or referrer. */
 export interface EndpointRequest {
   url: string
   method: 'GET' | 'POST' | 'DELETE'
@@ -37,7 +37,7 @@ export interface EndpointRequest {
   timeoutMs: number
 }
 
-/** What came back, at most 1 MB of it. `header` knows lower-case names; CORS may hide some. */
+/** The response, at most 1 MB of it. `header` expects lower-case names; CORS may hide some. */
 export interface EndpointResponse {
   status: number
   header(name: string): string | undefined
@@ -45,74 +45,77 @@ export interface EndpointResponse {
 }
 
 /**
- * The browser, as the logic knows it: `platform/browser.ts` is the real one; tests use one in memory with the
- * same rules (cookie stores, partitions, permissions that hide cookies). Times are epoch seconds. Promises reject only for
+ * The browser, as used by the logic: `platform/browser.ts` is the real one; tests use one in memory with the same
+ * rules (cookie stores, partitions, permissions that hide cookies). Times are epoch seconds. Promises reject only for
  * unexpected faults.
  */
 export interface Browser {
-  /** Firefox draws the question about a permission below the popup: there the page of settings asks. */
+  /** Firefox shows permission prompts below the popup, so the settings page requests them. */
   readonly asksInTab: boolean
-  /** The profile of a build for one team. */
+  /** The profile built into a team's build. */
   readonly builtInProfile: Profile | undefined
   now(): number
-  /** Calls back once, after that many milliseconds; returns what prevents it. */
+  /** Calls back once after a delay; returns a function that cancels it. */
   setTimer(callback: () => void, milliseconds: number): () => void
-  /** The tab that the popup is about: the active one of the window, or the one that the address of the page names. */
+  /** Returns the popup's tab: the window's active one, or the one in the page's address. */
   tab(): Promise<Tab | undefined>
   /**
-   * Cookies for the tab's page in the tab's own store (container, private window), partitions included. Empty without
-   * permission for its site, which is no proof of anything: ask `mayRead` too.
+   * Returns cookies for the tab's page in the tab's own store (container, private window), including partitions.
+   * Empty without permission for its site, so check `mayRead` too.
    */
   cookies(tab: Tab): Promise<readonly StoredCookie[]>
-  /** Reads the page itself, by the permission that a click on the toolbar gives. `names` are further cookie names. */
+  /**
+   * Reads the page itself, with the permission granted by a click on the toolbar. `names` are additional cookie
+   * names.
+   */
   page(tab: Tab, names: readonly string[]): Promise<PageView | 'refused'>
   /**
-   * Whether cookies of the site may be read: see `originPatterns` in `site.ts`. To `test` is to send a token to the site,
-   * which in Firefox takes a consent of its own besides; elsewhere both purposes are the same.
+   * Returns whether cookies of the site may be read: see `originPatterns` in `site.ts`. Purpose `test` sends a token
+   * to the site, for which Firefox requires a separate consent; elsewhere both purposes are the same.
    */
   mayRead(patterns: readonly string[], purpose: Intent['kind']): Promise<boolean>
   /**
-   * Asks the person. Must be called in the handler of a click, before anything is awaited. In Chromium the popup may be
-   * gone before it settles: then the background opens it again, and `takeIntent` says what it is to go on with.
+   * Prompts the user. Call in a click handler, before the first await. In Chromium the popup may close before this
+   * settles: the background then reopens it, and `takeIntent` returns what to continue.
    */
   requestRead(patterns: readonly string[], purpose: Intent['kind']): Promise<boolean>
-  /** Kept in memory until it is taken, the browser ends, or a minute is over. Does not wait. */
+  /** Kept in memory until it is taken, the browser exits, or a minute passes. Does not wait. */
   setIntent(intent: Intent): void
   takeIntent(): Promise<Intent | undefined>
-  /** Reloads the tab; resolves when it is told to, not when it is done. */
+  /** Reloads the tab; resolves when the reload has started. */
   reload(tab: Tab): Promise<void>
   copy(text: string): Promise<void>
-  /** Rejects with `EndpointUnreachableError` when there is no response: network, TLS, CORS, redirect or time. */
+  /** Rejects with `EndpointUnreachableError` without a response: network, TLS, CORS, redirect or timeout. */
   fetch(request: EndpointRequest): Promise<EndpointResponse>
   loadSettings(): Promise<Settings>
   saveSettings(settings: Settings): Promise<void>
-  /** Opens the page of settings: `hash` says what it is to show, see `settings-hash.ts`. */
+  /** Opens the settings page; `hash` selects what it shows, see `settings-hash.ts`. */
   openSettings(hash: string): Promise<void>
-  /** Opens a page of the web in a new tab. */
+  /** Opens a web page in a new tab. */
   openTab(url: string): Promise<void>
-  /** Calls back when a cookie that the extension may see changed, or the tab has loaded; returns what ends that. */
+  /** Calls back when a visible cookie has changed or the tab has loaded; returns a function that stops this. */
   onSessionChange(tab: Tab, listener: () => void): () => void
 }
 
-/** What the page of settings needs besides; `platform/settings-browser.ts` is the real one, kept out of the popup. */
+/** Additional needs of the settings page; `platform/settings-browser.ts` is the real one, kept out of the popup. */
 export interface SettingsBrowser extends Browser {
-  /** Match patterns of the sites that were allowed so far. */
+  /** Match patterns of the allowed sites. */
   allowed(): Promise<readonly string[]>
-  /** Takes back what was allowed. False when the browser keeps it, as for the site of a team's build. */
+  /** Revokes a permission. False when the browser keeps it, as for the site of a team's build. */
   forget(patterns: readonly string[]): Promise<boolean>
-  /** Shows that tab and closes this page; false when there is no such tab any more: then this page stays. */
+  /** Shows that tab and closes this page; false, and the page stays, when the tab is gone. */
   returnTo(tabId: number): Promise<boolean>
-  /** What opens the popup, as the browser writes it (`Alt+Shift+D`); undefined when nothing does. */
+  /** The popup's keyboard shortcut as the browser writes it (`Alt+Shift+D`); undefined without one. */
   shortcut(): Promise<string | undefined>
 }
 
-/** What the popup was doing when the question about a permission closed it. */
+/** The popup's action when a permission prompt closed it. */
 export interface Intent {
   kind: 'read' | 'test'
   tabId: number
 }
 
-/** No response: why is known to nobody but the browser. */
+/** No response; only the browser knows why. */
 export class EndpointUnreachableError extends Error {
   override readonly name = 'EndpointUnreachableError'
 }

@@ -1,6 +1,6 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { allProfiles, chooseProfile } from './profile.ts'
-import type { Profile } from './settings.ts'
+import { allProfiles, chooseProfile, emptySettings, parseSettings, type Profile } from './profile.ts'
 
 const profile = (id: string, appUrl: string): Profile => {
   return { id, label: id, appUrl, baseUrl: undefined, cookieName: undefined }
@@ -39,4 +39,60 @@ test('the profile of the build is among all, unless it was changed', () => {
   expect(allProfiles(settings, builtIn)).toEqual([...profiles, builtIn])
   const changed = { ...builtIn, label: 'changed' }
   expect(allProfiles({ version: 1, profiles: [changed] }, builtIn)).toEqual([changed])
+})
+
+const stored = {
+  id: 'one',
+  label: 'App',
+  appUrl: 'https://app.example.com',
+  baseUrl: undefined,
+  cookieName: undefined,
+}
+
+test('stored settings come back as they were', () => {
+  const other = { ...stored, id: 'two', baseUrl: 'https://mcp.example.com', cookieName: 'session' }
+  const settings = { version: 1, profiles: [stored, other] } as const
+  // The browser stores JSON, which drops undefined members.
+  expect(parseSettings(JSON.parse(JSON.stringify(settings)))).toEqual(settings)
+  expect(parseSettings(emptySettings)).toEqual(emptySettings)
+})
+
+test.each([
+  undefined,
+  null,
+  5,
+  'settings',
+  [],
+  {},
+  { version: 2, profiles: [stored] },
+  { version: 1 },
+  { version: 1, profiles: {} },
+  { version: 1, profiles: [null, 1, 'a', [], {}, { id: 'x' }] },
+  {
+    version: 1,
+    profiles: [
+      { ...stored, id: 7 },
+      { ...stored, label: undefined },
+      { ...stored, cookieName: {} },
+    ],
+  },
+  { version: 1, profiles: [{ ...stored, appUrl: 'javascript:alert(1)' }] },
+])('%j is nothing usable', (value) => {
+  expect(parseSettings(value)).toEqual(emptySettings)
+})
+
+test('usable profiles stay next to unusable ones', () => {
+  expect(parseSettings({ version: 1, profiles: [null, stored, {}] })).toEqual({
+    version: 1,
+    profiles: [stored],
+  })
+})
+
+test('never throws', () => {
+  fc.assert(
+    fc.property(fc.anything(), (value) => {
+      parseSettings(value)
+      parseSettings({ version: 1, profiles: [value] })
+    }),
+  )
 })

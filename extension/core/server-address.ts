@@ -1,12 +1,12 @@
 import { isSafeForTokens, isWebPage } from './site.ts'
 
 /**
- * Why an address is unusable. `not-a-url`: no absolute http(s) URL. `not-secure`: http to another computer, for
- * the server that gets tokens. `credentials`: a user name or password in a URL. `too-long`: over 2048 characters.
+ * Reasons for rejecting an address. `not-a-url`: not an absolute http(s) URL. `not-secure`: http to another computer,
+ * for the server that gets tokens. `credentials`: a user name or password in a URL. `too-long`: over 2048 characters.
  */
 export type AddressFault = 'not-a-url' | 'not-secure' | 'credentials' | 'too-long'
 
-/** What is wrong with the address of a web app or a server, if anything is. */
+/** Returns the fault in the address of a web app or server, if any. */
 export function addressFault(text: string): Exclude<AddressFault, 'not-secure'> | undefined {
   if (text.length > 2048) return 'too-long'
   if (!isWebPage(text)) return 'not-a-url'
@@ -14,28 +14,29 @@ export function addressFault(text: string): Exclude<AddressFault, 'not-secure'> 
   return username || password ? 'credentials' : undefined
 }
 
-/** What is wrong with the address of a server that gets tokens, if anything is. */
+/** Returns the fault in the address of a server that gets tokens, if any. */
 export function serverAddressFault(text: string): AddressFault | undefined {
   return addressFault(text) ?? (isSafeForTokens(text) ? undefined : 'not-secure')
 }
 
-/** An address without query, fragment and final slashes. It must be without fault. */
+/** Removes query, fragment and final slashes of a valid address. */
 export function tidyAddress(text: string): string {
   const { origin, pathname } = new URL(text)
   return `${origin}${pathname}`.replace(/\/+$/, '')
 }
 
-/** The base URL of the server at an address, with or without `/mcp` at its end. It must be without fault. */
+/** Returns the base URL of a server from a valid address, with or without a final `/mcp`. */
 export function baseUrlOf(address: string): string {
   return tidyAddress(address).replace(/\/mcp$/, '')
 }
 
-/** As much as the popup shows on three lines of 320 pixels: nobody is to confirm an address whose end cannot be seen. */
+/** Fits on three lines of 320 pixels in the popup: users must not confirm an address whose end they cannot see. */
 const maxShown = 80
 
 /**
- * Base URL of the MCP server that a page announces; undefined when a person could not enter the address in the settings, or
- * not read it whole. Whoever controls the page may have written it: it is to be shown, and used after a click only.
+ * Returns the base URL of the MCP server that a page announces; undefined when it would be invalid in the settings,
+ * or too long to be shown in full. Anyone who controls the page may have written it: display it, and use it only
+ * after a click.
  */
 export function announcedServer(address: string | undefined): string | undefined {
   if (address === undefined || serverAddressFault(address)) return undefined

@@ -8,7 +8,7 @@ import { webExtension } from '../platform/web-extension.ts'
 const quietMs = 150
 
 export default defineBackground({
-  // Called at once when the script starts: an event that woke it is only heard by who listens then.
+  // Runs synchronously at start: only listeners registered then receive the event that woke the script.
   main() {
     const browser = createBrowser()
     let cancel = (): void => {}

@@ -23,7 +23,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** As the build for Firefox has it. */
+/** Acts as the Firefox build. */
 const pretendFirefox = (): void => void vi.stubEnv('FIREFOX', 'true')
 
 describe('the tab that the popup is about', () => {
@@ -39,12 +39,15 @@ describe('the tab that the popup is about', () => {
     expect(await createBrowser().tab()).toMatchObject({ id: named.id })
   })
 
-  it.each(['#tab=99', '#tab=-1', '#tab=1e3', '#tab='])('is none for %s when it is no tab', async (hash) => {
-    vi.stubGlobal('location', { hash })
-    provide('tabs.get', () => Promise.reject(new Error('No tab with id')))
-    provide('tabs.query', () => Promise.resolve([]))
-    expect(await createBrowser().tab()).toBeUndefined()
-  })
+  it.each(['#tab=99', '#tab=-1', '#tab=1e3', '#tab='])(
+    'is none for %s when there is no such tab',
+    async (hash) => {
+      vi.stubGlobal('location', { hash })
+      provide('tabs.get', () => Promise.reject(new Error('No tab with id')))
+      provide('tabs.query', () => Promise.resolve([]))
+      expect(await createBrowser().tab()).toBeUndefined()
+    },
+  )
 })
 
 describe('cookies', () => {
@@ -106,7 +109,7 @@ describe('cookies', () => {
     expect(found.map(({ partition }) => partition)).toEqual(['https://example.com'])
   })
 
-  it('of a tab without address are none, and nobody is asked', async () => {
+  it('of a tab without address are none, without a query', async () => {
     const getAll = provide('cookies.getAll', async () => [cookie])
     expect(await createBrowser().cookies({ ...page, url: undefined })).toEqual([])
     expect(getAll).not.toHaveBeenCalled()
@@ -161,7 +164,7 @@ describe('permissions', () => {
 })
 
 describe('an intent', () => {
-  it('is taken once, and has been told to the browser before anything is awaited', async () => {
+  it('is taken once, and has been passed to the browser before the first await', async () => {
     const set = vi.spyOn(fakeBrowser.storage.session, 'set')
     const browser = createBrowser()
     browser.setIntent({ kind: 'test', tabId: 7 })
@@ -197,7 +200,7 @@ describe('settings', () => {
     expect((await createBrowser().loadSettings()).profiles).toEqual([profile])
   })
 
-  it('that somebody damaged do not keep the popup from opening', async () => {
+  it('that are damaged do not keep the popup from opening', async () => {
     await fakeBrowser.storage.local.set({ settings: { version: 'x', profiles: 7 } })
     expect(await createBrowser().loadSettings()).toEqual({ version: 1, profiles: [] })
   })
@@ -231,7 +234,7 @@ describe('a change of the session', () => {
   })
   const app = { ...page, url: 'https://app.example.com/notes' }
 
-  it('is told once for all chunks, when they are quiet', () => {
+  it('is reported once for all chunks, when they are quiet', () => {
     const listener = vi.fn()
     createBrowser().onSessionChange(app, listener)
     for (let chunk = 0; chunk < 5; chunk += 1) {
@@ -271,7 +274,7 @@ describe('a change of the session', () => {
     expect(listener).toHaveBeenCalledOnce()
   })
 
-  it('is not told any more after the end', () => {
+  it('is not reported any more after the end', () => {
     const listener = vi.fn()
     const stop = createBrowser().onSessionChange(app, listener)
     cookies.emit({ cookie: { domain: 'app.example.com' } })

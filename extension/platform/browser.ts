@@ -1,17 +1,16 @@
 import type { Permissions, Tabs } from 'webextension-polyfill'
 import type { Browser, Intent, PageView, Tab } from '../core/ports.ts'
-import { parseSettings } from '../core/settings.ts'
-import type { Profile } from '../core/settings.ts'
+import { parseSettings, type Profile } from '../core/profile.ts'
 import { isHostOf, readCookies } from './cookies.ts'
 import { fetchEndpoint } from './endpoint-fetch.ts'
 import { storeIntent, takeIntent } from './intent.ts'
 import { readPage } from './page-reader.ts'
 import { webExtension } from './web-extension.ts'
 
-/** The chunks of a session change one by one; that is one change. */
+/** The chunks of a session change one by one, but count as one change. */
 const quietMs = 150
 
-/** The real browser. See `Browser` for what each member promises. */
+/** Creates the real browser. See `Browser` for the contract of each member. */
 export function createBrowser(): Browser {
   return {
     asksInTab: import.meta.env.FIREFOX,
@@ -65,7 +64,7 @@ async function lookAtPage(tab: Tab, names: readonly string[]): Promise<PageView 
   }
 }
 
-/** A test sends the token to a server: Firefox has a consent for that. */
+/** Adds Firefox's consent to send data, as a test sends the token to a server. */
 function permissionsFor(patterns: readonly string[], purpose: Intent['kind']): Permissions.Permissions {
   const origins = [...patterns]
   return import.meta.env.FIREFOX && purpose === 'test'

@@ -1,10 +1,8 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { EndpointUnreachableError } from '../core/ports.ts'
-import type { EndpointRequest } from '../core/ports.ts'
+import { EndpointUnreachableError, type EndpointRequest } from '../core/ports.ts'
 import { fetchEndpoint } from './endpoint-fetch.ts'
 
 let server: Server | undefined
@@ -99,7 +97,7 @@ describe('a request of the extension', () => {
     await expect(fetchEndpoint(request(url, { timeoutMs: 50 }))).rejects.toThrow(EndpointUnreachableError)
   })
 
-  it('says nothing of what it carried when nobody answers', async () => {
+  it('reveals nothing of the request when there is no response', async () => {
     const url = await serve(() => {})
     server?.close()
     const headers = { authorization: 'Bearer token-of-a-test' }

@@ -1,18 +1,17 @@
-import { EndpointUnreachableError } from '../core/ports.ts'
-import type { EndpointRequest, EndpointResponse } from '../core/ports.ts'
+import { EndpointUnreachableError, type EndpointRequest, type EndpointResponse } from '../core/ports.ts'
 
 const maximumBytes = 1_000_000
 
 /**
- * Sends the request with nothing of the browser in it: no cookies, no cache, no referrer, and never to another address than
- * the one given. Rejects with `EndpointUnreachableError` when no whole response came in time.
+ * Sends the request without browser state: no cookies, cache or referrer, and only to the given address. Rejects with
+ * `EndpointUnreachableError` when no complete response arrives in time.
  */
 export async function fetchEndpoint(request: EndpointRequest): Promise<EndpointResponse> {
   const { url, timeoutMs, ...given } = request
   try {
     const response = await fetch(url, {
       ...given,
-      // Cookies of a site that was allowed would be sent by default, and then the token would not be what is tested.
+      // By default, cookies of an allowed site would be sent, and would affect the test of the token.
       credentials: 'omit',
       redirect: 'error',
       cache: 'no-store',
@@ -25,12 +24,12 @@ export async function fetchEndpoint(request: EndpointRequest): Promise<EndpointR
       body: await readStart(response.body),
     }
   } catch {
-    // What went wrong is hidden from scripts, and a message of the browser could quote the request.
+    // Scripts cannot see the cause, and a message of the browser could quote the request.
     throw new EndpointUnreachableError()
   }
 }
 
-/** Reads up to the cap as UTF-8; what is over hangs up. */
+/** Reads UTF-8 up to the limit, then cancels the stream. */
 async function readStart(stream: ReadableStream<Uint8Array> | null): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

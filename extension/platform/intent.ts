@@ -1,15 +1,15 @@
 import type { Intent } from '../core/ports.ts'
 import { webExtension } from './web-extension.ts'
 
-/** How long it is worth going on with what the question about a permission interrupted. */
+/** Lifetime of an intent that a permission prompt interrupted. */
 const lifeMs = 60_000
 
-/** Keeps an intent in memory. Does not wait: what asks next may end the page. */
+/** Keeps an intent in memory. Does not wait: the following prompt may end the page. */
 export function storeIntent(intent: Intent): void {
   void webExtension.storage.session.set({ intent: { ...intent, at: Date.now() } })
 }
 
-/** The intent that is kept, if it is younger than a minute. It stays. */
+/** Returns the stored intent if it is younger than a minute, without removing it. */
 export async function readIntent(): Promise<Intent | undefined> {
   const { intent } = (await webExtension.storage.session.get('intent')) as {
     intent?: Intent & { at: number }
@@ -17,7 +17,7 @@ export async function readIntent(): Promise<Intent | undefined> {
   return intent && Date.now() - intent.at < lifeMs ? intent : undefined
 }
 
-/** The same, and it is gone. */
+/** Returns and removes the stored intent. */
 export async function takeIntent(): Promise<Intent | undefined> {
   const intent = await readIntent()
   await webExtension.storage.session.remove('intent')

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { PageView } from '../core/ports.ts'
 import { readPage } from './page-reader.ts'
 
-/** Runs the function as the browser does: from its text, with nothing around it but the page. */
+/** Runs the function as the browser does: from its text, with only the page around it. */
 function readAsInPage(names: readonly string[]): PageView {
   // oxlint-disable-next-line typescript/no-implied-eval no-new-func
   return (new Function(`return ${readPage.toString()}`)() as typeof readPage)(names)
@@ -22,7 +22,7 @@ class MemoryStorage {
 
 afterEach(() => vi.unstubAllGlobals())
 
-/** A page with these links in its head, as far as the reader asks. */
+/** Stubs a page with these links in its head, as far as the reader needs. */
 function stubPage(page: { cookie: string; link?: { href: string } | null }): void {
   const querySelector = (selector: string): unknown => {
     expect(selector).toBe('head > link[rel~="mcp-server" i]')

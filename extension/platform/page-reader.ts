@@ -1,15 +1,15 @@
 import type { PageView } from '../core/ports.ts'
 
 /**
- * Runs inside the page, so it may use nothing from outside itself, and must not fail. Of cookies and local storage it
- * takes only what is called like a session, or as one of `names` says (chunks `NAME.0` and so on included), besides the
- * address of the first `<link rel="mcp-server">` in the head: nothing else leaves the page.
+ * Runs inside the page, so it must be self-contained and must not fail. From cookies and local storage it takes only
+ * entries named like a session, or like one of `names` (including chunks `NAME.0` and so on), plus the address of the
+ * first `<link rel="mcp-server">` in the head: nothing else leaves the page.
  */
 export function readPage(names: readonly string[]): PageView {
   const isWanted = (name: string): boolean =>
     /^sb-.+-auth-token(?:\.\d+)?$/.test(name) ||
     names.some((wanted) => name === wanted || name.startsWith(`${wanted}.`))
-  // A page in a sandbox has neither, and says so by throwing.
+  // A sandboxed page has neither, and throws.
   const attempt = <T>(read: () => T[]): T[] => {
     try {
       return read()

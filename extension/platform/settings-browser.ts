@@ -2,7 +2,7 @@ import type { SettingsBrowser } from '../core/ports.ts'
 import { createBrowser } from './browser.ts'
 import { webExtension } from './web-extension.ts'
 
-/** What the page of settings needs of the real browser. See `SettingsBrowser` for what each member promises. */
+/** Creates the real browser for the settings page. See `SettingsBrowser` for the contract of each member. */
 export function createSettingsBrowser(): SettingsBrowser {
   const { permissions, tabs, windows, commands } = webExtension
   return {
@@ -12,7 +12,7 @@ export function createSettingsBrowser(): SettingsBrowser {
       try {
         return await permissions.remove({ origins: [...patterns] })
       } catch {
-        // What the manifest grants, the browser keeps.
+        // The browser keeps permissions granted by the manifest.
         return false
       }
     },

@@ -1,10 +1,8 @@
-import type { ConnectionTest } from '../core/endpoint/connection-test.ts'
-import { messagePart } from './message.ts'
-import type { Translate } from './message.ts'
-import { fillList, find } from './slot.ts'
-import type { Contents } from './slot.ts'
+import type { ConnectionTest } from '../core/endpoint/endpoint-test.ts'
+import { messagePart, type Translate } from './message.ts'
+import { fillList, find, type Contents } from './slot.ts'
 
-/** What asking the server has shown: a sentence with what to do next, and what the server said itself. */
+/** Shows the result of a connection test: a sentence with the next step, and the server's own words. */
 export function renderConnectionTest(
   root: HTMLElement,
   test: ConnectionTest,
@@ -28,7 +26,7 @@ function sentence(
 ): string {
   if (test.kind === 'passed') {
     const count = test.tools.length
-    // Our languages know these two; one with more of them adds texts of the same pattern.
+    // Our languages have only these two; one with more adds texts of the same pattern.
     const plural = new Intl.PluralRules(translate('locale')).select(count) as 'one' | 'other'
     return translate(`test_passed_${plural}`, test.server ?? server, `${test.milliseconds}`, `${count}`)
   }

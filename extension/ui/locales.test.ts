@@ -11,14 +11,14 @@ const locales = globSync('public/_locales/*', { cwd: extension }).map(
 const english = readMessages('en')
 const names = Object.keys(english)
 
-/** Code, pages and manifest that may name texts. */
+/** Code, pages and manifest that may refer to texts. */
 const sources = globSync('{*.ts,{background,core,entrypoints,platform,ui}/**/*.{ts,html}}', {
   cwd: extension,
 })
   .filter((path) => !/\.test\.ts$|testing/.test(path))
   .map((path) => readFileSync(`${extension}/${path}`, 'utf8'))
 
-/** The placeholders of a text, in the order of their names. */
+/** Returns the placeholders of a text, sorted by name. */
 function placeholders(message: string): string[] {
   return [...new Set([...message.matchAll(/\$(\w+)\$/g)].map(([, name = '']) => name.toLowerCase()))].sort()
 }
@@ -79,7 +79,7 @@ describe('the texts', () => {
   })
 
   it('are all used', () => {
-    // Where a name is put together, `${...}` stands for any part of it. Types check that each of these exists.
+    // In a composed name, `${...}` stands for any part. Types check that each resulting name exists.
     const patterns = sources.flatMap((source) =>
       [...source.matchAll(/`(\w*\$\{[^`]*)`|['"](\w+)['"]|__MSG_(\w+)__/g)].map(
         ([, template, plain, manifest]) =>

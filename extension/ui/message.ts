@@ -3,22 +3,22 @@ import type messages from '../public/_locales/en/messages.json'
 /** Name of a text in `_locales`. */
 export type MessageKey = keyof typeof messages
 
-/** A text in the person's language, with its placeholders filled in order. Never markup. */
+/** Returns a text in the user's language, with its placeholders filled in order. Never markup. */
 export type Translate = (key: MessageKey, ...substitutions: string[]) => string
 
-/** How a tag of ours is written in the name of a message, where a hyphen may not be. */
+/** A tag as written in message names, which cannot contain hyphens. */
 export type MessagePart<Tag extends string> = Tag extends `${infer Start}-${infer Rest}`
   ? `${Start}_${MessagePart<Rest>}`
   : Tag
 
-/** The part of a message's name that stands for `tag`. */
+/** Returns the part of a message name for `tag`. */
 export function messagePart<Tag extends string>(tag: Tag): MessagePart<Tag> {
   return tag.replaceAll('-', '_') as MessagePart<Tag>
 }
 
 /**
- * The same texts for what comes from strangers. A sentence stays one, whatever they have put into it: not too long, and what
- * turns the direction of writing around does so between U+2068 and U+2069 only.
+ * Wraps `translate` for foreign text. Limits its length, and isolates bidirectional text between U+2068 and U+2069,
+ * so that it cannot break out of the sentence.
  */
 export function confined(translate: Translate): Translate {
   return (key, ...substitutions) => translate(key, ...substitutions.map(confine))
@@ -27,4 +27,16 @@ export function confined(translate: Translate): Translate {
 function confine(text: string): string {
   const short = text.length > 99 ? `${text.slice(0, 98)}…` : text
   return /[^ -~]/.test(short) ? `\u2068${short}\u2069` : short
+}
+
+/** Writes the static texts of elements with `data-text`, and the names of those with `data-label`. */
+export function localise(root: ParentNode, translate: Translate): void {
+  const page = document.documentElement
+  page.lang = translate('locale')
+  page.dir = translate('direction')
+  for (const element of root.querySelectorAll<HTMLElement>('[data-text],[data-label]')) {
+    const { text, label } = element.dataset
+    if (text) element.textContent = translate(text as MessageKey)
+    if (label) element.ariaLabel = translate(label as MessageKey)
+  }
 }

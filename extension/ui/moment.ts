@@ -1,17 +1,17 @@
 import { timeLeft } from '../core/session/expiry.ts'
 import type { Translate } from './message.ts'
 
-/** Times in the language of the texts, in the person's own variety of it. All are epoch seconds. */
+/** Formats times in the language of the texts and the user's regional variety. All are epoch seconds. */
 export interface Moments {
   /** Date and time of day. */
   date(at: number): string
-  /** Countdown: `47:12`, `3 days`, or in words that it is over or not known. */
+  /** Countdown: `47:12`, `3 days`, or words for expired or unknown. */
   left(expiresAt: number | undefined): string
-  /** Whole minutes: `47 min`, at least one. */
+  /** Whole minutes, at least one: `47 min`. */
   minutesLeft(expiresAt: number): string
 }
 
-/** Moments as seen at `now`. */
+/** Creates formatters relative to `now`. */
 export function createMoments(translate: Translate, now: number): Moments {
   const language = translate('locale')
   const locale = navigator.languages.find((preferred) => preferred.startsWith(language)) ?? language

@@ -1,13 +1,11 @@
 import type { PopupView } from '../core/popup/popup-view.ts'
-import { messagePart } from './message.ts'
-import type { Translate } from './message.ts'
-import { find } from './slot.ts'
-import type { Contents } from './slot.ts'
+import { messagePart, type Translate } from './message.ts'
+import { find, type Contents } from './slot.ts'
 
-/** A view that is one sentence and one action, or a second. */
+/** A view with one sentence and one or two actions. */
 export type NoticeView = Exclude<PopupView, { kind: 'ready' | 'several' }>
 
-/** The sentence, what to know about it, the one thing to do, and where there is one the second choice. */
+/** Shows the sentence, its explanation, the main action and any second one. */
 export function renderNotice(root: HTMLElement, view: NoticeView, translate: Translate): Contents {
   if (view.kind === 'loading') return { title: translate('loading_title') }
   const [name, action] = describe(view)
@@ -24,13 +22,13 @@ export function renderNotice(root: HTMLElement, view: NoticeView, translate: Tra
   }
 }
 
-/** What leads to the second choice, a permission: nobody is to grant one who is merely signed out. */
+/** Describes what leads to the second action, a permission: a user who is merely signed out should not grant one. */
 function describeSecond(view: NoticeView) {
   if (view.kind === 'no-permission') return view.incognito ? 'hidden_cookie_private' : 'hidden_cookie'
   return view.kind === 'signed-out' && view.further ? 'hidden_cookie_further' : undefined
 }
 
-/** What its texts are called, and the action that its button stands for. */
+/** Returns the names of its texts, and the action of its button. */
 function describe(view: Exclude<NoticeView, { kind: 'loading' }>) {
   switch (view.kind) {
     case 'no-web-page':
@@ -49,7 +47,7 @@ function describe(view: Exclude<NoticeView, { kind: 'loading' }>) {
   }
 }
 
-/** An address as people know it. */
+/** Returns an address without its scheme, as users know it. */
 export function withoutScheme(url = ''): string {
   return url.replace(/^https?:\/\//, '')
 }

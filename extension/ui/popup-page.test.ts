@@ -1,4 +1,4 @@
-// The popup's own page with every view, in a real browser.
+// Tests the popup's own page with every view in a real browser.
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { linkedClients } from '@drawbridge/shared/clients/install-link.ts'
@@ -17,7 +17,7 @@ const chromium = findChromium()
 const now = Date.UTC(2027, 0, 15, 13, 45) / 1000
 const samples = viewSamples(now)
 
-/** What `popup-stage.ts` puts there. */
+/** Installed by `popup-stage.ts`. */
 interface Stage {
   actions: PopupAction[]
   show(view: PopupView, messages: Record<string, Message>, now: number): void
@@ -202,7 +202,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     ['token', 'Token copied. It works for 47 min.'],
     ['header', 'Authorization header copied. It works for 47 min.'],
     ['config-claude-code', 'Configuration for Claude Code copied. It holds no token.'],
-    ['test-cursor', 'Test configuration for Cursor copied. It dies with the token.'],
+    ['test-cursor', 'Test configuration for Cursor copied. It expires with the token.'],
   ] as const)('says that %s was copied, in a status without the token', async (copied, said) => {
     await show(samples['ready'])
     await show(sampleReady(now, { copied }))

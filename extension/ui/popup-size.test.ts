@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
-import type { Rolldown } from 'vite'
+import { build, type Rolldown } from 'vite'
 import { describe, expect, it } from 'vitest'
 
 const main = fileURLToPath(new URL('../entrypoints/popup/main.ts', import.meta.url))

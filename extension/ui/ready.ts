@@ -3,10 +3,9 @@ import { renderConnectionTest } from './connection-test.ts'
 import type { Translate } from './message.ts'
 import type { Moments } from './moment.ts'
 import { withoutScheme } from './notice.ts'
-import { fillList, find } from './slot.ts'
-import type { Contents } from './slot.ts'
+import { fillList, find, type Contents } from './slot.ts'
 
-/** A session whose token can be copied. The token itself is in the page only while it is revealed. */
+/** Shows a session whose token can be copied. The page contains the token only while it is revealed. */
 export function renderReady(
   root: HTMLElement,
   view: ReadyView,
@@ -55,7 +54,7 @@ export function renderReady(
   }
 }
 
-/** The server that the page names, and whether that is a reason to look twice. */
+/** Shows the server that the page announces, with a warning on another host. */
 function announcement({ announced }: ReadyView): Contents {
   if (!announced) return {}
   const { server, isOtherHost } = announced
@@ -67,7 +66,7 @@ function announcement({ announced }: ReadyView): Contents {
   }
 }
 
-/** What was copied, in words: which button it was, and what is to be known of it. */
+/** Describes what was copied: which button, and what the user should know. */
 function copyStatus(
   root: HTMLElement,
   { copied }: ReadyView,

@@ -1,7 +1,5 @@
 import type { PopupAction, PopupView } from '../core/popup/popup-view.ts'
-import { localise } from './localise.ts'
-import { confined } from './message.ts'
-import type { Translate } from './message.ts'
+import { confined, localise, type Translate } from './message.ts'
 import { createMoments } from './moment.ts'
 import { renderNotice } from './notice.ts'
 import { renderReady } from './ready.ts'
@@ -9,10 +7,9 @@ import { renderSessions } from './sessions.ts'
 import { fill } from './slot.ts'
 
 /**
- * Shows a view in the popup's page, of which `root` is the body. Call it again each second: countdowns are counted from
- * `now` (epoch seconds). Elements stay the same from view to view, and with them focus, selection and what is folded out;
- * a view of another kind puts the focus on its main action. That `act` which came first
- * is called in the handler of a click.
+ * Shows a view in the popup's page, whose body is `root`. Call it again each second: countdowns are relative to `now`
+ * (epoch seconds). Keeps elements from view to view, and with them focus, selection and expanded sections; a view of
+ * another kind focuses its main action. Calls the `act` of the first call in the click handler.
  */
 export function render(
   root: HTMLElement,
@@ -26,7 +23,7 @@ export function render(
     localise(root, translate)
     root.addEventListener('click', ({ target }) => {
       const { name, value } = (target as Element).closest('button') ?? {}
-      // A button's name is the kind of an action, its value what the action is about.
+      // A button's name is the kind of action, its value the subject.
       if (name) act({ kind: name, format: value, sessionId: value, client: value } as PopupAction)
     })
   }
@@ -42,10 +39,10 @@ export function render(
   )
   if (root.dataset['view'] === kind) return
   root.dataset['view'] = kind
-  // While it looks there is nothing to do, and asking what can be seen would take its time.
+  // While loading there is nothing to focus, and checking visibility takes time.
   if (kind === 'loading') return
   root.dataset['ready'] = ''
-  // Those that are hidden do not take it; of a list it is the first.
+  // Hidden ones do not accept focus; in a list, the first one gets it.
   for (const button of root.querySelectorAll<HTMLElement>('[data-main]:not(li+li *)'))
     button.focus({ preventScroll: true })
 }

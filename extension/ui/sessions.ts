@@ -1,11 +1,9 @@
 import type { PopupView } from '../core/popup/popup-view.ts'
-import { messagePart } from './message.ts'
-import type { Translate } from './message.ts'
+import { messagePart, type Translate } from './message.ts'
 import type { Moments } from './moment.ts'
-import { fillList } from './slot.ts'
-import type { Contents } from './slot.ts'
+import { fillList, type Contents } from './slot.ts'
 
-/** The sessions to choose from. */
+/** Shows the sessions to choose from. */
 export function renderSessions(
   root: HTMLElement,
   { host, sessions }: PopupView & { kind: 'several' },

@@ -1,14 +1,14 @@
-/** What a page shows: the text of each `data-slot`, or `true` where its text stays the same. */
+/** Content of a page: the text of each `data-slot`, or `true` where its text is static. */
 export type Contents = Readonly<Record<string, string | boolean | undefined>>
 
-/** The element below `root` that is called `name`. It is there: script and page are made for each other. */
+/** Returns the element below `root` called `name`, which must exist. */
 export function find(root: ParentNode, name: string): HTMLElement {
   return root.querySelector(`[data-slot=${name}]`) as HTMLElement
 }
 
 /**
- * Shows `contents` and nothing else: slots that it does not name are hidden, and emptied if they are for text. Text is only
- * ever set as text. What is there already is left alone, so that selections stay and screen readers say nothing twice.
+ * Shows exactly `contents`: hides other slots, and empties those for text. Sets text only as text. Leaves unchanged
+ * content alone, so that selections stay and screen readers repeat nothing.
  */
 export function fill(root: ParentNode, contents: Contents): void {
   for (const element of root.querySelectorAll<HTMLElement>('[data-slot]')) {
@@ -19,8 +19,8 @@ export function fill(root: ParentNode, contents: Contents): void {
 }
 
 /**
- * Makes the list called `name` hold one copy of its `<template>` for each item; `cells` says what stands in the `data-cell`s
- * of that row. Copies that are there are filled anew, not replaced.
+ * Fills the list called `name` with one copy of its `<template>` per item; `cells` returns the content of the row's
+ * `data-cell`s. Reuses existing copies.
  */
 export function fillList<Item>(
   root: ParentNode,
@@ -43,4 +43,10 @@ export function fillList<Item>(
 
 function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
+}
+
+/** Opens or closes a dialog. The browser moves the focus into it and back. */
+export function setOpen(dialog: HTMLDialogElement, isOpen: boolean): void {
+  if (isOpen && !dialog.open) dialog.showModal()
+  if (!isOpen && dialog.open) dialog.close()
 }

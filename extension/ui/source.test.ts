@@ -1,4 +1,4 @@
-// Rules for all of the extension that only a look at its text can keep.
+// Rules for the whole extension that only a check of its source text can enforce.
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -50,7 +50,7 @@ describe('the source of the extension', () => {
       /(?:^|[\s{;])(?:(?:margin|padding|border|inset)-(?:left|right|top|bottom)[\w-]*|left|right|top|bottom|(?:min-|max-)?(?:width|height)|float|clear)\s*:|text-align:\s*(?:left|right)/gm
     expect(offenders(styles, physical)).toEqual([])
     const sides = offenders(styles, /(?:margin|padding|border-width):\s*(?:[^\s;()]+\s+){3}[^\s;()]+;/g)
-    // A corner that is turned: the same in both directions.
+    // A rotated corner: the same in both directions.
     expect(sides).toEqual(['entrypoints/popup/style.css: border-width: 0 2px 2px 0;'])
   })
 

@@ -3,27 +3,27 @@ import { join, relative, sep } from 'node:path'
 import { mcpbEntryPoint, mcpbManifest, type McpbPlatform, mcpbPlatforms } from './mcpb-manifest.ts'
 import type { ZipEntry } from './zip-archive.ts'
 
-/** Where the parts of the extension are. */
+/** The parts of the extension. */
 export interface McpbSource {
   /** Folder of the built bridge: `launcher.cjs`, `package.json`, `dist`. */
   bridge: string
   /** Folder of the keychain package, in JavaScript. */
   keychain: string
-  /** Folders of its native parts, one for each system that the extension is for. */
+  /** Folders of its native modules, one for each supported system. */
   parts: readonly string[]
   licenseFile: string
 }
 
-/** What goes into the extension. */
+/** Content of the extension. */
 export interface McpbContent {
   entries: readonly ZipEntry[]
-  /** What the manifest says: the operating systems of the native parts, and no other. */
+  /** Operating systems of the native modules, for the manifest. */
   platforms: readonly McpbPlatform[]
   /** The systems themselves, such as `linux-x64-gnu`. */
   systems: readonly string[]
 }
 
-/** Collects the files in the order of their names. Throws if the bridge is not built, or no native part is there. */
+/** Collects the files, sorted by name. Throws if the bridge is not built, or there is no native module. */
 export function mcpbContent({ bridge, keychain, parts, licenseFile }: McpbSource): McpbContent {
   if (!existsSync(join(bridge, 'dist', 'main.mjs')))
     throw new Error('The bridge is not built. Run npm run build.')
@@ -46,19 +46,19 @@ export function mcpbContent({ bridge, keychain, parts, licenseFile }: McpbSource
     ...filesBelow(join(bridge, 'dist'), 'dist').filter(
       ({ name: file }) => file.endsWith('.mjs') || file.endsWith('.txt'),
     ),
-    // Under the name that it is imported by.
+    // Under the name used by imports.
     ...filesBelow(keychain, 'node_modules/keytar').filter(isNeeded),
     ...natives.flatMap((part) => filesBelow(part.folder, `node_modules/${part.name}`).filter(isNeeded)),
   ]
   return {
-    // Clients look for the manifest first; all else by name, so that the same files make the same archive.
+    // Clients look for the manifest first; the rest is sorted by name, so that the same files make the same archive.
     entries: entries.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)),
     platforms,
     systems,
   }
 }
 
-/** What is for whoever develops with a package stays behind; its licences come along. */
+/** Skips files that only developers of a package need, but keeps licences. */
 function isNeeded({ name }: ZipEntry): boolean {
   return !name.endsWith('.d.ts') && !/\/README[^/]*$/i.test(name)
 }

@@ -1,17 +1,17 @@
-/** What the manifest of the desktop extension takes from the package. */
+/** Input from the package for the extension's manifest. */
 export interface McpbPackage {
   version: string
   description: string
   license: string
   /** Range of Node versions, as in `engines`. */
   node: string
-  /** Operating systems that the extension carries the keychain for. */
+  /** Operating systems with an included keychain module. */
   platforms: readonly McpbPlatform[]
-  /** The same to the processor, which the format has no member for: for people. */
+  /** The same with the processor, which the format has no member for; shown to users. */
   systems: readonly string[]
 }
 
-/** Operating systems by the names that the format has for them, in the order of the manifest. */
+/** Operating systems by their names in the format, in the order of the manifest. */
 export const mcpbPlatforms = ['darwin', 'win32', 'linux'] as const
 
 /** One of {@link mcpbPlatforms}. */
@@ -21,9 +21,9 @@ export type McpbPlatform = (typeof mcpbPlatforms)[number]
 export const mcpbEntryPoint = 'launcher.cjs'
 
 /**
- * The manifest of the desktop extension (MCPB manifest 0.3): the client asks for the URL of the server and a profile, and
- * starts the bridge with its own Node. Every question has an answer of its own, because Claude Desktop passes the
- * placeholder of an unanswered one on as it stands.
+ * Returns the manifest of the desktop extension (MCPB manifest 0.3): the client asks for the URL of the server and a
+ * profile, and starts the bridge with its own Node. Every question has a default, because Claude Desktop passes on
+ * the placeholder of an unanswered one.
  */
 export function mcpbManifest({
   version,
@@ -55,7 +55,7 @@ export function mcpbManifest({
         env: {},
       },
     },
-    // Nothing is known before the server was asked.
+    // Unknown until the server has been asked.
     tools_generated: true,
     prompts_generated: true,
     keywords: ['mcp', 'oauth', 'remote', 'bridge'],

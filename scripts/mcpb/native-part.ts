@@ -6,8 +6,8 @@ import { join } from 'node:path'
 const scope = '@napi-rs'
 
 /**
- * Native parts of the keychain that an extension for everybody carries: those of the systems that desktop clients are made
- * for. What is left out (musl, 32 bits, FreeBSD, RISC-V) runs the bridge from npm.
+ * Native keychain modules of the universal extension: those of the systems that desktop clients support. Other
+ * systems (musl, 32 bits, FreeBSD, RISC-V) use the bridge from npm.
  */
 export const desktopParts: readonly string[] = [
   'darwin-arm64',
@@ -18,7 +18,7 @@ export const desktopParts: readonly string[] = [
   'win32-x64-msvc',
 ].map((name) => `${scope}/keyring-${name}`)
 
-/** A package as `package-lock.json` has it. */
+/** A package entry of `package-lock.json`. */
 export interface LockedPackage {
   name: string
   version: string
@@ -26,7 +26,7 @@ export interface LockedPackage {
   integrity: string
 }
 
-/** What the lockfile, as text, says about a package of any platform. Throws if it does not name it with a hash. */
+/** Returns the lockfile's entry for a package of any platform. Throws if it has no hash. */
 export function lockedPackage(lockfile: string, name: string): LockedPackage {
   const { packages } = JSON.parse(lockfile) as { packages: Record<string, Partial<LockedPackage>> }
   const { version, integrity } = packages[`node_modules/${name}`] ?? {}
@@ -37,8 +37,8 @@ export function lockedPackage(lockfile: string, name: string): LockedPackage {
 }
 
 /**
- * Fetches an archive with npm, whatever platform it is for, and unpacks it below `folder`. Answers where its content is.
- * Nothing of an archive that is another than the locked one is unpacked. `spec` is what npm is asked for: another place of
+ * Fetches an archive with npm, regardless of its platform, and unpacks it below `folder`. Returns the folder of its
+ * content. Does not unpack an archive that differs from the locked one. `spec` is passed to npm: another source of
  * the same package, or by default its name and version.
  */
 export function fetchPackage(
@@ -61,7 +61,7 @@ export function fetchPackage(
   return join(own, 'package')
 }
 
-/** Folders of the native parts that are installed for the platform this runs on; none without optional packages. */
+/** Returns the folders of the native modules installed for the current platform; none without optional packages. */
 export function installedParts(modules: string): string[] {
   const folder = join(modules, scope)
   try {

@@ -2,7 +2,7 @@ import { zipSync, type Zippable } from 'fflate'
 
 /** A file of an archive. */
 export interface ZipEntry {
-  /** With `/` between its parts, and none in front. */
+  /** With `/` between its parts, and none at the start. */
   name: string
   content: Buffer
   isExecutable?: boolean
@@ -10,14 +10,14 @@ export interface ZipEntry {
 
 const unix = 3
 const maxNameBytes = 0xff_ff
-/** The first day that the format knows, in local time as the format has it: the same files make the same bytes. */
+/** The first day that the format supports, in local time as it requires: the same files make the same bytes. */
 const firstDay = new Date(1980, 0, 1)
 
-/** A ZIP archive of `entries`. Throws `RangeError` for a name that leaves the folder it is unpacked to. */
+/** Creates a ZIP archive. Throws `RangeError` for a name that leaves the folder it is unpacked to. */
 export function zipArchive(entries: readonly ZipEntry[]): Buffer {
   const files: Zippable = {}
   for (const { name, content, isExecutable } of entries) {
-    // The mode of a regular file stands in the upper half of the attributes.
+    // The mode of a regular file is in the upper half of the attributes.
     const attrs = (isExecutable === true ? 0o100_755 : 0o100_644) * 0x1_00_00
     files[checkedName(name)] = [content, { level: 9, mtime: firstDay, os: unix, attrs }]
   }

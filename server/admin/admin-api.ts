@@ -1,12 +1,10 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { traceIdOf } from '@drawbridge/shared/trace-context.ts'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { version } from '../config/version.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { FetchHandler, Peer } from '../http/endpoint.ts'
-import { httpError } from '../http/http-error.ts'
 import type { ClientAddress } from '../http/listener/client-address.ts'
-import { json } from '../http/response.ts'
+import { httpError, json } from '../http/response.ts'
 import { type Log, type Report, reportTo } from '../observability/log.ts'
 import { type AdminOperation, type AdminPorts, AdminRefusal } from './admin-operation.ts'
 import type { AdminToken } from './admin-token.ts'
@@ -16,14 +14,16 @@ import { createRotateOperation } from './key-operations.ts'
 import { openApiDocument, pathParameters } from './open-api.ts'
 import { recordOperations } from './record-operations.ts'
 
-/** What the admin API needs. */
+/** Dependencies of the admin API. */
 export interface AdminApiPorts extends AdminPorts {
   token: AdminToken
   log: Log
   addressOf: ClientAddress
+  /** Of this server, for the description of the API. */
+  version: string
 }
 
-/** Every operation there is. The table is one server's: its rotations do not run beside each other. */
+/** Creates all operations. The table belongs to one server: its rotations do not run concurrently. */
 export function createAdminOperations(): readonly AdminOperation[] {
   return [...grantOperations, ...clientOperations, createRotateOperation(), ...recordOperations]
 }
@@ -34,13 +34,13 @@ interface AdminEnv {
 }
 
 /**
- * Serves the operations of the table to whoever has the token, and a refusal to everybody else, whatever they ask for. It is
- * for a listener of its own. Bodies of requests are not read.
+ * Serves the operations of the table to requests with the token, and refuses all others alike. Needs its own listener. Does not
+ * read request bodies.
  */
-export function createAdminApi({ token, log, addressOf, ...ports }: AdminApiPorts): FetchHandler {
+export function createAdminApi({ token, log, addressOf, version, ...ports }: AdminApiPorts): FetchHandler {
   const operations = createAdminOperations()
   const document = openApiDocument(operations, version)
-  // As it was sent: what is encoded in an id is decoded once, as a part of the path.
+  // Unmodified: an encoded id is decoded once, as a part of the path.
   const app = new Hono<AdminEnv>({ getPath: (request) => new URL(request.url).pathname })
   app.use(async (c, next) => {
     const id = encodeBase64url(ports.runtime.randomBytes(12))
@@ -60,9 +60,7 @@ export function createAdminApi({ token, log, addressOf, ...ports }: AdminApiPort
   for (const path of new Set(operations.map((operation) => operation.path))) {
     app.all(routeOf(path), () => httpError('method_not_allowed', { allow: allowedOn(path, operations) }))
   }
-  app.notFound(() =>
-    refuse(404, 'not_found', 'There is no such path. GET /openapi.json describes those that there are.'),
-  )
+  app.notFound(() => refuse(404, 'not_found', 'Path not found. GET /openapi.json lists the available ones.'))
   app.onError((error, c) => answerError(error, c.get('report')))
   return async (request, peer) => app.fetch(request, { peer })
 }
@@ -82,7 +80,7 @@ function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** As in RFC 9110 section 10.2.1: what answers GET answers HEAD too. */
+/** As in RFC 9110 section 10.2.1: paths that support GET support HEAD too. */
 function allowedOn(path: string, operations: readonly AdminOperation[]): string {
   return operations
     .filter((operation) => operation.path === path)
@@ -90,7 +88,7 @@ function allowedOn(path: string, operations: readonly AdminOperation[]): string 
     .join(', ')
 }
 
-/** The parameters of path and query as texts. Throws {@link AdminRefusal} for one that is there twice. */
+/** Returns the parameters of path and query as strings. Throws {@link AdminRefusal} for a duplicate. */
 function givenIn(c: Context<AdminEnv>, { path }: AdminOperation): Record<string, string> {
   const given = new Map(pathParameters(path).map((name) => [name, c.req.param(name) ?? '']))
   for (const [name, value] of new URL(c.req.url).searchParams) {

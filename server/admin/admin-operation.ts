@@ -7,29 +7,29 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AuditRing } from '../observability/audit-ring.ts'
 import type { Report } from '../observability/log.ts'
 
-/** What the operations of the admin API work on. */
+/** Dependencies of the admin API's operations. */
 export interface AdminPorts {
   store: Store
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
   ring: KeyRing
-  /** Where the key ring is kept; undefined: in no file. */
+  /** File of the key ring; undefined: not in a file. */
   keyFile: string | undefined
   /** Clients of the operator's file. */
   configured: ReadonlyMap<string, Client>
   providerIssuer: string
   events: AuditRing
-  /** True when work that takes long is to end. */
+  /** True when long-running work must end. */
   isStopped: () => boolean
 }
 
-/** What an operation gets besides its parameters. */
+/** Context of an operation besides its parameters. */
 export interface AdminContext extends AdminPorts {
   report: Report
   /** The OpenAPI document of all operations. */
   document: { openapi: string; [member: string]: unknown }
 }
 
-/** Why an operation was not done, as the caller is told. */
+/** Why an operation was refused, as the caller is told. */
 export class AdminRefusal extends Error {
   readonly status: 400 | 404 | 409
   readonly code: string
@@ -42,20 +42,20 @@ export class AdminRefusal extends Error {
   }
 }
 
-/** One row of the table of operations: requests are routed by it, and the OpenAPI document is made from it. */
+/** One row of the table of operations: requests are routed by it, and the OpenAPI document is generated from it. */
 export interface AdminOperation {
   /** Its name in generated clients. */
   id: string
   method: 'GET' | 'POST' | 'DELETE'
-  /** With `{name}` for each parameter of the path. */
+  /** With `{name}` for each path parameter. */
   path: string
   summary: string
-  /** Parameters of path and query, as they are once read. */
+  /** Schema of the path and query parameters, after parsing. */
   input: z.ZodObject
   result: { description: string; schema: z.ZodType }
-  /** Refusals of its own, by status, besides those of faulty parameters and those that every operation has. */
+  /** Specific refusals by status, besides those of invalid parameters and those common to all operations. */
   refusals: Readonly<Partial<Record<404 | 409, string>>>
-  /** Reads the parameters as they are in the URL and answers what the response holds. Throws {@link AdminRefusal}. */
+  /** Parses the parameters of the URL and returns the response's content. Throws {@link AdminRefusal}. */
   run(given: Readonly<Record<string, string>>, admin: AdminContext): Promise<unknown>
 }
 
@@ -68,7 +68,7 @@ interface OperationRow<Input extends z.ZodObject, Result extends z.ZodType> exte
   handle(input: z.output<Input>, admin: AdminContext): Promise<z.output<Result>>
 }
 
-/** A row whose handler takes what `input` reads and answers what `result` describes. */
+/** Creates a row with a handler typed by `input` and `result`. */
 export function adminOperation<Input extends z.ZodObject, Result extends z.ZodType>({
   handle,
   ...row
@@ -87,15 +87,15 @@ export function adminOperation<Input extends z.ZodObject, Result extends z.ZodTy
 
 function faultsOf(issue: z.core.$ZodIssue, names: readonly string[]): string[] {
   if (issue.code !== 'unrecognized_keys') return [`${issue.path.join('.')}: ${issue.message}.`]
-  return issue.keys.map((name) => `${name}: there is no such parameter.${suggestion(name, names)}`)
+  return issue.keys.map((name) => `${name}: unknown parameter.${suggestion(name, names)}`)
 }
 
-/** A parameter that is any text but none at all. */
+/** A parameter with any non-empty text. */
 export function textParameter(doc: string): z.ZodString {
   return z.string().min(1, { error: 'expected a value' }).describe(doc)
 }
 
-/** A parameter that is `true` or `false`, and false when it is left out. */
+/** A parameter that is `true` or `false`; defaults to false. */
 export function switchParameter(doc: string): z.ZodType<boolean> {
   return z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'expected true or false' })
@@ -103,7 +103,7 @@ export function switchParameter(doc: string): z.ZodType<boolean> {
     .describe(doc)
 }
 
-/** A parameter that is a whole number. */
+/** A whole-number parameter. */
 export function numberParameter(
   { min, max, usual }: { min: number; max: number; usual: number },
   doc: string,
@@ -118,13 +118,13 @@ export function numberParameter(
     .describe(doc)
 }
 
-/** How much of a list an answer has. */
+/** Maximum length of a list in a response. */
 export const limitParameter: z.ZodType<number> = numberParameter(
   { min: 1, max: 1000, usual: 100 },
-  'how many at most',
+  'maximum number of entries',
 )
 
-/** A moment in an answer. */
+/** A time in a response. */
 export function seconds(doc: string): z.ZodInt {
   return z.int().describe(`${doc}, in seconds since 1970`)
 }

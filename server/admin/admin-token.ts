@@ -1,17 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { parseAdminToken, sharedFileFault } from '../config/admin-token.ts'
 import type { Report } from '../observability/log.ts'
+import { parseAdminToken, sharedFileFault } from '../store/admin-token-file.ts'
 import { type FollowedFile, followFile } from '../store/followed-file.ts'
 
 /** Why a request may not use the admin API. */
 export type TokenRefusal = 'no_token' | 'wrong_token'
 
-/** The bearer token of the admin API, as its file has it at each request. Only its digest stays in memory. */
+/** The bearer token of the admin API, following its file. Keeps only its digest in memory. */
 export class AdminToken {
   readonly #digest: FollowedFile<Buffer>
 
-  /** Throws when the file at `path` is not private or holds no token now; later the token before it stays in use. */
+  /** Throws if the file at `path` is not private or has no token now; if that happens later, the previous token stays in use. */
   constructor(path: string, { now }: Pick<Runtime, 'now'>, report: Report) {
     this.#digest = followFile(path, {
       now,
@@ -27,7 +27,7 @@ export class AdminToken {
     })
   }
 
-  /** Judges an `Authorization` header, in constant time. Undefined: it has the token. */
+  /** Checks an `Authorization` header, in constant time. Undefined: it has the token. */
   refuse(authorization: string | undefined): TokenRefusal | undefined {
     const given = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
     if (given === undefined) return 'no_token'

@@ -13,25 +13,25 @@ import {
 const clientSchema = z.object({
   client_id: z.string(),
   kind: z.enum(['configured', 'registered', 'metadata_document']),
-  client_name: z.string().optional().describe('what the client calls itself'),
+  client_name: z.string().optional().describe("the client's own name for itself"),
   redirect_uris: z.array(z.string()),
   grant_types: z.array(z.string()),
   token_endpoint_auth_method: z.string(),
   introspects: z.boolean(),
-  created_at: seconds('since when it is known'),
-  expires_at: seconds('when it is forgotten unless somebody uses it').optional(),
+  created_at: seconds('when it was added'),
+  expires_at: seconds('when it is deleted unless a user signs in with it').optional(),
 })
 
-/** Clients, to list and to remove. */
+/** Lists and removes clients. */
 export const clientOperations: readonly AdminOperation[] = [
   adminOperation({
     id: 'listClients',
     method: 'GET',
     path: '/clients',
-    summary: 'Lists the clients that are known, at most 10,000.',
-    input: z.strictObject({ all: switchParameter('also registrations that nobody has signed in with') }),
+    summary: 'Lists the known clients, at most 10,000.',
+    input: z.strictObject({ all: switchParameter('include registrations that were never used to sign in') }),
     result: {
-      description: 'The clients, and how many registrations nobody has signed in with.',
+      description: 'The clients, and the number of registrations that were never used to sign in.',
       schema: z.object({ clients: z.array(clientSchema), unused: z.int() }),
     },
     refusals: {},
@@ -42,13 +42,13 @@ export const clientOperations: readonly AdminOperation[] = [
     id: 'removeClient',
     method: 'DELETE',
     path: '/clients/{id}',
-    summary: 'Removes a client, and ends everything that people allowed to it.',
+    summary: 'Removes a client and ends all its grants.',
     input: z.strictObject({ id: textParameter('the id of the client, URL-encoded') }),
     result: {
-      description: 'It is removed. `removed` is false when only grants of it were left.',
+      description: 'The client was removed. `removed` is false when only its grants were left.',
       schema: z.object({ client_id: z.string(), removed: z.boolean(), grants_ended: z.int() }),
     },
-    refusals: { 404: 'There is no such client.', 409: 'It is a client of the file that CLIENTS names.' },
+    refusals: { 404: 'Unknown client.', 409: 'The client is configured in the file of CLIENTS.' },
     async handle({ id }, { store, configured, runtime, report }) {
       const outcome = await removeKnownClient(id, { store, configured, runtime })
       if (outcome.kind === 'unknown') {
@@ -58,7 +58,7 @@ export const clientOperations: readonly AdminOperation[] = [
         throw new AdminRefusal(
           409,
           'conflict',
-          `${id} is a client of the file that CLIENTS names. Take it out of there and start the servers again.`,
+          `${id} is configured in the file of CLIENTS. Remove it there and restart the servers.`,
         )
       }
       const { removed, grantsEnded } = outcome

@@ -13,41 +13,41 @@ import {
   textParameter,
 } from './admin-operation.ts'
 
-const userDoc = "the person's id at the session provider, or an email address"
+const userDoc = "the user's id at the session provider, or an email address"
 
 const grantSchema = z.object({
   id: z.string(),
-  sub: z.string().describe("the person's id at the session provider"),
-  email: z.string().optional().describe('as it was when the person signed in'),
+  sub: z.string().describe("the user's id at the session provider"),
+  email: z.string().optional().describe('as of the sign-in'),
   client_id: z.string(),
-  client_name: z.string().optional().describe('what the client calls itself'),
+  client_name: z.string().optional().describe("the client's own name for itself"),
   scope: z.string(),
-  created_at: seconds('when the person allowed it'),
-  last_used_at: seconds('the last use, which may be ten minutes old').optional(),
-  last_address: z.string().optional().describe('where it was used from the last time'),
-  expires_at: seconds('when it ends; of a waiting one, when it can no longer be fetched'),
+  created_at: seconds('when the user allowed it'),
+  last_used_at: seconds('the last use, up to ten minutes out of date').optional(),
+  last_address: z.string().optional().describe('the address of the last use'),
+  expires_at: seconds('when it ends; for a waiting one, when it can no longer be fetched'),
   state: z.enum(['live', 'waiting', 'expired', 'ended']),
   ended_at: seconds('when it ended early').optional(),
   end_reason: z.string().optional(),
 })
 
 const revokedSchema = z.object({
-  revoked: z.int().describe('how many grants ended; 0 when they had ended before'),
+  revoked: z.int().describe('number of grants ended; 0 if they had already ended'),
   grants: z.array(z.string()).describe('their ids'),
 })
 
-/** Grants: what people allowed clients, to list and to end. */
+/** Lists and ends grants. */
 export const grantOperations: readonly AdminOperation[] = [
   adminOperation({
     id: 'listGrants',
     method: 'GET',
     path: '/grants',
-    summary: 'Lists what people allowed clients, by id.',
+    summary: 'Lists grants by id.',
     input: z.strictObject({
-      user: textParameter(`only those of a person: ${userDoc}`).optional(),
+      user: textParameter(`only those of one user: ${userDoc}`).optional(),
       client: textParameter('only those of the client with this id').optional(),
-      all: switchParameter('also those that have ended and are not forgotten yet'),
-      after: z.string().default('').describe('the `next` of the page before'),
+      all: switchParameter('include ended ones that are not deleted yet'),
+      after: z.string().default('').describe('`next` of the previous page'),
       limit: limitParameter,
     }),
     result: {
@@ -64,8 +64,8 @@ export const grantOperations: readonly AdminOperation[] = [
     path: '/grants/{id}',
     summary: 'Ends one grant. Its tokens are refused from the next request on.',
     input: z.strictObject({ id: textParameter('the id of the grant') }),
-    result: { description: 'It has ended, now or before.', schema: revokedSchema },
-    refusals: { 404: 'There is no such grant.' },
+    result: { description: 'The grant has ended, now or earlier.', schema: revokedSchema },
+    refusals: { 404: 'Unknown grant.' },
     async handle({ id }, { store, runtime, report }) {
       const ended = await revokeGrant(id, store, runtime.now())
       if (!ended) throw new AdminRefusal(404, 'not_found', `There is no grant ${JSON.stringify(id)}.`)
@@ -77,9 +77,12 @@ export const grantOperations: readonly AdminOperation[] = [
     id: 'revokeGrantsOfUser',
     method: 'DELETE',
     path: '/users/{user}/grants',
-    summary: 'Ends all grants of a person. Their tokens are refused from the next request on.',
+    summary: 'Ends all grants of a user. Their tokens are refused from the next request on.',
     input: z.strictObject({ user: textParameter(userDoc) }),
-    result: { description: 'They have ended. Somebody who has none is no failure.', schema: revokedSchema },
+    result: {
+      description: 'The grants have ended. A user without any is not an error.',
+      schema: revokedSchema,
+    },
     refusals: {},
     async handle({ user }, { store, providerIssuer, runtime, report }) {
       const owners = await findUsers(user, { store, providerIssuer, runtime })

@@ -9,19 +9,19 @@ import {
   seconds,
 } from './admin-operation.ts'
 
-/** The file is changed within this process, which serves nothing while it waits for another that changes it. */
+/** The file is changed within this process, which serves nothing while it waits for another process to finish changing it. */
 const keyFileWaitMs = 100
 
 const rotationSchema = z.object({
-  ok: z.boolean().describe('whether everything is sealed with the new key that should be'),
+  ok: z.boolean().describe('true if everything that should be is sealed with the new key'),
   sealing_key: z.string(),
   added: z.string().optional().describe('the id of the new key'),
-  resealed: z.int().describe('sessions that were sealed anew'),
+  resealed: z.int().describe('sessions that were re-sealed'),
   unsettled: z
     .int()
-    .describe('sessions whose last refresh has an unknown outcome: their next one seals them anew'),
+    .describe('sessions whose last refresh has an unknown outcome: their next refresh re-seals them'),
   unreadable: z.int().describe('sessions that no key opens'),
-  left: z.int().describe('sessions that others were at work on to the end'),
+  left: z.int().describe('sessions that other processes held until the end'),
   interrupted: z.boolean(),
   keys: z.array(
     z.object({
@@ -34,7 +34,7 @@ const rotationSchema = z.object({
   removable_at: seconds('when keys that are not in use may be removed'),
 })
 
-/** Keys, to rotate: one rotation at a time for each operation that is created. */
+/** Rotates keys: one rotation at a time per created operation. */
 export function createRotateOperation(): AdminOperation {
   let isRotating = false
   return adminOperation({
@@ -42,30 +42,25 @@ export function createRotateOperation(): AdminOperation {
     method: 'POST',
     path: '/keys/rotate',
     summary:
-      'Puts a new key in front of the key file, and seals all sessions anew. It takes some seconds at least.',
+      'Adds a new key at the front of the key file and re-seals all sessions. Takes at least some seconds.',
     input: z.strictObject({}),
     result: {
-      description: 'The keys, and how many sessions were sealed. No key itself.',
+      description: 'Key ids and session counts, never a key itself.',
       schema: rotationSchema,
     },
-    refusals: { 409: 'The keys are in no file, the file cannot be changed, or a rotation is under way.' },
+    refusals: {
+      409: 'The keys are not in a file, the file cannot be changed, or a rotation is in progress.',
+    },
     async handle(_input, admin) {
       if (isRotating) {
-        throw new AdminRefusal(409, 'conflict', 'A rotation is under way. Try again when it has ended.')
+        throw new AdminRefusal(409, 'conflict', 'A rotation is in progress. Try again when it has ended.')
       }
       isRotating = true
       try {
         const addEntry = (entry: string): void => addToKeyFile(entry, admin)
         const facts = await rotateKeyRing({ ...admin, note: () => {}, addEntry })
-        admin.report('admin_keys_rotated', {
-          sealing_key: facts.sealing_key,
-          added: facts.added,
-          resealed: facts.resealed,
-          unsettled: facts.unsettled,
-          unreadable: facts.unreadable,
-          left: facts.left,
-          interrupted: facts.interrupted,
-        })
+        const { ok: _ok, keys: _keys, removable_at: _removableAt, ...counts } = facts
+        admin.report('admin_keys_rotated', counts)
         return facts
       } finally {
         isRotating = false
@@ -79,7 +74,7 @@ function addToKeyFile(entry: string, { keyFile }: AdminContext): void {
     throw new AdminRefusal(
       409,
       'conflict',
-      'The keys are in no file, so none can be added. Keep them in one: DRAWBRIDGE_SECRET_KEYS=file:PATH.',
+      'The keys are not in a file, so none can be added. Keep them in one: DRAWBRIDGE_SECRET_KEYS=file:PATH.',
     )
   }
   try {

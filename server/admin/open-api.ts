@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AdminOperation } from './admin-operation.ts'
 
-/** The OpenAPI 3.1 document of `operations`, as plain JSON. */
+/** Builds the OpenAPI 3.1 document of `operations`, as plain JSON. */
 export function openApiDocument(
   operations: readonly AdminOperation[],
   version: string,
@@ -42,7 +42,7 @@ export function openApiDocument(
   }
 }
 
-/** Names of the parameters that are part of a path. */
+/** Returns the names of a path's parameters. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }
@@ -62,8 +62,8 @@ function responsesOf({ input, result, refusals }: AdminOperation): Record<string
     200: { description: result.description, content: jsonContent(jsonSchema(result.schema, 'input')) },
     400: refusal(
       Object.keys(input.shape).length === 0
-        ? 'There are parameters, and it takes none.'
-        : 'A parameter is faulty or unknown; the description names it, and what is expected.',
+        ? 'Parameters were sent, but the operation takes none.'
+        : 'A parameter is invalid or unknown; the description names it and what is expected.',
     ),
     401: {
       ...refusal('The token is missing or wrong.'),
@@ -83,12 +83,12 @@ function jsonContent(schema: object): object {
   return { 'application/json': { schema } }
 }
 
-/** Parameters are described as what they are once read, answers as what may be in them, now or later. */
+/** Describes parameters as parsed, and responses as what they may contain, now or later. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...described } = z.toJSONSchema(schema, {
     io,
     override({ jsonSchema: found }) {
-      // The range of every integer of JavaScript says nothing.
+      // The full range of safe integers says nothing.
       if (found.maximum === Number.MAX_SAFE_INTEGER) delete found.maximum
       if (found.minimum === Number.MIN_SAFE_INTEGER) delete found.minimum
     },

@@ -2,27 +2,27 @@ import { z } from 'zod'
 import { type AdminOperation, adminOperation, limitParameter, numberParameter } from './admin-operation.ts'
 
 const eventSchema = z.looseObject({
-  sequence: z.int().describe('grows by one with every event of the process, and over its restarts'),
+  sequence: z.int().describe('increases by one with every event of the process, also across restarts'),
   time: z.string(),
   event: z.string().describe('docs/observability.md lists the events and their fields'),
 })
 
-/** What the server says of itself: its audit events, and this API. */
+/** Returns the server's audit events, and the description of this API. */
 export const recordOperations: readonly AdminOperation[] = [
   adminOperation({
     id: 'listEvents',
     method: 'GET',
     path: '/events',
-    summary: 'Lists audit events of this process, the oldest first. It has the last 10,000.',
+    summary: "Lists this process's last 10,000 audit events, oldest first.",
     input: z.strictObject({
       since: numberParameter(
         { min: 0, max: Number.MAX_SAFE_INTEGER, usual: 0 },
-        'only those after the event with this sequence; the `next` of the answer before',
+        'only events after this sequence; `next` of the previous response',
       ),
       limit: limitParameter,
     }),
     result: {
-      description: 'The events, and the `since` to ask with for the ones after them.',
+      description: 'The events, and `next`: the `since` of the following request.',
       schema: z.object({ events: z.array(eventSchema), next: z.int() }),
     },
     refusals: {},

@@ -1,7 +1,13 @@
 import { Command, CommanderError, Option } from 'commander'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode } from './command.ts'
+import {
+  CommandFailure,
+  type CommandInput,
+  type ExitCode,
+  exitCode,
+  failureJson,
+  failureText,
+} from './command.ts'
 import { commandGroups, type CommandRow, commandTable } from './command-table.ts'
-import { failureJson, failureText } from './failure-text.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { systemTerminal } from './terminal.ts'
 import { flagOf } from '../config/setting.ts'
@@ -13,19 +19,18 @@ const program = 'drawbridge-server'
 
 const examples = `Examples:
   ${program}                                 try it: embedded provider, demo web app, SQLite in .drawbridge/
-  ${program} --listen 127.0.0.1:9000 --base-url http://localhost:9000
-  DRAWBRIDGE_STORE=memory: ${program} --json
+  ${program} --tools ./my-tools.mjs          with tools of yours
   ${program} --upstream http://127.0.0.1:9000/mcp   stand in front of an MCP server
   ${program} -- npx -y some-mcp-server       the same of a command that speaks stdio
   ${program} doctor                          what is wrong, and what to do about it
   ${program} keys rotate                     a new key, while the server runs
 
-Every flag has a variable: --base-url is DRAWBRIDGE_BASE_URL. Exit codes: 0 ok, 1 failed, 2 usage.
-`
+Every flag: ${program} serve --help. Each has a variable: --base-url is DRAWBRIDGE_BASE_URL.
+Exit codes: 0 ok, 1 failed, 2 usage.`
 
 type Options = Record<string, string | string[] | boolean | undefined>
 
-/** Runs one command line and answers its exit code. A wrong configuration prints every fault and is 2. */
+/** Runs one command line and returns its exit code. */
 export async function run(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -44,7 +49,6 @@ export async function run(
   }
 }
 
-/** Everything behind the first `--` is the command of an MCP server, whatever it looks like. */
 function splitCommand(argv: readonly string[]): {
   words: readonly string[]
   upstreamCommand: readonly string[] | undefined
@@ -75,7 +79,7 @@ function createCommandLine(
       writeErr: (text) => void process.stderr.write(asTyped(text)),
     })
     .showHelpAfterError(`Run ${program} --help for every command and flag.`)
-    .addHelpText('before', examples)
+    .addHelpText('after', `\n${examples}`)
   const groups = new Map<string, Command>()
   for (const row of commandTable) {
     const [first = '', ...rest] = row.usage.split(' ')
@@ -86,9 +90,7 @@ function createCommandLine(
     describeCommand(command, row)
     command.action((...given: unknown[]) => start(row, given.slice(0, -2).flat() as string[], command.opts()))
   }
-  // The default command needs no name, so its flags are listed here as well.
-  const serve = root.commands.find((command) => command.name() === 'serve')
-  return root.addHelpText('after', () => `\n${serve?.helpInformation() ?? ''}`)
+  return root
 }
 
 function describeCommand(command: Command, row: CommandRow): void {
@@ -102,10 +104,10 @@ function describeCommand(command: Command, row: CommandRow): void {
     command.addOption(option.hideHelp(row.shown !== undefined && !row.shown.includes(setting.field)))
   }
   const lines = row.examples.map((example) => `  ${program} ${example}`.trimEnd())
-  command.addHelpText('before', `Examples:\n${lines.join('\n')}\n`)
+  command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
-/** Does the work of a command; a failure is told with its next step, and is an exit code. */
+/** Runs a command. Prints a failure with its next step, and returns its exit code. */
 async function runCommand(
   row: CommandRow,
   operands: readonly string[],

@@ -1,27 +1,27 @@
 import type { Setting } from '../config/setting.ts'
 import type { CommandInput, ExitCode } from './command.ts'
 
-/** One command of the command line, with its help. */
+/** A command, with its help. */
 export interface CommandRow {
-  /** As it is called, with the operands it takes: `keys remove <kid...>`, `grants revoke [grant-id]`. */
+  /** With its operands: `keys remove <kid...>`, `grants revoke [grant-id]`. */
   usage: string
   description: string
-  /** What `--json` does. */
+  /** Help text of `--json`. */
   json: string
-  /** Command lines without the name of the program. */
+  /** Without the name of the program. */
   examples: readonly string[]
-  /** Flags of its own, each with its text: `--all` is on or off, `--user <sub>` takes a value. */
+  /** Its own flags with their help: `--all` is on or off, `--user <sub>` takes a value. */
   switches?: Readonly<Record<`--${string}`, string>>
-  /** The settings that its help lists; all of them are taken, as a configuration is only ever checked as a whole. */
+  /** Settings in its help. It accepts all of them: a configuration is only ever checked as a whole. */
   shown?: readonly Setting['field'][]
-  /** Its code is loaded by the call: serving does not wait for that of the others. */
+  /** Loads the code of the command: serving does not wait for that of the others. */
   run(
     input: CommandInput,
     given: {
       operands: readonly string[]
       isOn: (name: `--${string}`) => boolean
       valueOf: (name: `--${string}`) => string | undefined
-      /** Every value of a flag that may be repeated: `--redirect-uri <uri...>`. */
+      /** Returns every value of a repeatable flag: `--redirect-uri <uri...>`. */
       valuesOf: (name: `--${string}`) => readonly string[]
     },
   ): Promise<ExitCode>
@@ -29,38 +29,21 @@ export interface CommandRow {
 
 const factsAsJson = 'print the facts as one JSON object on stdout'
 
-/** Every command there is; the first is the default. Help and dispatch come from here. */
+/** All commands, for help and dispatch. The first is the default. */
 export const commandTable: readonly CommandRow[] = [
   {
     usage: 'serve',
     description: 'Serve until SIGINT or SIGTERM (default).',
     json: 'print the ready line as JSON on stdout',
     examples: ['', 'serve --store sqlite:/var/lib/drawbridge/server.db'],
-    run: async (input) => (await import('./serve.ts')).serveUntilStopped(input),
+    run: async (input) => (await import('./serve.ts')).serve(input),
   },
   {
     usage: 'doctor',
     description: 'Look at everything that serving depends on, and say what to do. Changes nothing.',
     json: factsAsJson,
-    examples: [
-      'doctor',
-      'doctor --json',
-      'doctor --token-stdin < token.txt',
-      'doctor --directory claude',
-      'doctor --directory chatgpt --submission > submission.json',
-    ],
-    switches: {
-      '--token-stdin': 'read a provider access token from stdin and say which rules it passes',
-      '--directory <name>': 'look at what a directory asks for instead: claude or chatgpt',
-      '--submission':
-        'with --directory chatgpt: print what its form asks for, filled in as far as it is known',
-    },
-    async run(input, { isOn, valueOf }) {
-      const { doctor, printSubmission, readDirectory, readToken } = await import('./doctor/doctor-command.ts')
-      const directory = readDirectory(valueOf('--directory'))
-      const token = isOn('--token-stdin') ? await readToken(input.terminal) : undefined
-      return isOn('--submission') ? printSubmission(input, token) : doctor(input, token, directory)
-    },
+    examples: ['doctor', 'doctor --json'],
+    run: async (input) => (await import('./doctor/doctor.ts')).doctor(input),
   },
   {
     usage: 'migrate',
@@ -90,14 +73,13 @@ export const commandTable: readonly CommandRow[] = [
     usage: 'keys rotate',
     description: 'Put a new key in front of the key file, and seal all sessions anew beside running servers.',
     json: factsAsJson,
-    examples: ['keys rotate', 'keys rotate --reseal-only'],
-    switches: { '--reseal-only': 'add no key: go on with the first one' },
+    examples: ['keys rotate'],
     shown: ['store'],
-    async run(input, { isOn }) {
+    async run(input) {
       const { rotateKeys } = await import('./keys/keys-rotate.ts')
       let isStopped = false
       process.once('SIGINT', () => (isStopped = true))
-      return rotateKeys(input, { resealOnly: isOn('--reseal-only'), isStopped: () => isStopped })
+      return rotateKeys(input, () => isStopped)
     },
   },
   {
@@ -105,12 +87,8 @@ export const commandTable: readonly CommandRow[] = [
     description: 'Take keys out of the key file that nothing needs any more.',
     json: factsAsJson,
     examples: ['keys remove k20260101-0a1b2c'],
-    switches: {
-      '--now': 'also within an hour of the last change: people with an open sign-in page start again',
-    },
     shown: ['store'],
-    run: async (input, { operands, isOn }) =>
-      (await import('./keys/keys-remove.ts')).removeKeys(input, operands, { now: isOn('--now') }),
+    run: async (input, { operands }) => (await import('./keys/keys-remove.ts')).removeKeys(input, operands),
   },
   {
     usage: 'grants list',
@@ -130,7 +108,7 @@ export const commandTable: readonly CommandRow[] = [
     },
     shown: ['store', 'provider', 'providerUrl'],
     run: async (input, { isOn, valueOf }) =>
-      (await import('./grants/grants-list.ts')).listGrants(input, {
+      (await import('./grants/grants.ts')).listGrants(input, {
         user: valueOf('--user'),
         client: valueOf('--client'),
         all: isOn('--all'),
@@ -155,7 +133,7 @@ export const commandTable: readonly CommandRow[] = [
     },
     shown: ['store', 'provider', 'providerUrl'],
     run: async (input, { operands, isOn, valueOf }) =>
-      (await import('./grants/grants-revoke.ts')).revokeGrants(input, {
+      (await import('./grants/grants.ts')).revokeGrants(input, {
         grantId: operands[0],
         user: valueOf('--user'),
         client: valueOf('--client'),
@@ -181,8 +159,7 @@ export const commandTable: readonly CommandRow[] = [
     },
     shown: ['access', 'provider', 'providerUrl'],
     async run(input, { isOn, valueOf }) {
-      const { testAccess } = await import('./access/access-test.ts')
-      const { readToken } = await import('./doctor/doctor-command.ts')
+      const { readToken, testAccess } = await import('./access/access-test.ts')
       return testAccess(input, {
         email: valueOf('--email'),
         isUnverified: isOn('--unverified'),
@@ -198,10 +175,10 @@ export const commandTable: readonly CommandRow[] = [
     description: 'Print the clients that are known: of the file CLIENTS, and of the store.',
     json: factsAsJson,
     examples: ['clients list', 'clients list --all --json'],
-    switches: { '--all': 'also registrations that nobody has signed in with' },
+    switches: { '--all': 'include registrations that were never used to sign in' },
     shown: ['store', 'clients'],
     run: async (input, { isOn }) =>
-      (await import('./clients/clients-list.ts')).listClients(input, { all: isOn('--all') }),
+      (await import('./clients/clients.ts')).listClients(input, { all: isOn('--all') }),
   },
   {
     usage: 'clients add',
@@ -236,11 +213,11 @@ export const commandTable: readonly CommandRow[] = [
     examples: ['clients remove mcpc_J0Qm1yXv3kq8Zt5oW2bL7g'],
     shown: ['store'],
     run: async (input, { operands }) =>
-      (await import('./clients/clients-remove.ts')).removeClient(input, operands[0] ?? ''),
+      (await import('./clients/clients.ts')).removeClient(input, operands[0] ?? ''),
   },
 ]
 
-/** Names that hold several commands, with what they are about. */
+/** Descriptions of command groups, by name. */
 export const commandGroups: Readonly<Record<string, string>> = {
   access: 'Try the access rules.',
   clients: 'List, add or remove clients.',

@@ -5,26 +5,25 @@ import type { ServerConfig } from '../config/setting.ts'
 import { faultTexts, type FileField, fileFaults } from '../config/setting-file.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Exit codes are stable, so that scripts can tell them apart. */
+/** Stable exit codes, which scripts can rely on. */
 export const exitCode = { ok: 0, failed: 1, usage: 2 } as const
 
-/** One of {@link exitCode}. */
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
-/** What every command gets from the command line. */
+/** Input of every command. */
 export interface CommandInput {
-  /** Settings that were given as flags, by field name. */
+  /** Settings given as flags, by field name. */
   flags: Readonly<Record<string, string | undefined>>
-  /** The words behind `--`: the command of the MCP server that `serve` stands in front of. Undefined: there is no `--`. */
+  /** The words after `--`: the command of the MCP server behind `serve`. Undefined without `--`. */
   upstreamCommand: readonly string[] | undefined
   environment: Readonly<Record<string, string | undefined>>
-  /** Facts go to stdout as one JSON object. */
+  /** Prints facts as one JSON object on stdout. */
   json: boolean
   runtime: Runtime
   terminal: Terminal
 }
 
-/** Why a command did not do what it is for, and what to do about it. Nothing secret is in either. */
+/** A failure of a command, with its next step. Contains no secret. */
 export class CommandFailure extends Error {
   readonly nextStep: string
   readonly code: ExitCode
@@ -37,7 +36,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The settings of flags and environment, as for `serve`, with every fault of the settings themselves. */
+/** Checks the settings of flags and environment, as for `serve`. Does not check the files that they name. */
 export function checkInput({
   flags,
   environment,
@@ -46,8 +45,8 @@ export function checkInput({
 }
 
 /**
- * The configuration of flags and environment, as for `serve`. Throws `ConfigError` with every fault of all settings and of
- * the files that `uses` names, which are those that the command is going to open.
+ * Returns the configuration of flags and environment, as for `serve`. Throws `ConfigError` with every fault of all settings and of
+ * the files in `uses`, which the command is going to open.
  */
 export function readConfig(
   input: Pick<CommandInput, 'flags' | 'environment' | 'runtime'>,
@@ -58,4 +57,53 @@ export function readConfig(
   const problems = [...checked.problems, ...faultTexts(faults, checked.nameOf)]
   if (problems.length > 0) throw new ConfigError(problems)
   return checked.config
+}
+
+const everySetting = 'Every setting: drawbridge-server serve --help, or docs/configuration.md'
+
+/** Returns the text of a failure for stderr, with the next step last. */
+export function failureText(command: string, error: unknown): { text: string; code: ExitCode } {
+  const head =
+    command === 'serve' ? 'drawbridge-server did not start.' : `drawbridge-server ${command} failed.`
+  const { messages, nextStep, code } = partsOf(error)
+  const lines = [head, ...messages.map((message) => `  - ${message}`), ...(nextStep === '' ? [] : [nextStep])]
+  return { text: lines.join('\n'), code }
+}
+
+/** Returns a failure as JSON. */
+export function failureJson(error: unknown): string {
+  const { messages, nextStep } = partsOf(error)
+  return JSON.stringify({ ok: false, errors: messages, next_step: nextStep })
+}
+
+function partsOf(error: unknown): { messages: readonly string[]; nextStep: string; code: ExitCode } {
+  if (error instanceof ConfigError) {
+    return { messages: error.problems, nextStep: everySetting, code: exitCode.usage }
+  }
+  if (error instanceof CommandFailure) {
+    return { messages: [error.message], nextStep: error.nextStep, code: error.code }
+  }
+  const { code, message, address, port } = error as NodeJS.ErrnoException & ListenAddress
+  const isTaken = code === 'EADDRINUSE' && port !== undefined
+  const problem = isTaken
+    ? `Port ${port} of ${address ?? 'this computer'} is already in use (${code}).`
+    : message
+  return { messages: [problem], nextStep: nextStepOf(code), code: exitCode.failed }
+}
+
+interface ListenAddress {
+  address?: string
+  port?: number
+}
+
+function nextStepOf(code: string | undefined): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'Stop the program that uses it, or take other ports, the last one for the demo app: drawbridge-server --listen 8797 --base-url http://localhost:8797 --app-url http://localhost:8798'
+    case 'EACCES':
+    case 'EROFS':
+      return 'Choose a place that can be written with --store sqlite:PATH.'
+    default:
+      return 'To look at everything that serving depends on: drawbridge-server doctor'
+  }
 }

@@ -8,7 +8,7 @@ import { postgresMigrations } from '../store/postgres/schema.ts'
 import { sqliteMigrations } from '../store/sqlite/migrations.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 
-/** Brings the schema of the store up to date, as the start of a server does. Says what it was before. */
+/** Migrates the schema of the store, as a starting server does. Prints the previous version. */
 export async function migrate(input: CommandInput): Promise<ExitCode> {
   const { store } = readConfig(input, ['store'])
   const name = storeName(store)

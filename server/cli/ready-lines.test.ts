@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addressLines, publicToolsLine, toolsText } from './ready-lines.ts'
+import { optionLines, publicToolsLine, toolsText } from './ready-lines.ts'
 
 const tool = (name: string) => ({ name, call: () => '' })
 
@@ -30,12 +30,13 @@ it('tools that take no sign-in are named', () => {
   )
 })
 
-describe('addresses of the ready text', () => {
-  it('are those of listeners that are on', () => {
-    expect(addressLines({ metricsListen: undefined, adminListen: undefined })).toBe('')
-    const metricsListen = { host: '127.0.0.1', port: 9464 }
-    expect(addressLines({ metricsListen, adminListen: { host: '::1', port: 9465 } })).toBe(
+it('what is off by default is named where it is on', () => {
+  const off = { access: undefined, audit: undefined, metricsListen: undefined, adminListen: undefined }
+  expect(optionLines(off)).toBe('')
+  const metricsListen = { host: '127.0.0.1', port: 9464 }
+  const adminListen = { host: '::1', port: 9465 }
+  expect(optionLines({ access: './access.json', audit: './audit.log', metricsListen, adminListen })).toBe(
+    '  Access rules   ./access.json\n  Audit file     ./audit.log\n' +
       '  Metrics        http://127.0.0.1:9464/metrics\n  Admin API      http://[::1]:9465\n',
-    )
-  })
+  )
 })

@@ -2,7 +2,7 @@ import type { ServerConfig } from '../config/setting.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import { defaultToolModule } from '../startup/open-tools.ts'
 
-/** What `/mcp` offers, for the ready text. `module` is that of TOOLS; undefined is the one that is built in. */
+/** Returns the tools and scopes for the ready text. `module` is that of TOOLS; undefined: the built-in one. */
 export function toolsText(
   config: Pick<ServerConfig, 'tools' | 'provider'>,
   module: ToolModule | undefined,
@@ -17,17 +17,21 @@ export function toolsText(
   return `${counted}${register ? ' and what it registers' : ''}, ${count(scopeCount, 'scope')}`
 }
 
-/** Line of the ready text for the tools that can be called without signing in. */
+/** Returns the line for tools that can be called without signing in. */
 export function publicToolsLine(names: ReadonlySet<string>): string {
   return names.size > 0 ? `  Open to all    ${[...names].join(', ')}, without signing in\n` : ''
 }
 
-/** Lines of the ready text for listeners that are off by default. */
-export function addressLines({
+/** Returns the lines for features that are off by default. */
+export function optionLines({
+  access,
+  audit,
   metricsListen,
   adminListen,
-}: Pick<ServerConfig, 'metricsListen' | 'adminListen'>): string {
+}: Pick<ServerConfig, 'access' | 'audit' | 'metricsListen' | 'adminListen'>): string {
   return [
+    access === undefined ? '' : `  Access rules   ${access}\n`,
+    audit === undefined ? '' : `  Audit file     ${audit}\n`,
     metricsListen ? `  Metrics        http://${hostOf(metricsListen)}/metrics\n` : '',
     adminListen ? `  Admin API      http://${hostOf(adminListen)}\n` : '',
   ].join('')

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type DestinationStream, pino } from 'pino'
 import { type App, createApp } from '../app.ts'
+import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { storeName } from '../config/store-address.ts'
 import { type CheckedSettings, ConfigError } from '../config/config.ts'
@@ -18,25 +19,22 @@ import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
 import { type Served, serveModule } from '../startup/open-tools.ts'
 import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
-import { readUpstream } from '../config/upstream-file.ts'
+import { readUpstream } from '../config/document-file.ts'
 import { version } from '../config/version.ts'
 import { upstreamOf } from '../core/gateway/upstream-document.ts'
 import { createTerminalLog } from '../observability/terminal-log.ts'
-import { addressLines, publicToolsLine, toolsText } from './ready-lines.ts'
+import { optionLines, publicToolsLine, toolsText } from './ready-lines.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
 
-/**
- * A Ctrl-C in a terminal reaches every process of it, and npm passes it on to its child once more: what comes this soon
- * is the same one.
- */
+/** Ctrl-C reaches every process of the terminal, and npm forwards it once more: a signal this soon is the same one. */
 const sameMs = 500
 
 /**
- * Resolves with the first SIGINT or SIGTERM. A further one ends the process at once, with the exit code that a shell
- * gives to that signal, after `beforeExit`: as process 1 of a container nothing would end it otherwise.
+ * Resolves with the first SIGINT or SIGTERM. A further one calls `beforeExit` and exits with the shell's code for that signal:
+ * nothing else would end process 1 of a container.
  */
-export function stopSignal(beforeExit: () => void): Promise<NodeJS.Signals> {
+function stopSignal(beforeExit: () => void): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let firstAt: number | undefined
     const hear = (signal: NodeJS.Signals): void => {
@@ -52,26 +50,22 @@ export function stopSignal(beforeExit: () => void): Promise<NodeJS.Signals> {
   })
 }
 
-/**
- * How long requests are still taken after SIGTERM, while `/readyz` says that no more should come: as long as a load
- * balancer with a quick probe takes to hear of it.
- */
+/** Requests are still accepted for this long after SIGTERM, until load balancers have seen `/readyz` fail. */
 const leaveMs = 1000
 
 /**
- * Serves until SIGINT or SIGTERM, then drains; a second signal ends the process at once. Rejects with a `ConfigError` that
- * has every fault of the settings and of all files that they name, and when the store cannot be used or a port is taken.
+ * Serves until SIGINT or SIGTERM, then drains. Rejects with a `ConfigError` that has every fault of the settings and their files,
+ * and when the store cannot be used or a port is taken.
  */
-export async function serve(
-  checked: CheckedSettings,
-  { json, upstreamCommand }: Pick<CommandInput, 'json' | 'upstreamCommand'>,
-): Promise<void> {
+export async function serve(input: CommandInput): Promise<ExitCode> {
+  const { json, upstreamCommand } = input
+  const checked = checkInput(input)
   const { config } = checked
   // Lines of some milliseconds are written together: each by itself costs more than most requests.
   const destination = pino.destination({ dest: 2, sync: false, minLength: 8192, periodicFlush: 20 })
   // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
   const stopping = stopSignal(() => destination.flushSync())
-  const metrics = config.metricsListen && (await createMetrics())
+  const metrics = config.metricsListen && (await createMetrics(version))
   const served = await readFiles(checked, upstreamCommand)
   const { log, audit, events } = openLog(config, destination, metrics)
   const app = createApp(config, systemRuntime, log, served)
@@ -87,7 +81,9 @@ export async function serve(
     throw error
   }
   process.stdout.write(
-    json ? `${JSON.stringify(readyFacts(config, served?.upstream))}\n` : asTyped(readyText(config, served)),
+    json
+      ? `${JSON.stringify(readyFacts(config, served?.upstream))}\n`
+      : asTyped(readyText(config, served, app.publicTools())),
   )
   const signal = await stopping
   reportTo(log)('stopping', { signal })
@@ -101,9 +97,9 @@ export async function serve(
   await app.close()
   await audit?.close()
   destination.flushSync()
+  return exitCode.ok
 }
 
-/** What opens each listener, in order. */
 function openListeners(
   app: App,
   config: ServerConfig,
@@ -124,7 +120,7 @@ function openListeners(
   return opening
 }
 
-/** Loaded for servers that have it only. */
+/** Opens the admin API if configured; only then loads its code. */
 async function openAdmin(
   { store, ring }: App,
   config: ServerConfig,
@@ -136,7 +132,7 @@ async function openAdmin(
   return openAdminApi(config, adminTokenFile, { store, ring, runtime: systemRuntime, log, events })
 }
 
-/** The log, and what its audit events go to besides: the audit file, which SIGHUP opens again, and the admin API. */
+/** Opens the log with the other destinations of its audit events: the audit file, which SIGHUP reopens, and the admin API. */
 function openLog(
   config: ServerConfig,
   destination: DestinationStream,
@@ -161,8 +157,8 @@ function openLog(
 }
 
 /**
- * What /mcp offers, once nothing is wrong with any setting or file; undefined: the tools for trying out. The code of the gateway is loaded
- * for servers that stand in front of another one only.
+ * Returns what `/mcp` offers, after checking all settings and files; undefined: the built-in tools. Loads the gateway only for
+ * servers with an upstream.
  */
 async function readFiles(
   checked: CheckedSettings,
@@ -183,7 +179,7 @@ async function readFiles(
     command === undefined ? upstream && readUpstream(upstream, process.env) : upstreamOf(command, args)
   if (!found || found.kind === 'faulty') return undefined
   const { serveUpstream } = await import('../startup/open-upstream.ts')
-  return serveUpstream(found.upstream)
+  return serveUpstream(found.value)
 }
 
 function commandProblems(
@@ -214,10 +210,14 @@ function readyFacts(config: ServerConfig, upstream: string | undefined): Record<
   }
 }
 
-function readyText(config: ServerConfig, served: Served | undefined): string {
+function readyText(
+  config: ServerConfig,
+  served: Served | undefined,
+  publicTools: ReadonlySet<string>,
+): string {
   const { baseUrl, appUrl, appName, provider, store } = config
   const forgets = store.kind === 'memory' ? ' everything is forgotten at the end' : ''
-  const isTrial = provider === 'embedded'
+  const { isTrial } = providers[provider]
   const steps = isTrial
     ? `  1. Create an account      ${appUrl}
   2. Add to an MCP client   ${baseUrl}/mcp
@@ -229,10 +229,10 @@ function readyText(config: ServerConfig, served: Served | undefined): string {
 ${steps}
 
   Tools          ${served?.upstream === undefined ? toolsText(config, served?.module) : `those of ${served.upstream}`}
-${publicToolsLine(served?.publicTools ?? new Set())}  Look around    curl -i ${baseUrl}/mcp
+${publicToolsLine(publicTools)}  Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
   Kept in        ${storeName(store)}${forgets}
-${isTrial ? '' : `  Signed in by   ${config.providerUrl}\n`}${addressLines(config)}${listenNote(config)}
+${isTrial ? '' : `  Signed in by   ${config.providerUrl}\n`}${optionLines(config)}${listenNote(config)}
 ${isTrial ? trialNote : '  Check it all   drawbridge-server doctor\n'}
   Open ${baseUrl}/
 
@@ -243,16 +243,10 @@ const trialNote = `  For trying things out only: the embedded session provider, 
   the demo web app run in this process, on loopback. NODE_ENV=production refuses them.
 `
 
-/** A base URL on this computer whose port is not the one listened on: meant behind a proxy, else a slip. */
+/** Returns a note about a loopback base URL with another port: right behind a proxy, otherwise a mistake. */
 function listenNote({ baseUrl, listen }: ServerConfig): string {
   const { hostname, port, protocol } = new URL(baseUrl)
   const basePort = Number(port || (protocol === 'https:' ? 443 : 80))
   if (!isLoopbackHostname(hostname) || basePort === listen.port) return ''
   return `  Note           listening on port ${listen.port}, while BASE_URL says ${basePort}: right behind a proxy,\n                 otherwise set both --listen and --base-url\n`
-}
-
-/** Serves until SIGINT or SIGTERM. */
-export async function serveUntilStopped(input: CommandInput): Promise<ExitCode> {
-  await serve(checkInput(input), input)
-  return exitCode.ok
 }

@@ -1,24 +1,25 @@
 import { styleText } from 'node:util'
 import { asTyped } from '../startup/program-name.ts'
 
-/** Where a command says what it found. Colour is there for a terminal only, and never says anything by itself. */
+/** The output of a command. Colour is for terminals only, and never the only sign. */
 export interface Terminal {
-  /** Facts, as whole lines: stdout. */
+  /** Prints facts to stdout, as whole lines. */
   print(text: string): void
-  /** Everything else: stderr. */
+  /** Prints everything else to stderr. */
   note(text: string): void
   colour(colour: Colour, text: string): string
 }
 
-/** Colours of what is printed. */
 export type Colour = 'green' | 'yellow' | 'red' | 'dim'
 
-/**
- * The terminal, file or pipe that this process writes to. NO_COLOR and FORCE_COLOR are heeded. Commands
- * of this program are printed in the form that the person can type.
- */
+/** The output of this process. Follows NO_COLOR and FORCE_COLOR, and prints commands of this program as they were typed. */
 export const systemTerminal: Terminal = {
   print: (text) => void process.stdout.write(`${asTyped(text)}\n`),
   note: (text) => void process.stderr.write(`${asTyped(text)}\n`),
   colour: (colour, text) => styleText(colour, text, { stream: process.stdout }),
+}
+
+/** Formats epoch seconds for people: to the minute, in UTC. */
+export function timeText(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 16)}Z`
 }

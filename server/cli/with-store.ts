@@ -4,8 +4,8 @@ import { openStore } from '../startup/open-store.ts'
 import type { ServerConfig } from '../config/setting.ts'
 
 /**
- * Runs `work` on the store of `config` as it is beside running servers; without one when it is a file that no server has
- * made yet. The store is closed at the end.
+ * Runs `work` on the store of `config` beside running servers, then closes it. Passes undefined for a file that no server has
+ * created yet.
  */
 export async function withStore<Result>(
   { store: address }: Pick<ServerConfig, 'store'>,

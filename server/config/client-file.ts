@@ -1,12 +1,8 @@
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { z } from 'zod'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
-import {
-  type DocumentClient,
-  isDocumentUrl,
-  readClientDocument,
-} from '../core/clients/client-id-metadata-document.ts'
 import {
   type ClientMetadataPolicy,
   type DescribedClient,
@@ -18,43 +14,45 @@ import {
 } from '../core/clients/client-metadata.ts'
 import { readAuthMethod, usesSecret } from '../core/clients/client-registration.ts'
 import type { Client, ClientAuthMethod } from '../core/clients/client.ts'
+import { type DocumentReading, members, readDocument } from '../core/document.ts'
 import { hashSecret } from '../core/seal.ts'
 import type { ServerConfig } from './setting.ts'
-import { readSettingFile } from './setting-file-text.ts'
+import { readDocumentFile } from './document-file.ts'
 
 const minSecretCharacters = 16
 
-// Members that an entry may have. A misspelt one could make a confidential client a public one.
-const knownMembers = new Set([
-  'application_type',
-  'client_id',
-  'client_name',
-  'client_secret',
-  'client_secret_sha256',
-  'client_uri',
-  'contacts',
-  'grant_types',
-  'introspects',
-  'jwks',
-  'jwks_uri',
-  'logo_uri',
-  'policy_uri',
-  'redirect_uris',
-  'response_types',
-  'scope',
-  'software_id',
-  'software_version',
-  'token_endpoint_auth_method',
-  'tos_uri',
-])
+const idFault = 'must be 1 to 200 printable characters without spaces.'
+const anything = z.unknown().optional()
 
-/** The entries of a file by client id, and its faults. Each fault names the file; no secret is repeated. */
-export interface FileReading<Value> {
-  entries: ReadonlyMap<string, Value>
-  faults: readonly string[]
-}
+/** The members of an entry besides its metadata (RFC 7591 section 2), which the registration of clients reads. */
+const clientEntry = members({
+  client_id: z.string(idFault).regex(/^[\x21-\x7E]{1,200}$/, idFault),
+  introspects: z.boolean('must be true or false.').default(false),
+  ...Object.fromEntries(
+    [
+      'application_type',
+      'client_name',
+      'client_secret',
+      'client_secret_sha256',
+      'client_uri',
+      'contacts',
+      'grant_types',
+      'jwks',
+      'jwks_uri',
+      'logo_uri',
+      'policy_uri',
+      'redirect_uris',
+      'response_types',
+      'scope',
+      'software_id',
+      'software_version',
+      'token_endpoint_auth_method',
+      'tos_uri',
+    ].map((name) => [name, anything]),
+  ),
+})
 
-/** What client metadata may contain under `config`. */
+/** Returns the rules for client metadata under `config`. */
 export function clientPolicy(
   config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris'>,
 ): ClientMetadataPolicy {
@@ -64,112 +62,49 @@ export function clientPolicy(
   }
 }
 
-/** What is wrong with one entry. Unlike an OAuth error its message goes to the operator only. */
-class EntryFault extends Error {}
+type FileConfig = Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clients'>
 
-type FileConfig<Field extends 'clients' | 'clientDocumentFile'> = Pick<
-  ServerConfig,
-  'baseUrl' | 'privateUseRedirectUris' | Field
->
+/** Clients by id. */
+type Clients = ReadonlyMap<string, Client>
 
 /**
  * The clients of the file that CLIENTS names: a JSON array of client metadata (RFC 7591 section 2), each with a `client_id`, for a
- * confidential client `client_secret` or `client_secret_sha256`, and `introspects` for a resource server.
+ * confidential client `client_secret` or `client_secret_sha256`, and `introspects` for a resource server. No fault repeats a secret.
  */
-export function readClientFile(config: FileConfig<'clients'>, now: number): FileReading<Client> {
+export function readClientFile(config: FileConfig, now: number): DocumentReading<Clients> {
+  const clients = new Map<string, Client>()
+  if (config.clients === undefined) return { kind: 'read', value: clients }
   const policy = clientPolicy(config)
-  return readEntries(config.clients, (entry) => readConfiguredClient(entry, policy, now))
+  const entry = clientEntry.transform((given, context) => {
+    try {
+      if (clients.has(given.client_id)) context.addIssue(`: client_id ${given.client_id} appears twice.`)
+      clients.set(given.client_id, readConfiguredClient(given, policy, now))
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error
+      context.addIssue(`: ${error.message}`)
+    }
+  })
+  const schema = z.array(entry, 'must be an array.').transform((): Clients => clients)
+  return readDocumentFile(config.clients, (document) => readDocument(schema, document))
 }
 
 /** As {@link readClientFile}. Throws {@link ConfigError} with the faults of the file. */
-export function readConfiguredClients(
-  config: FileConfig<'clients'>,
+export function readConfiguredClients(config: FileConfig, now: number): Clients {
+  const reading = readClientFile(config, now)
+  if (reading.kind === 'read') return reading.value
+  throw new ConfigError(reading.faults.map((fault) => `clients: ${fault}`))
+}
+
+function readConfiguredClient(
+  entry: z.output<typeof clientEntry>,
+  policy: ClientMetadataPolicy,
   now: number,
-): ReadonlyMap<string, Client> {
-  return entriesOf('clients', readClientFile(config, now))
-}
-
-/**
- * The documents of the file that CLIENT_DOCUMENT_FILE names: a JSON array of client id metadata documents, each under its own
- * `client_id`.
- */
-export function readDocumentFile(config: FileConfig<'clientDocumentFile'>): FileReading<DocumentClient> {
-  const policy = clientPolicy(config)
-  return readEntries(config.clientDocumentFile, (entry) => {
-    const { client_id: url } = entry
-    if (typeof url !== 'string' || !isDocumentUrl(url, policy.allowLoopback)) {
-      throw new EntryFault('client_id must be the https URL of the document, as a browser writes it.')
-    }
-    const reading = readClientDocument(url, entry, policy)
-    if (reading.kind === 'invalid') throw new EntryFault(reading.reason)
-    return reading.client
-  })
-}
-
-/** As {@link readDocumentFile}. Throws {@link ConfigError} with the faults of the file. */
-export function readDocumentCopies(
-  config: FileConfig<'clientDocumentFile'>,
-): ReadonlyMap<string, DocumentClient> {
-  return entriesOf('clientDocumentFile', readDocumentFile(config))
-}
-
-function entriesOf<Value>(
-  field: string,
-  { entries, faults }: FileReading<Value>,
-): ReadonlyMap<string, Value> {
-  if (faults.length > 0) throw new ConfigError(faults.map((fault) => `${field}: ${fault}`))
-  return entries
-}
-
-function readEntries<Value extends { id: string }>(
-  path: string | undefined,
-  read: (entry: JsonObject) => Value,
-): FileReading<Value> {
-  const entries = new Map<string, Value>()
-  if (path === undefined) return { entries, faults: [] }
-  const array = readArray(path)
-  if (typeof array === 'string') return { entries, faults: [array] }
-  const faults = array.flatMap((entry, index) => {
-    const name = `${path}, entry ${index + 1}`
-    if (!isJsonObject(entry)) return [`${name} must be a JSON object.`]
-    try {
-      const value = read(entry)
-      if (entries.has(value.id)) return [`${name}: client_id ${value.id} appears twice.`]
-      entries.set(value.id, value)
-      return []
-    } catch (error) {
-      if (error instanceof EntryFault || error instanceof OAuthError) return [`${name}: ${error.message}`]
-      throw error
-    }
-  })
-  return { entries, faults }
-}
-
-/** The array in a file, or a sentence that says why there is none. */
-function readArray(path: string): unknown[] | string {
-  const file = readSettingFile(path)
-  if (file.kind === 'unreadable') return file.fault
-  try {
-    const value: unknown = JSON.parse(file.text)
-    return Array.isArray(value) ? value : `${path} must hold a JSON array.`
-  } catch {
-    // The message of the parser quotes the text, which contains secrets.
-    return `${path} is not valid JSON.`
-  }
-}
-
-function readConfiguredClient(entry: JsonObject, policy: ClientMetadataPolicy, now: number): Client {
-  const { client_id: id, introspects = false } = entry
-  const unknown = Object.keys(entry).filter((name) => !knownMembers.has(name))
-  if (unknown.length > 0) throw new EntryFault(`${unknown.join(', ')} is not known here.`)
-  if (typeof id !== 'string' || !/^[\x21-\x7E]{1,200}$/.test(id)) {
-    throw new EntryFault('client_id must be 1 to 200 printable characters without spaces.')
-  }
-  if (typeof introspects !== 'boolean') throw new EntryFault('introspects must be true or false.')
+): Client {
+  const { client_id: id, introspects } = entry
   const described = describe(entry, introspects, policy)
   const proof = readProof(entry, described)
   if (introspects && proof.authMethod === 'none') {
-    throw new EntryFault('a client that introspects needs a client_secret, or keys.')
+    throw invalidMetadata('a client that introspects needs a client_secret, or keys.')
   }
   return {
     ...described,

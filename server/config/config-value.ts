@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
 import { durationParser, isSecureUrl, parseList } from '@drawbridge/shared/settings/value.ts'
-import type { Rate } from '../core/access/rate-limit.ts'
+import type { Rate } from '../core/limits/rate-limit.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
 
 /** Absolute http(s) URL without query, fragment, credentials or trailing slash; https unless the host is loopback. */
@@ -65,7 +65,7 @@ export const parseDuration: ValueParser<number> = durationParser({
   examples: '90, 15m, 1h or 30d',
 })
 
-/** What `parse` accepts, and `off`, which is undefined. */
+/** Accepts also `off`, which is undefined. */
 export function orOff<Value>(parse: ValueParser<Value>): ValueParser<Value | undefined> {
   return (text) => (text === 'off' ? undefined : parse(text))
 }

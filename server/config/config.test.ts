@@ -16,6 +16,11 @@ function problemsOf(given: Settings, environment = development): readonly string
   }
 }
 
+const jwtOf = (claims: object): string =>
+  [{ alg: 'HS256' }, claims, {}]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+
 describe('createConfig', () => {
   it('MCP transport Security-Warning: starts with nothing given: everything on this machine', () => {
     expect(createConfig({}, development)).toEqual({
@@ -30,7 +35,6 @@ describe('createConfig', () => {
       providerJwtSecret: undefined,
       providerClientId: undefined,
       providerClientSecret: undefined,
-      providerName: 'localhost:8788',
       providerScope: 'openid email profile offline_access',
       providerSessions: 'many',
       providerParameters: {},
@@ -57,9 +61,7 @@ describe('createConfig', () => {
       registrationLimit: 60,
       clientDocuments: true,
       clientDocumentHosts: [],
-      clientDocumentFile: undefined,
       longTokenTtl: undefined,
-      longTokenClients: [],
       trustedProxies: [],
       allowedHosts: [],
       metricsListen: undefined,
@@ -238,11 +240,21 @@ describe('an outside provider', () => {
     expect(problemsOf(given)).toEqual([expect.stringMatching(/^providerUrl: REF stands for/)])
   })
 
+  it.each<[key: string, isRefused: boolean]>([
+    ['sb_secret_abc', true],
+    [jwtOf({ role: 'service_role' }), true],
+    [jwtOf({ role: 'anon' }), false],
+    ['sb_publishable_abc', false],
+  ])('supabase: %s is a secret key, which is refused and not shown: %s', (providerKey, isRefused) => {
+    const problems = problemsOf({ ...supabase, providerKey })
+    expect(problems).toEqual(isRefused ? [expect.stringMatching(/^providerKey: a secret key/)] : [])
+    expect(problems.join('\n')).not.toContain(providerKey)
+  })
+
   it('oidc: the issuer is what was given, to its last slash, and bearers need an audience', () => {
     expect(createConfig(oidc, { production: true })).toMatchObject({
       providerIssuer: 'https://tenant.example.com/',
       providerAudience: undefined,
-      providerName: 'tenant.example.com',
     })
   })
 

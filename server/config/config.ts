@@ -5,7 +5,7 @@ import {
   parseSettings,
 } from '@drawbridge/shared/settings/read-settings.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
-import { brokenEmbeddedRules, brokenProviderRules } from './provider-rule.ts'
+import { providers } from './provider.ts'
 import type { ServerConfig, Setting, Settings } from './setting.ts'
 import { settings } from './setting-table.ts'
 import { settingsOfObject, type SettingSources } from './setting-source.ts'
@@ -42,9 +42,7 @@ export function checkSettings(
   const parsed: ParsedSettings<keyof ServerConfig> = parseSettings(given, undefined, shown)
   const texts: Settings = Object.fromEntries(given.map(({ setting, texts }) => [setting.field, texts[0]]))
   const config = Object.freeze(withDefaults(parsed.values as Partial<ServerConfig>, texts))
-  const { provider } = config
-  const broken =
-    provider === 'embedded' ? brokenEmbeddedRules(config, production) : brokenProviderRules(texts, provider)
+  const broken = providers[config.provider].brokenRules({ config, given: texts, production })
   const nameOf = (field: keyof ServerConfig): string =>
     settings
       .filter((row) => row.field === field)
@@ -76,7 +74,6 @@ function withoutPassword(text: string): string {
 
 const defaults = defaultValues(settings, undefined) as Partial<ServerConfig>
 
-/** What the demo web app calls itself. */
 const demoAppName = 'Fieldnotes'
 
 /** Fields whose default is not a text of its own: most follow from other settings. */
@@ -84,7 +81,6 @@ type Derived =
   | 'providerUrl'
   | 'providerIssuer'
   | 'providerAudience'
-  | 'providerName'
   | 'providerParameters'
   | 'cookieName'
   | 'allowedOrigins'
@@ -93,17 +89,16 @@ type Derived =
 function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConfig {
   const config = { ...defaults, ...given } as Omit<ServerConfig, Derived> & Partial<ServerConfig>
   const { provider, baseUrl, appUrl, providerUrl = `${appUrl}/auth/v1` } = config
-  // An OpenID issuer is compared to the letter, and some end in a slash.
-  const issuer = provider === 'oidc' && given.providerUrl !== undefined ? texts.providerUrl : providerUrl
+  const { isTrial, audience, hasLiteralIssuer } = providers[provider]
+  const issuer = hasLiteralIssuer && given.providerUrl !== undefined ? texts.providerUrl : providerUrl
   return {
     providerUrl,
     providerIssuer: issuer ?? providerUrl,
-    providerAudience: provider === 'oidc' ? undefined : 'authenticated',
-    providerName: new URL(providerUrl).host,
+    providerAudience: audience,
     providerParameters: {},
     cookieName: defaultSessionCookieName(providerUrl),
     allowedOrigins: [...new Set([new URL(baseUrl).origin, new URL(appUrl).origin])],
-    appName: provider === 'embedded' ? demoAppName : new URL(appUrl).host,
+    appName: isTrial ? demoAppName : new URL(appUrl).host,
     ...config,
   }
 }

@@ -55,11 +55,6 @@ export const providerTable: SettingTable<ProviderConfig> = {
     doc: 'Client secret of this server at the OpenID provider.',
     secret: true,
   },
-  providerName: {
-    parse: parseText,
-    defaultText: 'host of PROVIDER_URL',
-    doc: 'What the button of the login page calls the OpenID provider.',
-  },
   providerScope: {
     parse: parseText,
     default: 'openid email profile offline_access',

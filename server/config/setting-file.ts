@@ -1,15 +1,12 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { adminTokenFault } from './admin-token.ts'
-import { readAccessFile } from './access-file.ts'
-import { readClientFile, readDocumentFile } from './client-file.ts'
-import { parseSecretKeys } from './store-address.ts'
-import { embeddedDatabases } from './store-address.ts'
-import { type KeySource, keySourceOf } from './store-address.ts'
+import { readAccessFile, readSettingFile, readUpstream, readWellKnownFile } from './document-file.ts'
+import type { DocumentReading } from '../core/document.ts'
+import { readClientFile } from './client-file.ts'
+import { parseSecretKeys, embeddedDatabases, type KeySource, keySourceOf } from './store-address.ts'
+import { providers } from './provider.ts'
 import type { ServerConfig } from './setting.ts'
-import { readSettingFile } from './setting-file-text.ts'
-import { readUpstream } from './upstream-file.ts'
-import { readWellKnownFile } from './well-known-file.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
 /** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */
@@ -17,7 +14,6 @@ export type FileField =
   | 'store'
   | 'secretKeys'
   | 'clients'
-  | 'clientDocumentFile'
   | 'access'
   | 'audit'
   | 'adminTokenFile'
@@ -29,7 +25,6 @@ export const fileFields: readonly FileField[] = [
   'store',
   'secretKeys',
   'clients',
-  'clientDocumentFile',
   'access',
   'audit',
   'adminTokenFile',
@@ -37,7 +32,7 @@ export const fileFields: readonly FileField[] = [
   'wellKnown',
 ]
 
-/** What is wrong with a file that a setting names, and what to do. Neither sentence contains a secret. */
+/** A fault of a file that a setting names, and the next step. Contains no secret. */
 export interface FileFault {
   field: FileField | 'tools'
   problem: string
@@ -57,13 +52,13 @@ export function fileFaults(
     store: () => storeFaults(config),
     // A generated key is next to the store, so it needs a usable STORE.
     secretKeys: () => (unusable.has('store') && !config.secretKeys ? [] : keyFaults(keySourceOf(config))),
-    clients: () => entryFaults('clients', readClientFile(config, now).faults),
-    clientDocumentFile: () => entryFaults('clientDocumentFile', readDocumentFile(config).faults),
-    access: () => accessFaults(config.access),
+    clients: () => documentFaults('clients', readClientFile(config, now), 'clients.md'),
+    access: () =>
+      config.access === undefined ? [] : documentFaults('access', readAccessFile(config.access), 'access.md'),
     audit: () => auditFaults(config.audit),
     adminTokenFile: () => tokenFaults(config),
     upstream: () => upstreamFaults(config),
-    wellKnown: () => wellKnownFaults(config),
+    wellKnown: () => documentFaults('wellKnown', readWellKnownFile(config), 'directories.md'),
   }
   return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
 }
@@ -107,39 +102,20 @@ function keyFaults(source: KeySource): FileFault[] {
   }
 }
 
-function entryFaults(field: FileField, problems: readonly string[]): FileFault[] {
-  return problems.map((problem) => ({ field, problem, nextStep: 'docs/clients.md says what it holds.' }))
-}
-
-function accessFaults(path: string | undefined): FileFault[] {
-  const reading = path === undefined ? undefined : readAccessFile(path)
-  const faults = reading?.kind === 'faulty' ? reading.faults : []
-  return faults.map((problem) => ({
-    field: 'access',
-    problem,
-    nextStep: 'docs/access.md says what it holds.',
-  }))
+function documentFaults(field: FileField, reading: DocumentReading<unknown>, page: string): FileFault[] {
+  if (reading.kind === 'read') return []
+  return reading.faults.map((problem) => ({ field, problem, nextStep: `docs/${page} says what it holds.` }))
 }
 
 function upstreamFaults({ upstream, tools }: Pick<ServerConfig, 'upstream' | 'tools'>): FileFault[] {
   if (upstream === undefined) return []
-  const fault = (problem: string, nextStep: string): FileFault => ({ field: 'upstream', problem, nextStep })
-  const reading = readUpstream(upstream, process.env)
-  const faults = reading.kind === 'faulty' ? reading.faults : []
-  return [
-    ...(tools === undefined
-      ? []
-      : [fault('/mcp offers the tools of TOOLS or those of UPSTREAM, not both.', 'Leave one of them out.')]),
-    ...faults.map((problem) => fault(problem, 'docs/gateway.md says what it holds.')),
-  ]
-}
-
-function wellKnownFaults(config: Pick<ServerConfig, 'wellKnown'>): FileFault[] {
-  return readWellKnownFile(config).faults.map((problem) => ({
-    field: 'wellKnown',
-    problem,
-    nextStep: 'docs/directories.md says what it holds.',
-  }))
+  const both: FileFault = {
+    field: 'upstream',
+    problem: '/mcp offers the tools of TOOLS or those of UPSTREAM, not both.',
+    nextStep: 'Leave one of them out.',
+  }
+  const faults = documentFaults('upstream', readUpstream(upstream, process.env), 'gateway.md')
+  return tools === undefined ? faults : [both, ...faults]
 }
 
 function auditFaults(path: string | undefined): FileFault[] {
@@ -173,7 +149,7 @@ function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider
   const faults: FileFault[] = []
   const found = existsSync(path) ? databaseFault(path) : newDatabaseFault(path)
   if (found) faults.push({ field: 'store', ...found })
-  for (const name of provider === 'embedded' ? Object.values(embeddedDatabases) : []) {
+  for (const name of providers[provider].isTrial ? Object.values(embeddedDatabases) : []) {
     const beside = join(dirname(path), name)
     const fault = existsSync(beside) ? databaseFault(beside) : undefined
     const nextStep = 'Move it away, or name a store in another folder.'

@@ -59,8 +59,8 @@ function exposedPasswords(flags: Texts): string[] {
 }
 
 /**
- * Whether `NODE_ENV` says that this is production, in any of the ways people write it. The embedded provider must not start
- * there because of a capital letter.
+ * Returns whether `NODE_ENV` means production, in any common spelling: a capital letter must not start the embedded provider
+ * there.
  */
 export function isProduction(environment: Texts): boolean {
   return /^prod(?:uction)?$/i.test(environment['NODE_ENV']?.trim() ?? '')

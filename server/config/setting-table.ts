@@ -59,7 +59,7 @@ const table: SettingTable<ServerConfig> = {
   accessTokenTtl: {
     parse: parseDuration,
     default: '1h',
-    doc: 'How long an access token lasts before the client refreshes it.',
+    doc: 'How long an access token lasts before the client refreshes it. At least 10m: with less Gemini CLI, Codex and the Go SDK refresh all the time, or fail.',
   },
   store: {
     parse: parseStore,
@@ -105,12 +105,12 @@ const table: SettingTable<ServerConfig> = {
   callLimit: {
     parse: orOff(parseRate),
     default: '600/m',
-    doc: 'Calls that one person may make in a second, minute or hour (10/s, 600/m, 5000/h), over all their clients, in each instance; or off.',
+    doc: 'Messages that one person may send to /mcp in a second, minute or hour (10/s, 600/m, 5000/h), over all their clients, in each instance; or off. Each 64 KB of a message count as one.',
   },
   callsAtOnce: {
     parse: orOff(parseCount),
     default: '64',
-    doc: 'Calls that one person may have under way at the same time, in each instance; or off.',
+    doc: 'Requests to /mcp that one person may have under way at the same time, in each instance; or off.',
   },
   registration: {
     parse: parseSwitch,
@@ -133,21 +133,10 @@ const table: SettingTable<ServerConfig> = {
     defaultText: 'every host',
     doc: 'Hosts whose client metadata documents are accepted, comma-separated: claude.ai, *.example.com; !host refuses one.',
   },
-  clientDocumentFile: {
-    parse: parseText,
-    defaultText: 'none',
-    doc: 'JSON file with an array of client metadata documents, for a server that cannot fetch them.',
-  },
   longTokenTtl: {
     parse: orOff(parseDuration),
     default: 'off',
-    doc: 'How long access tokens last for clients that never refresh, such as 30d: those registered without refresh_token, and LONG_TOKEN_CLIENTS.',
-  },
-  longTokenClients: {
-    parse: parseList,
-    default: '',
-    defaultText: 'none',
-    doc: 'IDs of further clients whose access tokens last LONG_TOKEN_TTL, comma-separated.',
+    doc: 'How long access tokens last for clients that never refresh, such as 30d: those registered without refresh_token.',
   },
   trustedProxies: {
     parse: parseAddressRanges,

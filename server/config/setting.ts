@@ -1,6 +1,7 @@
 import type { Setting as SettingOf } from '@drawbridge/shared/settings/setting.ts'
-import type { Rate } from '../core/access/rate-limit.ts'
+import type { Rate } from '../core/limits/rate-limit.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
+import type { LogLevel } from '../observability/log.ts'
 import type { SecondFactorPolicy } from '../providers/supabase/supabase.ts'
 import type { ListenAddress } from './config-value.ts'
 import type { SecretKeySource, StoreAddress } from './store-address.ts'
@@ -18,7 +19,6 @@ export interface ProviderConfig {
   providerJwtSecret: string | undefined
   providerClientId: string | undefined
   providerClientSecret: string | undefined
-  providerName: string
   providerScope: string
   providerSessions: 'many' | 'one'
   providerParameters: Readonly<Record<string, string>>
@@ -31,7 +31,7 @@ export interface ProviderConfig {
   signInLimit: number
 }
 
-/** What the server runs with, complete and checked. Durations are seconds. */
+/** The complete, checked configuration. Durations are seconds. */
 export interface ServerConfig extends ProviderConfig {
   baseUrl: string
   listen: ListenAddress
@@ -59,20 +59,16 @@ export interface ServerConfig extends ProviderConfig {
   callLimit: Rate | undefined
   /** Calls that one person may have under way. Undefined: any number. */
   callsAtOnce: number | undefined
-  /** Whether clients may register themselves (RFC 7591). */
+  /** Lets clients register themselves (RFC 7591). */
   registration: boolean
   /** Registrations per hour that one address may make. */
   registrationLimit: number
-  /** Whether a client id may be the URL of a metadata document. */
+  /** Lets a client id be the URL of a metadata document. */
   clientDocuments: boolean
   /** Hosts whose metadata documents are accepted: `*.` includes subdomains, `!` refuses. Empty: every host. */
   clientDocumentHosts: readonly string[]
-  /** Path of the JSON file with copies of metadata documents that cannot be fetched. */
-  clientDocumentFile: string | undefined
   /** Life of access tokens of clients that never refresh; undefined: as long as others. */
   longTokenTtl: number | undefined
-  /** IDs of clients that never refresh, in addition to those registered without `refresh_token`. */
-  longTokenClients: readonly string[]
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is trusted. */
   trustedProxies: readonly string[]
   /** Further host names that requests may be for, with their port. */
@@ -82,7 +78,7 @@ export interface ServerConfig extends ProviderConfig {
   adminListen: ListenAddress | undefined
   /** Path of the file with the bearer token of the admin API. */
   adminTokenFile: string | undefined
-  /** What pages call the web app. */
+  /** Name of the web app on pages. */
   appName: string
   /** Path of the JSON file with texts for /.well-known/, by name. */
   wellKnown: string | undefined
@@ -93,9 +89,6 @@ export interface ServerConfig extends ProviderConfig {
   embeddedTokenTtl: number
   log: LogLevel
 }
-
-/** How much is logged; `silent` logs nothing. */
-export type LogLevel = 'silent' | 'error' | 'info' | 'debug'
 
 /** Settings as text, by field. What is left out has its default. */
 export type Settings = Partial<Record<keyof ServerConfig, string>>

@@ -1,13 +1,13 @@
 import ipaddr from 'ipaddr.js'
 
-/** A block of addresses that limits count as one source; what it may do is `factor` times as much as a single address. */
+/** An address block that limits count as one source; it may do `factor` times as much as a single address. */
 export interface AddressBlock {
   name: string
   factor: number
 }
 
 // A home line has a /56 or a /48, a tunnel often a /48 (RFC 6177 section 2 asks for more than a /64 for every site). A mobile
-// network or a hosting company gives many people addresses from one block, so wider blocks may do more.
+// network or a hosting company gives many users addresses from one block, so wider blocks may do more.
 const countedPrefixes = [
   { bits: 64, factor: 1 },
   { bits: 56, factor: 4 },
@@ -17,8 +17,8 @@ const countedPrefixes = [
 const networkBits = { ipv4: 24, ipv6: 48 }
 
 /**
- * The blocks that an attempt from `address` counts for, narrowest first: an IPv4 address itself; for an IPv6 address
- * its /64, /56 and /48. Text that is not an IP address stands for itself.
+ * Returns the blocks that `address` counts for, narrowest first: an IPv4 address itself; the /64, /56 and /48 of an IPv6 address.
+ * Text that is not an IP address stands for itself.
  */
 export function addressBlocks(address: string): readonly AddressBlock[] {
   const parsed = address.includes(':') ? parse(address) : undefined
@@ -28,14 +28,14 @@ export function addressBlocks(address: string): readonly AddressBlock[] {
   return [{ name: String(parsed ?? address), factor: 1 }]
 }
 
-/** Whether two addresses are of one household or machine: the same IPv4 address, or the same /64. */
+/** True when two addresses belong to one household or machine: the same IPv4 address, or the same /64. */
 export function isSameSource(first: string, second: string): boolean {
   return addressBlocks(first)[0]?.name === addressBlocks(second)[0]?.name
 }
 
 /**
- * The network that `address` belongs to, for what is kept longer than a limit: the /24 of an IPv4 address, the /48 of an
- * IPv6 address. It names a provider's customers, not one of them. Empty for what is not an IP address.
+ * Returns the network of `address`, for records that outlive a limit: the /24 of an IPv4 address, the /48 of an IPv6 address. It
+ * identifies a provider's customers, not a single one. Empty if `address` is not an IP address.
  */
 export function addressNetwork(address: string): string {
   const parsed = parse(address)

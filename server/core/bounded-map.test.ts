@@ -60,7 +60,7 @@ describe('createBoundedMap', () => {
     const map = createBoundedMap<number>(10_000)
     const before = process.cpuUsage()
     for (let index = 0; index < 200_000; index += 1) map.set(String(index), index)
-    // Looking for the oldest from the start each time took ten times as long.
+    // Searching for the oldest from the start each time took ten times as long.
     expect(process.cpuUsage(before).user / 200_000).toBeLessThan(8)
   })
 

@@ -1,19 +1,18 @@
 /** A cache with a maximum number of entries. */
 export interface BoundedMap<Value> {
   get(key: string): Value | undefined
-  /** Makes `key` the newest entry; when there are too many, the oldest goes. */
+  /** Makes `key` the newest entry; beyond the maximum, removes the oldest. */
   set(key: string, value: Value): void
   delete(key: string): void
-  /** The current entries, oldest first. */
+  /** Returns the entries, oldest first. */
   values(): Value[]
 }
 
-/** A {@link BoundedMap} of at most `max` entries. Only for what may be forgotten at any time. */
+/** Creates a {@link BoundedMap} of at most `max` entries. Use it only for values that may be dropped at any time. */
 export function createBoundedMap<Value>(max: number): BoundedMap<Value> {
-  // A Map keeps the order of insertion.
+  // A Map keeps insertion order.
   const entries = new Map<string, Value>()
-  // Reused across calls: everything before its position has been deleted, and a new iterator would have to skip all
-  // of that each time.
+  // Reused across calls: every entry before its position is deleted, and a new iterator would have to skip them each time.
   const ages = entries.keys()
   return {
     get: (key) => entries.get(key),

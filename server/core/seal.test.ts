@@ -18,7 +18,7 @@ const current = keyOf('current', 2)
 const sealer = createSealer(fixedKeyRing([current, old]), randomBytes)
 const plaintext = 'access and refresh'
 
-/** `text` with the character at `index` replaced by another of the alphabet. */
+/** Replaces the character at `index` of `text` with another of the alphabet. */
 function damaged(text: string, index: number): string {
   const at = index < 0 ? text.length + index : index
   return text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
@@ -88,7 +88,7 @@ describe('createSealer', () => {
 describe('a key ring that changes while it is in use', () => {
   const added = keyOf('added', 3)
 
-  /** A ring of `before` that becomes one of `after` when it is refreshed. */
+  /** Creates a ring of `before` that becomes `after` on refresh. */
   function changingRing(before: SealingKey[], after: SealingKey[]) {
     let keys = before
     let refreshed = 0

@@ -4,26 +4,26 @@ import { decodeBase64url, decodeUtf8, encodeBase64url, encodeUtf8 } from '@drawb
 const ivLength = 12
 const tagLength = 16
 
-/** One 256-bit key of the ring and the name under which sealed values refer to it. */
+/** One 256-bit key of the ring, and its name in sealed values. */
 export interface SealingKey {
   kid: string
   key: Uint8Array
 }
 
-/** The keys in force. They may change while serving: `refresh` looks for them again where they come from. */
+/** The keys in use. They may change while serving: `refresh` reads them again from their source. */
 export interface KeyRing {
-  /** The first one seals; never empty. */
+  /** The first key seals; never empty. */
   keys(): readonly SealingKey[]
   refresh(): void
 }
 
-/** A {@link KeyRing} that stays as it is. */
+/** Creates a {@link KeyRing} that never changes. */
 export function fixedKeyRing(keys: readonly SealingKey[]): KeyRing {
   if (keys.length === 0) throw new TypeError('A key ring holds at least one key.')
   return { keys: () => keys, refresh: () => {} }
 }
 
-/** The `kid` of the key that `sealed` needs. */
+/** Returns the `kid` of the key that sealed `sealed`. */
 export function sealingKeyOf(sealed: string): string {
   return sealed.slice(0, Math.max(0, sealed.indexOf('.')))
 }
@@ -31,8 +31,8 @@ export function sealingKeyOf(sealed: string): string {
 /**
  * Authenticated encryption with a key ring: the first key seals, every key opens.
  *
- * `context` is authenticated, not stored: a value sealed for one row or purpose does not open for another.
- * `open` answers undefined for anything that is not exactly what `seal` made under a key still in the ring.
+ * `context` is authenticated but not stored: a value sealed for one row or purpose does not open for another. `open` returns
+ * undefined for anything but an unmodified `seal` result under a key still in the ring.
  */
 export interface Sealer {
   seal(plaintext: string, context: string): string
@@ -40,8 +40,8 @@ export interface Sealer {
 }
 
 /**
- * AES-256-GCM {@link Sealer} over `ring`; the text form is `kid.base64url(iv ciphertext tag)`. A value under a key that
- * is not in the ring makes the ring look for it once, so that a key added elsewhere is found.
+ * Creates an AES-256-GCM {@link Sealer} over `ring`; the text form is `kid.base64url(iv ciphertext tag)`. An unknown key id makes
+ * the ring refresh once, so that a key added elsewhere is found.
  */
 export function createSealer(ring: KeyRing, randomBytes: (length: number) => Uint8Array): Sealer {
   const find = (kid: string): Uint8Array | undefined =>
@@ -65,9 +65,9 @@ export function createSealer(ring: KeyRing, randomBytes: (length: number) => Uin
 }
 
 /**
- * Seals `plaintext` so that only a holder of `secret` opens it: the database alone cannot.
+ * Seals `plaintext` so that only a holder of `secret` can open it, not the database alone.
  *
- * `secret` must carry 256 random bits (a token of ours): HKDF-SHA-256 does not strengthen a weak one.
+ * `secret` must have 256 random bits (one of our tokens): HKDF-SHA-256 does not strengthen a weak one.
  */
 export function sealUnderSecret(
   plaintext: string,
@@ -80,13 +80,13 @@ export function sealUnderSecret(
   )
 }
 
-/** Inverse of {@link sealUnderSecret}; undefined for another secret, context or a damaged value. */
+/** Opens a value of {@link sealUnderSecret}; undefined for another secret or context, or a damaged value. */
 export function openUnderSecret(sealed: string, secret: string, context: string): string | undefined {
   const bytes = decodeBase64url(sealed)
   return bytes ? decrypt(keyFromSecret(secret, context), bytes, context) : undefined
 }
 
-/** SHA-256 of a high-entropy secret as base64url: the only form in which tokens, codes and client secrets are stored. */
+/** Returns the SHA-256 of a high-entropy secret as base64url: the only form in which tokens, codes and client secrets are stored. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }

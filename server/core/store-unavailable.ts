@@ -1,4 +1,4 @@
-/** The store cannot be used right now: it is down, full, read-only or overloaded. Nothing was lost by asking. */
+/** The store is currently unavailable: down, full, read-only or overloaded. Nothing was lost. */
 export class StoreUnavailableError extends Error {
   constructor(message: string, options: { cause: unknown }) {
     super(message, options)

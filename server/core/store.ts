@@ -1,4 +1,4 @@
-import type { AttemptStore } from './access/attempt-limit.ts'
+import type { AttemptStore } from './limits/attempt-limit.ts'
 import type { ClientStore } from './clients/client.ts'
 import type { DeviceStore } from './authorization/device-authorization-store.ts'
 import type { GrantStore } from './session/grant.ts'
@@ -7,9 +7,8 @@ import type { SealedSessionStore } from './session/reseal.ts'
 import type { SecondFactorStore, SocialSignInStore } from './sign-in/pending-sign-in.ts'
 
 /**
- * Everything Drawbridge remembers, as intents. A driver is one implementation of this, proven by the contract suite.
- * Every operation is atomic, durable when it resolves, and rejects with {@link StoreUnavailableError} when it may
- * succeed later.
+ * Everything the server stores, as intents. A driver implements this; the contract suite verifies it. Every operation is atomic,
+ * durable when it resolves, and rejects with {@link StoreUnavailableError} when it may succeed later.
  */
 export interface Store
   extends
@@ -24,11 +23,10 @@ export interface Store
   /** Connects and migrates the schema. Every operation does so on demand; calling this reports problems early. */
   prepare(): Promise<void>
   /**
-   * Deletes at most `limit` rows that expired before `now`, and answers how many rows it deleted or moved, those not counted
-   * that go with another one: a used refresh token with the access token that it brought. Refresh tokens of grants that have
-   * ended are deleted as well. Provider sessions of
-   * expired grants, codes and second factors are due for sign-out from then on. A code is deleted a day after its end,
-   * but its unused session is given up as soon as it has expired.
+   * Deletes at most `limit` rows that expired before `now`. Returns how many rows it deleted or moved, not counting those that go
+   * with another: a used refresh token goes with its access token. Also deletes refresh tokens of ended grants. Makes provider
+   * sessions of expired grants, codes and second factors due for sign-out. A code is deleted a day after it expires, but its unused
+   * session is released at once.
    */
   collectExpired(now: number, limit: number): Promise<number>
   close(): Promise<void>

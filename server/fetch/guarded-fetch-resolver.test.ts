@@ -12,8 +12,8 @@ afterEach(async () => {
 })
 
 /**
- * A name server that answers questions of each type with those addresses, all others with "no such name", and a type
- * that is `undefined` not at all. Its name for the resolver, and the names it was asked for.
+ * Starts a name server that answers queries of each type with those addresses, all others with "no such name", and does not answer
+ * a type that is `undefined`. Returns its name for the resolver, and the queried names.
  */
 async function startNameServer(records: Record<number, Buffer[] | undefined>) {
   const asked: string[] = []

@@ -14,8 +14,8 @@ export class FetchError extends Error {
 }
 
 /**
- * The JSON text of `response`, at most `maxBytes` of it, or `not_modified` since `etag`. Throws {@link FetchError} for
- * everything else, and socket errors as they are.
+ * Returns the JSON text of `response`, at most `maxBytes` of it, or `not_modified` since `etag`. Throws {@link FetchError} for
+ * everything else, and socket errors unchanged.
  */
 export async function readResponse(
   response: IncomingMessage,
@@ -60,7 +60,10 @@ function headersOf(response: IncomingMessage): Headers {
   return headers
 }
 
-/** The request forbids compressed bodies, and one is refused unread: a few bytes of it can become gigabytes. */
+/**
+ * Returns whether the body is uncompressed JSON. The request forbids compression, and a compressed body is refused unread: a few
+ * bytes of it can become gigabytes.
+ */
 function isPlainJson(headers: Headers): boolean {
   const encoding = headers.get('content-encoding') ?? 'identity'
   const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''

@@ -33,7 +33,7 @@ const answerDocument: RequestListener = (_request, response) => {
   response.setHeader('content-type', 'application/json').end(document)
 }
 
-/** A guarded fetch that may reach loopback, where every name leads. */
+/** Creates a guarded fetch that may reach loopback, where every name resolves to. */
 function fetchFrom(
   url: string,
   config: Partial<GuardedFetchConfig> = {},

@@ -1,34 +1,35 @@
 import { request as requestPlain, type IncomingMessage } from 'node:http'
 import { request as requestSecure } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { unlessAborted } from '@drawbridge/shared/async.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { FetchOutcome, FetchQuery, GuardedFetch } from '../core/clients/client-fetch.ts'
 import { isLoopbackAddress, isPublicAddress } from './guarded-fetch-address.ts'
 import { createHostResolver, type ResolveHost } from './guarded-fetch-resolver.ts'
 import { FetchError, readResponse } from './guarded-fetch-response.ts'
 
-/** How documents of clients are fetched. */
+/** Options of fetching client documents. */
 export interface GuardedFetchConfig {
   userAgent: string
   /** For development, when this server is on loopback: allows loopback addresses, plain http and any port. */
   allowLoopback: boolean
-  /** Base URL of this server, without a slash at its end: it never fetches from itself. */
+  /** Base URL of this server, without a trailing slash: it never fetches from itself. */
   ownUrl?: string
   /** Name resolution, connection and body together. */
   timeLimitMs?: number
   resolve?: ResolveHost
-  /** The one trusted certificate authority (PEM), instead of the public ones. */
+  /** The only trusted certificate authority (PEM), instead of the public ones. */
   certificateAuthority?: string | undefined
 }
 
 /**
- * {@link GuardedFetch} over sockets of its own. The URL comes from a client and may name anything: a home router, the
+ * Creates a {@link GuardedFetch} over its own sockets. The URL comes from a client and may point anywhere: a home router, the
  * metadata service of a cloud, this host.
  *
- * The name is resolved once, every address of the answer must be public, and the connection goes to one of exactly those
- * addresses, so that a second answer of the name server changes nothing (DNS rebinding). Only the https port is allowed:
- * other services may trust this server more than they trust a stranger. Redirects are not followed, nothing is
- * decompressed, no cookie or credential is sent, and the body is cut off at its limit.
+ * The name is resolved once, every address of the answer must be public, and the connection goes to exactly one of those addresses,
+ * so that a second answer of the name server changes nothing (DNS rebinding). Only the https port is allowed: other services may
+ * trust this server more than a stranger. Follows no redirects, decompresses nothing, sends no cookie or credential, and cuts the
+ * body off at its limit.
  */
 export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
   const { timeLimitMs = 5000, resolve = createHostResolver(), allowLoopback } = config
@@ -47,7 +48,7 @@ export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
     // RFC 6761 section 6.3: no name server decides what localhost means.
     if (/^(?:.*\.)?localhost\.?$/i.test(hostname)) return ['127.0.0.1', '::1']
     try {
-      return await within(resolve(hostname, signal), signal)
+      return await unlessAborted(resolve(hostname, signal), signal, () => new FetchError('too_slow'))
     } catch (cause) {
       throw signal.aborted ? cause : new FetchError('unknown_host')
     }
@@ -120,7 +121,7 @@ function send(
       },
     })
     request.once('response', (response) => {
-      // Readers see the failure; after them, an error must not end the process.
+      // Readers see the failure; after that, an error must not end the process.
       response.on('error', () => {})
       resolve(response)
     })
@@ -139,19 +140,10 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_hostname, options, callback) => {
     const [first] = all
-    // Deferred: the socket is not ready for an answer while it asks.
+    // Deferred: the socket is not ready for the result during the call.
     process.nextTick(() => {
       if (options.all) callback(null, all)
       else callback(null, first?.address ?? '', first?.family)
     })
   }
-}
-
-function within<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new FetchError('too_slow'))
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

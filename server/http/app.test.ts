@@ -203,7 +203,7 @@ describe('createHttpApp', () => {
     ['localhost:8787', 'http://localhost:8787/fine', 200],
     ['inner:8080', 'http://inner:8080/fine', 200],
     ['inner', 'http://inner/fine', 421],
-    // RFC 9112 section 3.2.2: of a target in absolute form its own host counts.
+    // RFC 9112 section 3.2.2: the host of an absolute-form target counts.
     ['localhost:8787', 'http://evil.example/fine', 421],
     ['evil.example', 'http://localhost:8787/fine', 421],
   ])('Host %s with %s is %i', async (host, url, status) => {

@@ -2,26 +2,26 @@ import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { Endpoint, EndpointHandler, FetchHandler, HttpEnv, Peer, RequestContext } from './endpoint.ts'
-import { httpError, type HttpErrorCode, httpErrors } from './http-error.ts'
+import { type HttpErrorCode, httpErrors } from './error-table.ts'
 import { audienceOf, cors, preflight } from './middleware/cors.ts'
 import { createHostGuard } from './middleware/guards.ts'
 import { requestMetrics, type RequestObserver } from './middleware/request-metrics.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
 import { errorPage } from './pages/error-page.ts'
-import { json, page } from './response.ts'
+import { httpError, json, page } from './response.ts'
 
-/** What the app needs besides the endpoints. */
+/** Settings of the app besides the endpoints. */
 export interface HttpAppConfig {
   baseUrl: string
-  /** Hosts that requests may name besides the one of the base URL. */
+  /** Hosts that requests may use besides that of the base URL. */
   allowedHosts?: readonly string[]
   createContext: (request: Request, peer: Peer | undefined) => RequestContext
   observer?: RequestObserver
 }
 
 /**
- * Serves `endpoints` with Hono. A path must match the table exactly, apart from one trailing slash: what another program may
- * read as a different path is not found.
+ * Serves `endpoints` with Hono. A path must match the table exactly, apart from one trailing slash: a path that another program may
+ * read differently is not found.
  */
 export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppConfig): FetchHandler {
   const isOwnHost = createHostGuard(config.baseUrl, config.allowedHosts)
@@ -30,7 +30,8 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
   app.use(identify(config.createContext))
   app.use(securityHeaders(config.baseUrl))
   app.use(cors)
-  app.notFound((c) => refuse(isOwnHost(c.req.raw) ? 'not_found' : 'misdirected_request', c))
+  const startUrl = `${config.baseUrl.replace(/\/+$/, '')}/`
+  app.notFound((c) => refuse(isOwnHost(c.req.raw) ? 'not_found' : 'misdirected_request', c, {}, { startUrl }))
   app.onError(answerError)
   // Handlers run in the order they are added, and an exact path goes before a prefix.
   for (const endpoint of endpoints.toSorted(
@@ -69,7 +70,7 @@ function refuseMethod(allow: string): Handler<HttpEnv> {
   return (c) => refuse('method_not_allowed', c, { allow })
 }
 
-/** What `Allow` lists (RFC 9110 section 10.2.1): an endpoint with GET also takes HEAD. */
+/** Returns the methods for `Allow` (RFC 9110 section 10.2.1): an endpoint with GET also takes HEAD. */
 function allowedMethods({ methods, cors }: Endpoint): string {
   return [
     ...Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
@@ -86,11 +87,15 @@ function identify(createContext: HttpAppConfig['createContext']): MiddlewareHand
   }
 }
 
-/** An OAuth failure as its JSON; anything else without a word about the cause, which goes to the log. */
+/** Responds to an OAuth error as JSON; to anything else without the cause, which goes to the log. */
 function answerError(error: unknown, c: Context<HttpEnv>): Response {
   const context = c.get('context')
   if (error instanceof OAuthError) {
-    context.report('request_refused', { code: error.code, description: error.description })
+    context.report('request_refused', {
+      code: error.code,
+      description: error.description,
+      ...error.logFields,
+    })
     // RFC 6749 section 5.2: a client that used the Authorization header learns which scheme is expected.
     const usedHeader = error.code === 'invalid_client' && c.req.raw.headers.has('authorization')
     return json(
@@ -103,7 +108,7 @@ function answerError(error: unknown, c: Context<HttpEnv>): Response {
     context.report('store_unavailable', { error })
     return refuse('temporarily_unavailable', c, { 'retry-after': '5' })
   }
-  // A client that hangs up while sending its body is not our failure.
+  // A client that disconnects while sending its body is not our failure.
   if (isAbort(error)) context.report('request_aborted')
   else context.report('request_failed', { error })
   return refuse('server_error', c)
@@ -114,9 +119,14 @@ function isAbort(error: unknown): boolean {
   return name === 'AbortError' || code === 'ECONNRESET' || code === 'ABORT_ERR'
 }
 
-/** A refusal: a page for a browser that navigates, JSON for everything else. */
-function refuse(code: HttpErrorCode, c: Context<HttpEnv>, headers: Record<string, string> = {}): Response {
+/** Refuses with a page for a browser that navigates, with JSON for everything else. */
+function refuse(
+  code: HttpErrorCode,
+  c: Context<HttpEnv>,
+  headers: Record<string, string> = {},
+  links: { startUrl?: string } = {},
+): Response {
   if (!c.req.raw.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
   const { status, ...text } = httpErrors[code]
-  return page(errorPage({ ...text, requestId: c.get('context').id }), status, headers)
+  return page(errorPage({ ...text, ...links, requestId: c.get('context').id }), status, headers)
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => drawbridge.close())
 
-/** What people send who open an address in a browser. */
+/** Headers of browsers opening the address. */
 const people: [string, Record<string, string>][] = [
   ['Chromium', { accept: chromium, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],
   ['Firefox over plain http', { accept: firefox }],
@@ -25,7 +25,7 @@ const people: [string, Record<string, string>][] = [
   ['HTML before JSON', { accept: 'application/json;q=0.9, text/html' }],
 ]
 
-/** What programs and scripts of pages send. */
+/** Headers of programs and page scripts. */
 const programs: [string, string, Record<string, string>][] = [
   ['curl', 'GET', { accept: '*/*' }],
   ['nothing', 'GET', {}],

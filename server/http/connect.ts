@@ -5,36 +5,39 @@ import { type ConnectView, connectPage, connectPolicy } from './pages/connect-pa
 import type { AppView, PageLinks } from './pages/layout.ts'
 import { page } from './response.ts'
 
-/** Shows the connect page, which is the same for everybody: it is made once, when it is first wanted. */
+/** Shows the connect page, which is the same for everyone: rendered on first use, and again when the public tools change. */
 export function createConnectHandler(
   urls: PublicUrls,
   app: AppView & PageLinks,
-  more: Pick<ConnectView, 'connectionsPath' | 'publicTools'>,
+  more: Pick<ConnectView, 'connectionsPath' | 'permissions'> & { publicTools: () => ReadonlySet<string> },
 ): EndpointHandler {
   const { appName, appUrl } = app
-  const view: ConnectView = {
+  const view: Omit<ConnectView, 'publicTools'> = {
     appName,
     appUrl,
     links: app,
-    ...more,
+    connectionsPath: more.connectionsPath,
+    permissions: more.permissions,
     url: urls.resource,
+    challenging: urls.challenging,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
   }
-  let text: string | undefined
+  let made: { publicTools: ReadonlySet<string>; text: string } | undefined
   return () => {
-    text ??= connectPage(view)
-    return page(text, 200, { 'content-security-policy': connectPolicy })
+    const publicTools = more.publicTools()
+    if (made?.publicTools !== publicTools) made = { publicTools, text: connectPage({ ...view, publicTools }) }
+    return page(made.text, 200, { 'content-security-policy': connectPolicy })
   }
 }
 
-/** The base URL itself, which people open in a browser. */
+/** Serves the base URL itself, which users open in a browser. */
 export function createConnectEndpoint(basePath: string, show: EndpointHandler): Endpoint {
   return { path: basePath === '' ? '/' : basePath, cors: 'none', methods: { GET: show } }
 }
 
 /**
- * `endpoint`, with `show` in front of it for people who open its address in a browser. Every other request passes, so that
- * programs notice nothing. No page of another site may read what is shown.
+ * Wraps `endpoint` to call `show` for users who open its address in a browser. Passes every other request, so that programs notice
+ * nothing. Pages of other sites may not read the response.
  */
 export function withConnectPage(endpoint: Endpoint, show: EndpointHandler): Endpoint {
   const { cors, methods, otherMethods } = endpoint
@@ -54,8 +57,8 @@ export function withConnectPage(endpoint: Endpoint, show: EndpointHandler): Endp
 }
 
 /**
- * Whether a browser wants a page to show. Browsers say so in `Sec-Fetch-Mode`, on https and on this computer; elsewhere the
- * request must prefer HTML to what MCP clients accept.
+ * Returns whether a browser navigates to a page. Browsers say so in `Sec-Fetch-Mode`, over https and on this computer; elsewhere
+ * the request must prefer HTML to what MCP clients accept.
  */
 export function isPageNavigation(request: Request): boolean {
   if (request.method !== 'GET') return false
@@ -63,7 +66,7 @@ export function isPageNavigation(request: Request): boolean {
   return mode === null ? prefersHtml(request.headers.get('accept') ?? '') : mode === 'navigate'
 }
 
-/** Whether a list of media ranges (RFC 9110 section 12.5.1) ranks HTML before JSON and event streams. A wildcard names neither. */
+/** Returns whether a list of media ranges (RFC 9110 section 12.5.1) ranks HTML before JSON and event streams. Ignores wildcards. */
 function prefersHtml(accept: string): boolean {
   const weights = new Map(accept.slice(0, 1024).split(',').map(readRange))
   const weightOf = (type: string): number => weights.get(type) ?? 0

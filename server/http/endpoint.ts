@@ -3,10 +3,10 @@ export interface Peer {
   address: string | undefined
 }
 
-/** Answers every request. Without `peer` the origin of the request is unknown. */
+/** Responds to every request. Without `peer` the origin of the request is unknown. */
 export type FetchHandler = (request: Request, peer?: Peer) => Promise<Response>
 
-/** What an endpoint gets besides the request. `id` is what people quote to support, and what the log lists. */
+/** Context of a request. `id` is what users quote to support, and what the log lists. */
 export interface RequestContext {
   id: string
   /**
@@ -15,14 +15,14 @@ export interface RequestContext {
    */
   address: string | undefined
   report: (event: string, fields?: Record<string, unknown>) => void
-  /** Names the trace that a message of the request belongs to, on every line that is logged from now on. */
+  /** Sets the trace of a message in the request, for all later log lines. */
   trace?: (traceparent: unknown) => void
 }
 
-/** Answers one request. Throws `OAuthError` for a protocol failure; anything else thrown is answered as 500. */
+/** Responds to one request. Throws `OAuthError` for a protocol failure; any other error becomes a 500. */
 export type EndpointHandler = (request: Request, context: RequestContext) => Promise<Response> | Response
 
-/** Who may read a response: every page, without credentials; one named origin, with them; or no page at all. */
+/** Pages that may read a response: every page, without credentials; one origin, with them; or none. */
 export type CorsAudience = { kind: 'everyone' } | { kind: 'origin'; origin: string } | { kind: 'nobody' }
 
 /** One row of the endpoint table. */
@@ -32,20 +32,20 @@ export interface Endpoint {
   /** The path ends in `/`, and exactly one non-empty segment must follow it. */
   prefix?: true
   methods: Readonly<Record<string, EndpointHandler>>
-  /** Takes every other method; without it they are answered 405. */
+  /** Handles every other method; without it they get 405. */
   otherMethods?: EndpointHandler
-  /** Which pages may read the responses; `none` for what people open in a browser. */
+  /** Pages that may read the responses; `none` for pages opened in a browser. */
   cors: 'none' | ((request: Request) => CorsAudience)
-  /** Liveness probes come by address: the Host header is not checked. */
+  /** Liveness probes use the address: the Host header is not checked. */
   anyHost?: boolean
 }
 
-/** What Hono carries along with each request. */
+/** Values that Hono carries with each request. */
 export interface HttpEnv {
   Bindings: { peer: Peer | undefined }
   Variables: {
     context: RequestContext
-    /** The row that the path belongs to; undefined for unknown paths. */
+    /** The row that matches the path; undefined for unknown paths. */
     endpoint: Endpoint | undefined
     audience: CorsAudience
   }

@@ -4,12 +4,11 @@ import { json } from './response.ts'
 /** Maps the name of each dependency to a check that rejects when it is unavailable. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 
-/** Less than probes wait, so that they learn which check failed. */
+/** Shorter than probes wait, so that they learn which check failed. */
 const checkTimeoutMs = 1500
 /** However often they are requested, the checks run once in this time. */
 const freshMs = 1000
 
-/** What `/readyz` found. */
 interface Readiness {
   ready: boolean
   checks: Readonly<Record<string, 'ok' | 'failed' | 'timeout'>>
@@ -85,7 +84,7 @@ function stateOf(check: () => Promise<unknown>): Promise<Readiness['checks'][str
 
 /** How long the result of a check is valid. */
 const steadyMs = 2000
-/** Less than `/readyz` waits for a check, so that a slow one is answered with its last result. */
+/** Shorter than `/readyz` waits for a check, so that a slow one returns its last result. */
 const patienceMs = 1000
 /** A check that fails this fast is tried once more: one broken connection is not an outage. */
 const quickFailureMs = 2000

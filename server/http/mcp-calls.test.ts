@@ -6,11 +6,11 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
+import { message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
 import { signInToWebApp } from '../../tests/support/server/web-app-session.ts'
 
 let drawbridge: DrawbridgeFixture
 let ran = 0
-/** Ends the calls of `wait`. */
 let go: (() => void)[] = []
 
 const module: ToolModule = {
@@ -65,7 +65,7 @@ function records(): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-describe('a person who makes too many calls', () => {
+describe('a person who sends too much', () => {
   it('gets 429, when to try again, and a JSON-RPC error with the id; the tool is not run', async () => {
     const token = await start({ callLimit: '2/m' })
     await send(token, call('hello'))
@@ -75,9 +75,13 @@ describe('a person who makes too many calls', () => {
     expect(refused.headers.get('retry-after')).toBe('30')
     expect(await refused.json()).toMatchObject({ jsonrpc: '2.0', id: 'third', error: { code: -32000 } })
     expect(ran).toBe(2)
-    expect(records().map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'refused_limit'])
-    // Only calls count.
-    expect((await send(token, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(200)
+    await send(token, call('nothing'))
+    expect(records().map(({ tool, outcome, unknown }) => [tool, outcome, unknown])).toEqual([
+      ['hello', 'ok', undefined],
+      ['hello', 'ok', undefined],
+      ['hello', 'refused_limit', undefined],
+      ['nothing', 'refused_limit', true],
+    ])
     drawbridge.runtime.advance(30)
     expect((await send(token, call('hello'))).status).toBe(200)
   })
@@ -88,6 +92,16 @@ describe('a person who makes too many calls', () => {
     expect(refused.status).toBe(429)
     expect(((await refused.json()) as { id: number }[]).map(({ id }) => id)).toEqual([1, 2, 3])
     expect(ran).toBe(0)
+  })
+
+  it.each<[string, object, served: number]>([
+    ['a list', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, 2],
+    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }, 2],
+    ['a message of 66 KB', { jsonrpc: '2.0', id: 1, method: 'ping', params: { x: 'x'.repeat(66_000) } }, 1],
+  ])('is refused whatever it is: %s', async (_what, message, served) => {
+    const token = await start({ callLimit: '2/m' })
+    for (let sent = 0; sent < served; sent += 1) expect((await send(token, message)).ok).toBe(true)
+    expect((await send(token, message)).status).toBe(429)
   })
 
   it('has one limit for all credentials, and others have their own', async () => {
@@ -110,10 +124,22 @@ describe('a person with calls under way', () => {
     const token = await start({ callsAtOnce: '1', callLimit: 'off' })
     const running = send(token, call('wait', 1, params))
     await expect.poll(() => go.length).toBe(1)
-    expect((await send(token, call('hello'))).status).toBe(429)
+    for (const more of [call('hello'), { jsonrpc: '2.0', id: 1, method: 'ping' }])
+      expect((await send(token, more)).status).toBe(429)
+    expect((await send(token, { jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
     go[0]?.()
     await (await running).text()
     expect((await send(token, call('hello'))).status).toBe(200)
+  })
+
+  it('may listen for notifications meanwhile, which has a limit of its own', async () => {
+    const token = await start({ callsAtOnce: '1', callLimit: 'off' })
+    const { message, headers } = message2026('subscriptions/listen', { notifications: {} })
+    const authorization = `Bearer ${token}`
+    const listening = await drawbridge.mcp(message, { authorization, ...headers })
+    expect([listening.status, listening.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    expect((await send(token, call('hello'))).status).toBe(200)
+    await listening.body?.cancel()
   })
 
   it('has room again when a call is at fault, or its client has left', async () => {
@@ -153,7 +179,7 @@ describe('the record of a call', () => {
       ['a'.repeat(32), undefined],
       ['b'.repeat(32), '2025-06-18'],
     ])
-    // Every line of the request has it.
+    // Every log line of the request has it.
     expect(drawbridge.logged().match(/"trace_id":"b{32}"/g)?.length).toBeGreaterThan(1)
   })
 })

@@ -1,5 +1,5 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { hasRepeatedMember, isDeeperThan } from '@drawbridge/shared/json-structure.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { countMembers, type JsonStructure, structureOf } from '@drawbridge/shared/json-structure.ts'
 import {
   type JsonRpcId,
   jsonRpcCode,
@@ -7,13 +7,19 @@ import {
   parseJsonRpcMessage,
   requestIdOf,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { callOf } from '../core/tokens/call-record.ts'
-import { httpError } from './http-error.ts'
-import { mediaType, readBody } from './middleware/body.ts'
-import { json } from './response.ts'
+import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { callOf, maxNameLength } from '../core/tokens/call-record.ts'
+import { readBody } from './middleware/body.ts'
+import { httpError, json } from './response.ts'
 
-// Far more than any tool needs. Whatever processes a message walks through all of it, sometimes more than once.
+// Far more than any tool needs. Whatever processes a message traverses all of it, sometimes more than once.
 const maxDepth = 100
+
+/** Counts members, objects and arrays. Each takes a hundred times as long as a byte of text. */
+const maxMembers = 20_000
+
+/** With any other charset or parameter an upstream could read another message from the same bytes (UTF-7, UTF-16). */
+const jsonInUtf8 = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*$/i
 
 /** As in the official SDK. */
 const maxBatch = 100
@@ -24,56 +30,74 @@ export type MessageReading =
   | { kind: 'refused'; response: Response }
 
 /**
- * Reads the message of a request, of at most `maxBytes`. An MCP server behind this one may get the same text: what two readers could
- * understand differently is refused before anything is judged. That it is a message of MCP is not checked.
+ * Reads the message of a request, of at most `maxBytes`. An upstream may get the same text, so anything two parsers could read
+ * differently is refused before any decision. Does not check that it is an MCP message.
  */
 export async function readMessage(request: Request, maxBytes: number): Promise<MessageReading> {
   const refuse = (response: Response): MessageReading => ({ kind: 'refused', response })
-  if (mediaType(request) !== 'application/json') return refuse(httpError('unsupported_media_type'))
+  if (!jsonInUtf8.test(request.headers.get('content-type') ?? ''))
+    return refuse(httpError('unsupported_media_type'))
   const body = await readBody(request, maxBytes)
   if (body.kind === 'too_large') return refuse(httpError('content_too_large'))
   const text = body.kind === 'text' ? body.text : ''
-  if (isDeeperThan(maxDepth, text)) {
-    const why = `The message is nested more than ${maxDepth} levels deep.`
-    return refuse(json(jsonRpcError(null, jsonRpcCode.invalidRequest, why), 400))
-  }
+  const structure = structureOf(text)
+  const tooMuch = excessOf(structure)
+  if (tooMuch !== undefined) return refuse(json(jsonRpcError(null, jsonRpcCode.invalidRequest, tooMuch), 400))
   const message = parseJson(text)
   if (message === undefined)
     return refuse(json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400))
-  const fault = faultOf(message, text)
+  const fault = faultOf(message, structure)
   if (fault === undefined) return { kind: 'message', message, text }
   return refuse(json(jsonRpcError(requestIdOf(message), jsonRpcCode.invalidRequest, fault), 400))
 }
 
-/** Why a body is neither a message nor a batch, which revision 2025-03-26 has. */
-function faultOf(body: unknown, text: string): string | undefined {
+/** Returns why a text is too expensive to parse. */
+function excessOf({ depth, containers, members }: JsonStructure): string | undefined {
+  if (depth > maxDepth) return `The message is nested more than ${maxDepth} levels deep.`
+  if (members <= maxMembers && containers <= maxMembers) return undefined
+  return `The message has more than ${maxMembers} members, or objects and arrays. Send less at a time.`
+}
+
+/** Returns why a body is neither a message nor a batch (revision 2025-03-26). */
+function faultOf(body: unknown, { members }: JsonStructure): string | undefined {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
-  if (messages.length > maxBatch) return `A batch has at most ${maxBatch} messages.`
+  if (messages.length > maxBatch) return `A batch may have at most ${maxBatch} messages.`
   const respelt = messages.flatMap(respeltMembers)
   if (respelt.length > 0) {
-    return `Members of a message are spelt in small letters: ${[...new Set(respelt)].join(', ')}.`
+    return `Members of a message must be in lower case: ${[...new Set(respelt)].join(', ')}.`
   }
-  if (hasRepeatedMember(text, body)) return 'An object of a message has each member once.'
+  if (countMembers(body) !== members) return 'An object of a message must not repeat a member.'
   const ids = new Set<JsonRpcId>()
   for (const message of messages) {
     const parsed = parseJsonRpcMessage(message)
     if (parsed.kind === 'invalid') return `This is not a JSON-RPC message: ${parsed.reason}.`
     if (parsed.kind === 'notification' && callOf({ ...parsed.message, id: 0 }))
-      return `${parsed.message.method} is a request, and has an id.`
+      return `${parsed.message.method} is a request and must have an id.`
     if (parsed.kind !== 'request') continue
-    if (ids.has(parsed.message.id)) return 'Each request of a batch has an id of its own.'
+    if (hasOddName(parsed.message)) return nameFault
+    if (ids.has(parsed.message.id)) return 'Each request of a batch must have its own id.'
     ids.add(parsed.message.id)
   }
   return undefined
 }
 
+const nameFault = `A name must be a string of at most ${maxNameLength} characters, without control characters and without spaces at its ends.`
+
+/** True for names that an upstream might cut short or trim: it would call another tool than the one checked here. */
+function hasOddName({ method, params }: { method: string; params?: unknown }): boolean {
+  if (method !== 'tools/call' && method !== 'prompts/get') return false
+  const name = isJsonObject(params) ? params['name'] : undefined
+  if (name === undefined) return false
+  return typeof name !== 'string' || name.length > maxNameLength || /\p{Cc}|^\s|\s$/u.test(name)
+}
+
 const messageMembers: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
-/** Those that say what a call is of. */
+/** Members that identify what is called. */
 const paramMembers: ReadonlySet<string> = new Set(['name', 'uri', 'arguments', '_meta'])
 
 /**
- * Members that are those of a message but for the case of letters, as `Name`. Some JSON libraries take them for the same: a server behind
- * this one would call another tool than the one that was judged here.
+ * Returns members that match those of a message except for case, such as `Name`. Some JSON libraries treat them as equal: an
+ * upstream would call another tool than the one checked here.
  */
 function respeltMembers(message: unknown): string[] {
   if (!isJsonObject(message)) return []
@@ -83,7 +107,7 @@ function respeltMembers(message: unknown): string[] {
   return [...respelt(message, messageMembers), ...(isJsonObject(params) ? respelt(params, paramMembers) : [])]
 }
 
-/** Unicode has letters that are not ASCII and fold to it: the long s, the Kelvin sign. */
+/** Folds non-ASCII letters that lower-case to ASCII too: the long s, the Kelvin sign. */
 function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase()
 }
@@ -96,10 +120,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What an anonymous client may ask to find the public tools. */
+/** Methods that let an anonymous client find the public tools. */
 const openMethods: ReadonlySet<unknown> = new Set(['initialize', 'ping', 'server/discover', 'tools/list'])
 
-/** Whether nothing in a message or batch takes a sign-in: it only finds and calls public tools. */
+/** True when a message or batch needs no sign-in: it only finds and calls public tools. */
 export function isOpen(message: unknown, publicTools: ReadonlySet<string>): boolean {
   if (Array.isArray(message)) return message.length > 0 && message.every((each) => isOpen(each, publicTools))
   if (!isJsonObject(message)) return false
@@ -109,4 +133,25 @@ export function isOpen(message: unknown, publicTools: ReadonlySet<string>): bool
   if (method !== 'tools/call') return openMethods.has(method)
   const name = isJsonObject(params) ? params['name'] : undefined
   return typeof name === 'string' && publicTools.has(name)
+}
+
+/** Counts the requests of a message or batch that stay in progress until they are answered. A single subscription has its own limit. */
+export function requestsUnderWay(message: unknown): number {
+  const isRequest = (each: unknown): boolean =>
+    isJsonObject(each) && typeof each['method'] === 'string' && each['id'] !== undefined
+  if (Array.isArray(message)) return message.filter(isRequest).length
+  return isRequest(message) && (message as JsonObject)['method'] !== 'subscriptions/listen' ? 1 : 0
+}
+
+/** Refuses messages over the limit: one error for each request of the message. */
+export function tooManyCalls(message: unknown, retryAfterSeconds: number): Response {
+  const text = `You are sending too much. Wait ${retryAfterSeconds} s, then try again.`
+  const errorOf = (each: unknown): unknown[] => {
+    const id = isJsonObject(each) ? each['id'] : undefined
+    return typeof id === 'string' || typeof id === 'number'
+      ? [jsonRpcError(id, transportErrorCode.refused, text)]
+      : []
+  }
+  const body = Array.isArray(message) ? message.flatMap(errorOf) : errorOf(message)[0]
+  return json(body, 429, { 'retry-after': String(retryAfterSeconds) })
 }

@@ -177,6 +177,19 @@ describe('without a credential, where a tool is public', () => {
     },
   )
 
+  it.each<[string, RequestInit]>([
+    ['initialize', { method: 'POST', body: JSON.stringify(initialize) }],
+    ['a call of the public tool', { method: 'POST', body: JSON.stringify(call('search')) }],
+    ['a look for a stream', { method: 'GET' }],
+  ])('at /mcp?sign-in %s is challenged, for the same resource', async (_title, init) => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const response = await drawbridge.fetch('/mcp?sign-in', { ...init, headers })
+    expect([response.status, ran]).toEqual([401, []])
+    const challenge = response.headers.get('www-authenticate') ?? ''
+    expect(challenge).toContain('scope="mcp"')
+    expect(challenge).toContain(`resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp"`)
+  })
+
   it('rules about origins and cookies are as before', async () => {
     expect((await drawbridge.mcp(call('search'), { origin: 'https://evil.example' })).status).toBe(403)
     const cookie = 'sb-localhost-auth-token=base64-e30'

@@ -35,7 +35,6 @@ beforeEach(async () => {
 })
 afterEach(() => drawbridge.close())
 
-/** Signs in for `scope` and answers the access token. */
 async function tokenFor(scope: string): Promise<string> {
   const { client_id: clientId } = await drawbridge.register()
   const { url } = await drawbridge.signIn(clientId, undefined, { scope })

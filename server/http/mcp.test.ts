@@ -442,6 +442,22 @@ describe('the message', () => {
     }
   })
 
+  it.each<[what: string, start: string, unit: (index: number) => string, end: string]>([
+    ['members', '{', (index) => `"k${index}":0`, '}'],
+    ['objects', '[', () => '{}', ']'],
+    ['arrays', '[', () => '[]', ']'],
+  ])('with 20,000 %s is served, with more it is 400', async (_what, opening, unit, end) => {
+    const message = (count: number): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":${opening}${Array.from({ length: count }, (_each, index) => unit(index)).join(',')}${end}}}`
+    // The message itself has some members.
+    expect((await send(message(19_990))).status).toBe(200)
+    const response = await send(message(20_001))
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { code: -32_600, message: expect.stringContaining('more than 20000 members') } },
+    ])
+  })
+
   const calling = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami' } }
   it.each<[string, object, string]>([
     ['a second name', { ...calling, params: { name: 'whoami', Name: 'delete_note' } }, 'Name'],
@@ -458,18 +474,39 @@ describe('the message', () => {
       const response = await send(JSON.stringify(message))
       expect(response.status).toBe(400)
       expect(await response.json()).toMatchObject({
-        error: { code: -32_600, message: expect.stringContaining(`small letters: ${name}.`) },
+        error: { code: -32_600, message: expect.stringContaining(`lower case: ${name}.`) },
       })
     },
   )
 
   const asked = JSON.stringify(calling)
   it.each<[what: string, text: string, why: string]>([
-    ['params twice', asked.replace('"params":', '"params":{"name":"delete_note"},$&'), 'each member once'],
-    ['a name twice', asked.replace('"name":', '"name":"delete_note",$&'), 'each member once'],
-    ['a name twice, once in escapes', asked.replace('"name":', '"n\\u0061me":"x",$&'), 'each member once'],
-    ['a call without an id', asked.replace('"id":1,', ''), 'has an id'],
-    ['a batch of the same ids', `[${asked},{"jsonrpc":"2.0","id":1,"method":"ping"}]`, 'an id of its own'],
+    [
+      'params twice',
+      asked.replace('"params":', '"params":{"name":"delete_note"},$&'),
+      'must not repeat a member',
+    ],
+    ['a name twice', asked.replace('"name":', '"name":"delete_note",$&'), 'must not repeat a member'],
+    [
+      'a name twice, once in escapes',
+      asked.replace('"name":', '"n\\u0061me":"x",$&'),
+      'must not repeat a member',
+    ],
+    ['a name of 201 characters', asked.replace('"name":"', '$&' + 'x'.repeat(201)), 'at most 200 characters'],
+    ['a name with NUL', asked.replace('"name":"', '$&\\u0000'), 'without control characters'],
+    [
+      'the name of a prompt with NUL',
+      asked.replace('tools/call', 'prompts/get').replace('"name":"', '$&\\u0000'),
+      'without control characters',
+    ],
+    ['a name with a blank before it', asked.replace('"name":"', '$& '), 'without spaces at its ends'],
+    ['a name that is a list', asked.replace(/"name":("[^"]*")/, '"name":[$1]'), 'A name must be a string'],
+    ['a call without an id', asked.replace('"id":1,', ''), 'must have an id'],
+    [
+      'a batch of the same ids',
+      `[${asked},{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
+      'must have its own id',
+    ],
     ['a batch in a batch', `[[${asked}]]`, 'batches are not supported'],
     ['an id that is null in a batch', `[${asked.replace('"id":1', '"id":null')}]`, 'id must be'],
     [
@@ -493,6 +530,24 @@ describe('the message', () => {
   it('over 4 MiB is 413, another type 415', async () => {
     expect((await send(`{"jsonrpc":"2.0","pad":"${'x'.repeat(4_300_000)}"}`)).status).toBe(413)
     expect((await send(listTools, { 'content-type': 'text/plain' })).status).toBe(415)
+  })
+
+  it.each<[type: string, status: number]>([
+    ['application/json; charset=utf-8', 200],
+    ['Application/JSON;Charset="UTF-8";', 200],
+    ...[
+      'charset=utf-7',
+      'charset="utf-16le"',
+      'charset=utf-8; charset=utf-7',
+      'charset=utf-8;charset=utf-8',
+      "charset*=utf-8''utf-7",
+      'charset=',
+      'profile=x',
+      'charset=utf-8, application/json; charset=utf-7',
+    ].map((parameter): [string, number] => [`application/json; ${parameter}`, 415]),
+    ['application/jsoncharset=utf-8', 415],
+  ])('Spec 4: %s is %i', async (type, status) => {
+    expect((await send(listTools, { 'content-type': type })).status).toBe(status)
   })
 
   it.each(['GET', 'DELETE'])(

@@ -14,7 +14,7 @@ const links = {
 let drawbridge: DrawbridgeFixture
 afterEach(() => drawbridge.close())
 
-/** Every page that somebody may see before or without signing in. */
+/** Returns every page that can be seen before or without signing in. */
 async function pages(settings: Settings): Promise<string[]> {
   drawbridge = await startDrawbridge(settings)
   const { client_id: clientId } = await drawbridge.register({ redirect_uris: [redirectUri] })

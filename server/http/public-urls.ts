@@ -1,3 +1,4 @@
+import { signInParameter } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** URLs that metadata, challenges and tokens share. Each is built once, so that it is the same string everywhere. */
@@ -9,9 +10,11 @@ export interface PublicUrls {
   tokenEndpoint: string
   resource: string
   resourceMetadata: string
+  /** The same resource, at an address that always requires sign-in. */
+  challenging: string
 }
 
-/** The {@link PublicUrls} of a base URL. */
+/** Returns the {@link PublicUrls} of a base URL. */
 export function publicUrls(baseUrl: string): PublicUrls {
   const issuer = baseUrl.replace(/\/+$/, '')
   const { origin, pathname } = new URL(issuer)
@@ -21,12 +24,13 @@ export function publicUrls(baseUrl: string): PublicUrls {
     basePath,
     tokenEndpoint: `${issuer}/oauth/token`,
     resource: `${issuer}/mcp`,
+    challenging: `${issuer}/mcp?${signInParameter}`,
     // Path-inserted form (RFC 9728 section 3.1).
     resourceMetadata: `${origin}/.well-known/oauth-protected-resource${basePath}/mcp`,
   }
 }
 
-/** Where clients of MCP 2025-03-26 look for an authorization server without metadata, and which endpoint is served there. */
+/** Paths where clients of MCP 2025-03-26 look for an authorization server without metadata, and the endpoint served there. */
 const defaultPaths: Readonly<Record<string, string>> = {
   '/authorize': '/oauth/authorize',
   '/token': '/oauth/token',
@@ -34,9 +38,9 @@ const defaultPaths: Readonly<Record<string, string>> = {
 }
 
 /**
- * `endpoints`, with those of the authorization server also at the default paths of MCP 2025-03-26, at the root of the origin.
- * The Python SDK refreshes there whenever it starts with stored tokens, because it does not store the token endpoint. Nothing
- * is added when there is a `basePath`: the root of the origin belongs to another app then.
+ * Returns `endpoints`, with those of the authorization server also at the default paths of MCP 2025-03-26, at the root of the
+ * origin. The Python SDK refreshes there whenever it starts with stored tokens, because it does not store the token endpoint. Adds
+ * nothing when there is a `basePath`: the root of the origin then belongs to another app.
  */
 export function withDefaultPaths(endpoints: readonly Endpoint[], basePath: string): Endpoint[] {
   if (basePath !== '') return [...endpoints]
@@ -48,7 +52,7 @@ export function withDefaultPaths(endpoints: readonly Endpoint[], basePath: strin
   return [...endpoints, ...additional]
 }
 
-/** Every path of the token endpoint; the first one is in the metadata. */
+/** Returns every path of the token endpoint; the first one is in the metadata. */
 export function tokenPaths(basePath: string): readonly string[] {
   const named = `${basePath}/oauth/token`
   return basePath === '' ? [named, '/token'] : [named]

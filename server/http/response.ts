@@ -1,8 +1,10 @@
+import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { type HttpErrorCode, httpErrors } from './error-table.ts'
 import { pageContentSecurityPolicy } from './pages/layout.ts'
 
 const noStore = { 'cache-control': 'no-store' }
 
-/** An uncacheable JSON response. */
+/** Returns an uncacheable JSON response. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
@@ -10,7 +12,7 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   })
 }
 
-/** An HTML page: never cached or framed, and it loads nothing. */
+/** Returns an HTML page: never cached or framed, and it loads nothing. */
 export function page(html: string, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(html, {
     status,
@@ -33,4 +35,23 @@ export function redirect(location: string, headers: Record<string, string> = {})
     status: 303,
     headers: { location, 'referrer-policy': 'no-referrer', ...noStore, ...headers },
   })
+}
+
+/** Returns the error `code` as JSON, in the shape of RFC 6749 section 5.2. */
+export function httpError(code: HttpErrorCode, headers: Record<string, string> = {}): Response {
+  const { status, message, nextStep } = httpErrors[code]
+  return json({ error: code, error_description: `${message} ${nextStep}` }, status, headers)
+}
+
+/** Returns a temporary failure, with the seconds after which to try again (RFC 9110 section 10.2.3). */
+export function retryLater(error: OAuthError, seconds: number): Response {
+  return json(oauthErrorBody(error), error.status, { 'retry-after': String(seconds) })
+}
+
+/**
+ * Returns 429 for requests over a limit (RFC 6585 section 4). OAuth has no code for it; `temporarily_unavailable` is the closest
+ * registered one.
+ */
+export function tooManyRequests(description: string, seconds: number): Response {
+  return retryLater(new OAuthError('temporarily_unavailable', description, { status: 429 }), seconds)
 }

@@ -4,7 +4,7 @@ import { createSteadyCheck } from './health.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A remote thing that answers after `ms`, and the outcomes of looking at it. */
+/** Creates a remote service that responds after `ms`, and the results of checking it. */
 function remote() {
   const state = { up: true, ms: 0, asked: 0 }
   const check = createSteadyCheck(async () => {
@@ -13,7 +13,7 @@ function remote() {
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
     if (!up) throw new Error('down')
   })
-  /** The outcome of one look, which must be there within `withinMs`. */
+  /** Makes one check, which must finish within `withinMs`. */
   const look = async (withinMs = 1000): Promise<string> => {
     let outcome = 'no outcome'
     void check().then(
@@ -51,7 +51,7 @@ describe('a steady check', () => {
     await look(2000)
     state.up = false
     const looking = look()
-    // The first question is already on its way.
+    // The first check is already on its way.
     state.up = true
     expect(await looking).toBe('ok')
     expect(state.asked).toBe(3)

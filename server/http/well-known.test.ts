@@ -76,10 +76,10 @@ describe('a file that cannot be used', () => {
 
   it.each<[string, unknown, string]>([
     ['no JSON', '{', 'is not valid JSON'],
-    ['a list', [], 'must hold an object'],
-    ['a number', { a: 1 }, '"a" must be a text of 1 to'],
-    ['an empty text', { a: '' }, '"a" must be a text of 1 to'],
-    ['too long a text', { a: 'x'.repeat(16_385) }, '"a" must be a text of 1 to'],
+    ['a list', [], 'must be an object'],
+    ['a number', { a: 1 }, 'a must be a text of 1 to'],
+    ['an empty text', { a: '' }, 'a must be a text of 1 to'],
+    ['too long a text', { a: 'x'.repeat(16_385) }, 'a must be a text of 1 to'],
     ['an empty name', { '': 'x' }, '"" is no name'],
     ['a path', { 'a/b': 'x' }, '"a/b" is no name'],
     ['a way up', { '..': 'x' }, '".." is no name'],

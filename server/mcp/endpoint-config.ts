@@ -1,21 +1,22 @@
-import type { Implementation } from '@modelcontextprotocol/server'
+import type { Implementation, Transport } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Call, IncomingCalls } from '../core/tokens/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import type { Sealer } from '../core/seal.ts'
+import type { Incoming } from './incoming.ts'
 import type { ToolDefinition } from './tools/tool.ts'
 import type { ToolContexts } from './tools/tool-context.ts'
 import type { ModuleNotifications, ToolModule } from './tools/tool-module.ts'
 
-/** What the MCP endpoint offers, and how it presents itself. */
+/** The tools of the MCP endpoint, and its presentation to clients. */
 export interface McpEndpointConfig {
   serverInfo: Implementation
   instructions: string
   /** The plain tools, which report their own failures. */
   tools: readonly ToolDefinition[]
-  /** What a module adds to its plain tools. */
+  /** The module's additions to its plain tools. */
   module: Pick<ToolModule, 'register' | 'asksClient'>
-  /** Whether the module reports changes by {@link McpEndpoint.notify}. */
+  /** True when the module reports changes by {@link McpEndpoint.notify}. */
   notifies: boolean
   contexts: ToolContexts
   /** Seals the state that clients carry for a call that waits for their input; all instances need the same keys. */
@@ -41,8 +42,8 @@ export interface McpEndpoint {
     calls: IncomingCalls,
     text?: string,
   ): Promise<Response>
-  /** Whether there is something of that name to call. */
-  has(call: Call): boolean
+  /** Returns whether the called item exists; undefined while unknown. */
+  has(call: Call): boolean | undefined
   notify: ModuleNotifications
   /**
    * Ends every stream that only waits for notifications, with a closing result where the protocol has one, and each that
@@ -51,3 +52,28 @@ export interface McpEndpoint {
   endStreams(): void
   close(): Promise<void>
 }
+
+/**
+ * The purpose of a {@link Peer}: a single message, of 2026-07-28 or `stateless` of an earlier revision, or a whole
+ * session. `incoming` returns what is being served at the moment of the call.
+ */
+export interface ServingContext {
+  kind: '2026-07-28' | 'session' | 'stateless'
+  incoming: () => Incoming
+}
+
+/** Answers the messages of one transport: an SDK server, or the process of a command. */
+export interface Peer {
+  connect(transport: Transport): Promise<void>
+  close(): Promise<void>
+  /**
+   * Called before each message. Resolves with what is called when its response has begun; rejects when the message cannot be served
+   * now.
+   */
+  hold?(incoming: Incoming): Promise<() => void>
+  /** Called when a session begins to have a stream that waits for notifications, and when it has none any more. */
+  listens?(isListening: boolean): void
+}
+
+/** Creates the {@link Peer} of one transport. */
+export type CreatePeer = (serving: ServingContext) => Peer

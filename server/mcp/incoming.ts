@@ -17,11 +17,25 @@ export interface Incoming {
 export const maxKeptLength: number = 64 * 1024
 
 /**
- * Whether a message that opens a stream or session is too long to stay in memory with it: a thousand messages of the
+ * Returns whether a message that opens a stream or session is too long to stay in memory with it: a thousand messages of the
  * maximum body size would use up all memory.
  */
 export function isTooLongToKeep(message: unknown): boolean {
   return JSON.stringify(message).length > maxKeptLength
+}
+
+/** Returns whether a body has the `initialize` that opens a session. */
+export function opensSession(body: unknown): boolean {
+  return (Array.isArray(body) ? body : [body]).some(
+    (message) => isJsonObject(message) && message['method'] === 'initialize',
+  )
+}
+
+/** Returns whether a body has a request, which expects a response. */
+export function hasRequest(body: unknown): boolean {
+  return (Array.isArray(body) ? body : [body]).some(
+    (message) => isJsonObject(message) && message['method'] !== undefined && message['id'] !== undefined,
+  )
 }
 
 /**
@@ -58,7 +72,7 @@ function isRevision2026(headers: Headers, body: unknown): boolean {
   return discovers || eraOfMessage(message) === 'modern' || headers.has(mcpHeader.method)
 }
 
-/** Whether a message asks for progress, which earlier revisions can only send in a stream. */
+/** Returns whether a message asks for progress, which earlier revisions can only send in a stream. */
 export function asksForProgress(body: unknown): boolean {
   const params = isJsonObject(body) && isJsonObject(body['params']) ? body['params'] : undefined
   return metaOf(params)[mcpMetaKey.progressToken] !== undefined

@@ -1,3 +1,4 @@
+import { profileSample } from '../../tests/support/server/core/access-sample.ts'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   callsSample,
@@ -71,8 +72,7 @@ function accessBy(
   rule: Omit<Extract<AccessRule, { effect: 'allow' }>, 'effect' | 'conditions'>,
 ): AccessAllowed {
   const policy = createAccessPolicy([{ effect: 'allow', conditions: {}, ...rule }])
-  const person = { sub: 'ada', email: undefined, emailVerified: false, providers: [], claims: {} }
-  return policy.decide(person) as AccessAllowed
+  return policy.decide({ ...profileSample, sub: 'ada' }) as AccessAllowed
 }
 
 type Record_ = [event: string, fields: Record<string, unknown>]
@@ -197,6 +197,10 @@ describe.each(cases)('the %s endpoint at %s', (kind, revision) => {
     const missing = await send('resources/read', { uri: 'note://2?token=secret#x' }, fullAccess, revision)
     expect(missing.records).toEqual([
       ['resource_read', expect.objectContaining({ resource: 'note://2', outcome: 'failed' })],
+    ])
+    const fragment = await send('resources/read', { uri: 'note://3#secret' }, fullAccess, revision)
+    expect(fragment.records).toEqual([
+      ['resource_read', expect.objectContaining({ resource: 'note://3', outcome: 'failed' })],
     ])
     const got = await send('prompts/get', { name: 'greet' }, fullAccess, revision)
     expect(got.records).toEqual([['prompt_got', expect.objectContaining({ prompt: 'greet', outcome: 'ok' })]])

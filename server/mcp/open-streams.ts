@@ -3,10 +3,9 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { IncomingCalls } from '../core/tokens/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
-/** How to supervise a response that stays open. */
 export interface StreamTerms {
   caller: Caller
-  /** Those that the stream answers. */
+  /** Calls that the stream answers. */
   calls?: Pick<IncomingCalls, 'over'>
   /**
    * `notifications` waits for notifications, and ends with the caller's token. `call` belongs to a running call: it ends with

@@ -1,12 +1,24 @@
-import { jsonRpcCode, jsonRpcError, type JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  isEmptyFilter,
+  readSubscriptionFilter,
+  type SubscriptionFilter,
+} from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
+import {
+  jsonRpcCode,
+  jsonRpcError,
+  type JsonRpcId,
+  type JsonRpcNotification,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, maxKeptLength } from './incoming.ts'
-import { isEventStream, messageEvent } from './event-stream.ts'
+import { isEventStream, messageEvent, openEventStream } from './event-stream.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { signedIn } from '../core/tokens/caller.ts'
 
-/** How many streams of `subscriptions/listen` may be open, in total and per user. */
+/** Maximum number of open `subscriptions/listen` streams. */
 export interface SubscriptionLimits {
   total: number
   perUser: number
@@ -77,17 +89,14 @@ export function largestGroup<Entry extends { userId: string }>(entries: Iterable
 export type Subscribe = (
   id: JsonRpcId,
   incoming: Incoming,
+  serverInfo: McpEndpointConfig['serverInfo'],
   open: () => Response | Promise<Response>,
 ) => Promise<Response>
 
 /** Creates {@link Subscribe}, which holds a slot for each open stream and closes the stream when its caller loses access. */
-export function createSubscribe(
-  { serverInfo }: Pick<McpEndpointConfig, 'serverInfo'>,
-  limits: SubscriptionLimits,
-  streams: OpenStreams,
-): Subscribe {
+export function createSubscribe(limits: SubscriptionLimits, streams: OpenStreams): Subscribe {
   const slots = new SubscriptionSlots(limits)
-  return async (id, { caller, body }, open) => {
+  return async (id, { caller, body }, serverInfo, open) => {
     // The message lives as long as its stream.
     if (isTooLongToKeep(body)) {
       const text = `A subscriptions/listen message can have at most ${maxKeptLength} characters. Send a shorter one.`
@@ -118,8 +127,55 @@ export function createSubscribe(
   }
 }
 
-/** The result that ends a `subscriptions/listen` stream. */
-export function subscriptionResult(id: JsonRpcId, serverInfo: McpEndpointConfig['serverInfo']): object {
+/** A client that listens for changes. */
+export interface ChangeListener {
+  filter: SubscriptionFilter
+  send: (notification: Pick<JsonRpcNotification, 'method' | 'params'>) => void
+  /** Called when no more changes will come. */
+  end?: () => void
+}
+
+/** Reports changes to its listeners. */
+export interface ChangeSource {
+  /** Adds a listener. Resolves with it and the part of its filter that is honoured. */
+  listen(wanted: ChangeListener): Promise<ChangeListener>
+  remove(listener: ChangeListener): void
+}
+
+/** Opens the stream of a `subscriptions/listen` request, which sends the changes of `source` until the client disconnects. */
+export async function openSubscription(
+  { id, params }: { id: JsonRpcId; params?: JsonObject | undefined },
+  serverInfo: McpEndpointConfig['serverInfo'],
+  source: ChangeSource,
+): Promise<Response> {
+  const filter = readSubscriptionFilter(params?.['notifications'])
+  if (!filter) {
+    const text = "Invalid params: 'notifications' is required and must be a valid SubscriptionFilter"
+    return Response.json(jsonRpcError(id, jsonRpcCode.invalidParams, text))
+  }
+  const stream = openEventStream(() => source.remove(listener))
+  const send: ChangeListener['send'] = ({ method, params: given }) => {
+    const _meta = { ...metaOf(given), [mcpMetaKey.subscriptionId]: id }
+    stream.send({ jsonrpc: '2.0', method, params: { ...given, _meta } })
+  }
+  const end = (): void => {
+    stream.send(subscriptionResult(id, serverInfo))
+    stream.end()
+  }
+  const listener = await source.listen({ filter, send, end })
+  send({
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications: listener.filter },
+  })
+  if (isEmptyFilter(listener.filter)) {
+    source.remove(listener)
+    end()
+  }
+  return stream.response
+}
+
+/** Returns the result that ends a `subscriptions/listen` stream. */
+function subscriptionResult(id: JsonRpcId, serverInfo: McpEndpointConfig['serverInfo']): object {
   const _meta = { [mcpMetaKey.subscriptionId]: id, [mcpMetaKey.serverInfo]: serverInfo }
   return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } }
 }

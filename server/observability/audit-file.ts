@@ -1,40 +1,41 @@
-import { closeSync, openSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { closeSync, openSync, write } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 const fileMode = 0o600
-/** Characters that may wait for a disk that is full; what comes after that is lost. */
+/** Maximum characters waiting for a full disk; later ones are lost. */
 const maxWaiting = 16 * 1024 * 1024
 const reportEveryMs = 1000
 const closeWithinMs = 2000
-/** Lines of so long are written together: writing each by itself costs more than the call that it records. */
+/** Batches lines for this long: writing each one separately costs more than the call it records. */
 const gatherMs = 20
 
-/** Called at most once a second while writing fails. `lost` is the number of events that are missing since the last call. */
+const writeBytes = promisify(write)
+
+/** Called at most once a second while writing fails. `lost` is the number of events lost since the last call. */
 export type AuditFileFailed = (error: unknown, lost: number) => void
 
 /**
- * A file of audit events, one JSON object a line. A write that fails is tried again with the next line, from where it stopped: it never
- * fails what it is a record of. Not a stream of pino, which waits forever for a full disk when the process ends.
+ * A file of audit events, one JSON object a line. Retries a failed write with the next line, from where it stopped: never fails the
+ * operation it records. Not a pino stream, which waits forever for a full disk when the process ends.
  */
 export class AuditFile {
   readonly #path: string
   readonly #failed: AuditFileFailed
-  #handle: Promise<FileHandle>
+  #file: number
   #waiting: string[] = []
-  /** What is being written, from where it stopped. */
+  /** The bytes being written, from where writing stopped. */
   #batch: Buffer = Buffer.alloc(0)
   #waitingLength = 0
   #writing: Promise<void> | undefined
   #lost = 0
   #quietUntil = 0
 
-  /** Opens the file at `path` to append to it; a new one is readable by its owner only. Throws when that cannot be done. */
+  /** Opens the file at `path` for appending; a new one is readable by its owner only. Throws if it cannot. */
   constructor(path: string, failed: AuditFileFailed) {
-    closeSync(openSync(path, 'a', fileMode))
+    this.#file = openSync(path, 'a', fileMode)
     this.#path = path
     this.#failed = failed
-    this.#handle = open(path, 'a', fileMode)
   }
 
   write(line: string): void {
@@ -47,27 +48,27 @@ export class AuditFile {
     this.#writing ??= this.#run()
   }
 
-  /** Opens the file of that name again, after it was moved away. What is being written still goes to the old one. */
+  /** Reopens the file by name, after it was moved away. The current write still goes to the old one. */
   async reopen(): Promise<void> {
     try {
-      const next = await open(this.#path, 'a', fileMode)
+      const next = openSync(this.#path, 'a', fileMode)
       await this.#writing
-      const previous = this.#handle
-      this.#handle = Promise.resolve(next)
-      await (await previous).close()
+      closeSync(this.#file)
+      this.#file = next
     } catch (error) {
       this.#report(error)
     }
   }
 
-  /** Writes what is left, for two seconds at most. Lines may be up to 20 ms old until then. */
+  /** Writes what is left, for two seconds at most. Until then lines may be up to 20 ms old. */
   async close(): Promise<void> {
     const timeout = new Promise<void>((resolve) => void setTimeout(resolve, closeWithinMs).unref())
     await Promise.race([this.#writing, timeout])
-    await this.#handle.then((handle) => handle.close()).catch(() => {})
+    // A write that hangs still uses it.
+    if (!this.#writing) closeSync(this.#file)
   }
 
-  /** After a failure it is the next line that tries again. */
+  /** Writes waiting lines. After a failure the next line retries. */
   async #run(): Promise<void> {
     let isDone: boolean
     do {
@@ -77,13 +78,12 @@ export class AuditFile {
     this.#writing = undefined
   }
 
-  /** False when it failed. */
+  /** Returns false if it failed. */
   async #writeBatch(): Promise<boolean> {
     try {
-      const handle = await this.#handle
       if (this.#batch.length === 0) this.#nextBatch()
       while (this.#batch.length > 0) {
-        const { bytesWritten } = await handle.write(this.#batch)
+        const { bytesWritten } = await writeBytes(this.#file, this.#batch)
         this.#batch = this.#batch.subarray(bytesWritten)
       }
       return true

@@ -1,4 +1,4 @@
-/** One audit event as it was logged, with its place among all of this process. */
+/** One audit event as it was logged, with its sequence number in this process. */
 export interface AuditRingEvent {
   sequence: number
   time: string
@@ -6,12 +6,12 @@ export interface AuditRingEvent {
   [field: string]: unknown
 }
 
-/** A microsecond each: more events than that in one second of a process's life are not to be expected. */
+/** One microsecond each: a process is not expected to log more events than that in a second. */
 const sequencesPerSecond = 1_000_000
 
 /**
- * The last audit events of this process, in memory: a destination of the log, whose lines are redacted already. Sequence
- * numbers grow by one with every event and, because they begin with the time of the start, over restarts too.
+ * Keeps the last audit events of this process in memory: a destination of the log, whose lines are already redacted. Sequence
+ * numbers increase by one per event and, because they start with the time of the start, across restarts too.
  */
 export class AuditRing {
   readonly #capacity: number
@@ -32,8 +32,8 @@ export class AuditRing {
   }
 
   /**
-   * The oldest events after `sequence`, at most `limit`; those that the ring has lost are left out. `next` is the `sequence` to ask
-   * with for what comes after them. A number that this process has not reached is none of its own, and counts as 0.
+   * Returns the oldest events after `sequence`, at most `limit`, without those the ring has dropped. Pass `next` as the `sequence`
+   * of the following call. A number this process has not reached is from another one, and counts as 0.
    */
   since(sequence: number, limit: number): { events: AuditRingEvent[]; next: number } {
     const oldest = Math.max(this.#first, this.#next - this.#capacity)

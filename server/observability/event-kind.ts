@@ -1,4 +1,4 @@
-/** How one kind of event is logged. */
+/** Defines how one kind of event is logged. */
 export interface LogEvent {
   /** Per-request events are `debug`, so that the hot path writes nothing by default. */
   level: 'debug' | 'info' | 'warn' | 'error'
@@ -7,14 +7,14 @@ export interface LogEvent {
   /** In addition to `time`, `level`, `event` and `request_id`. `err` is an error with its message, code, stack and cause. */
   fields: readonly string[]
   meaning: string
-  /** The field that the metric has as its `detail` label: one of a closed set of words. */
+  /** The field used as the metric's `detail` label: one of a closed set of words. */
   detail?: string
 }
 
-/** What of an event is not the rule. */
+/** Deviations from the defaults of an event. */
 type Options = Partial<Pick<LogEvent, 'fields' | 'detail' | 'level'>>
 
-/** An event of the audit trail; `info` if nothing else is said. */
+/** Defines an event of the audit trail; `info` by default. */
 export const audit = (meaning: string, options: Options = {}): LogEvent => ({
   level: 'info',
   fields: [],
@@ -23,7 +23,7 @@ export const audit = (meaning: string, options: Options = {}): LogEvent => ({
   meaning,
 })
 
-/** Any other event. */
+/** Defines any other event. */
 export const event = (level: LogEvent['level'], meaning: string, options: Options = {}): LogEvent => ({
   fields: [],
   ...options,

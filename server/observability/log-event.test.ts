@@ -7,7 +7,7 @@ import { metricTable } from './metrics.ts'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
 
-/** The sources of the server without tests, dist and what others wrote. */
+/** The server's own sources without tests and dist. */
 const sources = globSync('**/*.ts', {
   cwd: folder,
   exclude: (path) => /^(?:node_modules|dist)$/.test(path),
@@ -15,7 +15,7 @@ const sources = globSync('**/*.ts', {
   .filter((path) => !/\.test\.ts$|log-event\.ts$|event-kind\.ts$|upstream-events\.ts$/.test(path))
   .map((path) => ({ path, text: readFileSync(join(folder, path), 'utf8') }))
 
-/** What is reported in `text`: in calls of a report function, and in the unions of names that such a function takes. */
+/** Finds the events reported in `text`: in calls of a report function, and in the unions of names that such a function takes. */
 function reportedIn(text: string): { name: string; fields: string[] }[] {
   // Up to the comma after the name; a condition may choose between two.
   const calls = [
@@ -69,7 +69,7 @@ describe('the table of events', () => {
     (_, row) => {
       if (row.detail !== undefined) expect(row.fields).toContain(row.detail)
       expect(row.meaning).toMatch(/^[A-Z].*\.$/)
-      // What people look for by time and client must be there at the default level.
+      // Events searched by time and client must be logged at the default level.
       if (row.audit) expect(row.level).not.toBe('debug')
     },
   )

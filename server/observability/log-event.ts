@@ -2,12 +2,20 @@ import { audit, event, type LogEvent } from './event-kind.ts'
 import { upstreamEvents } from './upstream-events.ts'
 
 const grant = ['grant_id', 'client_id', 'sub']
-const callFields = ['unknown', 'revision', 'outcome', 'duration_ms', 'request_bytes', 'response_bytes']
+const callFields = [
+  'unknown',
+  'unlisted',
+  'revision',
+  'outcome',
+  'duration_ms',
+  'request_bytes',
+  'response_bytes',
+]
 
 /** Every event by name. Log levels, audit marks, the metric and docs/observability.md are derived from this table. */
 export const logEvents: Readonly<Record<string, LogEvent>> = {
   // Signing in
-  signed_in: audit('A person signed in and allowed a client.', { fields: ['client_id', 'sub'] }),
+  signed_in: audit('A user signed in and allowed a client.', { fields: ['client_id', 'sub'] }),
   sign_in_failed: audit('The session provider or a limit refused a sign-in.', {
     fields: ['failure', 'message'],
     detail: 'failure',
@@ -15,9 +23,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   second_factor_asked: event(
     'info',
     'The password or social sign-in was accepted; the second factor is next.',
-    {
-      fields: ['client_id'],
-    },
+    { fields: ['client_id'] },
   ),
   second_factor_failed: audit('A second-factor code was not accepted.', {
     fields: ['failure', 'message'],
@@ -27,41 +33,35 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['reason', 'message'],
     detail: 'reason',
   }),
-  sign_in_stranded: event('info', 'A person was shown an error page; docs/errors.md lists the reasons.', {
+  sign_in_stranded: event('info', 'A user was shown an error page; docs/errors.md lists the reasons.', {
     fields: ['reason'],
     detail: 'reason',
   }),
   upstream_refused: audit(
-    'The MCP server behind this one answered 401 or 403: it does not accept what it is told of the caller.',
+    'The upstream responded with 401 or 403: it does not accept what it is told about the caller.',
     { fields: ['status'] },
   ),
-  upstream_failed: event(
-    'warn',
-    'The MCP server behind this one gave no answer, or one that cannot be passed on.',
-    {
-      fields: ['reason', 'status', 'err'],
-      detail: 'reason',
-    },
-  ),
+  upstream_failed: event('warn', 'The upstream sent no response, or one that cannot be passed on.', {
+    fields: ['reason', 'status', 'err'],
+    detail: 'reason',
+  }),
   access_denied: audit(
-    'The access rules do not let a person in, at sign-in or with a credential of the provider at /mcp. `rule` is the number of the one that decided; without it none matched.',
-    { fields: ['client_id', 'sub', 'rule'] },
+    'The access rules refuse a user, at sign-in or with a credential of the provider at /mcp. `reason` is `deny_rule`, `no_rule` (none matches) or `address_not_verified` (one would match if the address were verified); `rule` is the number of the deny rule.',
+    { fields: ['client_id', 'sub', 'rule', 'reason'], detail: 'reason' },
   ),
-  authorization_denied: audit('A person refused to allow a client.', { fields: ['client_id'] }),
-  account_signed_in: audit('A person signed in to see their connections.', { fields: ['sub'] }),
-  device_allowed: audit('A person signed in and allowed a device.', { fields: ['client_id', 'sub'] }),
-  device_denied: audit('A person refused to allow a device.', { fields: ['client_id'] }),
-  device_code_taken: event('info', 'A person entered the code of a device; signing in is next.', {
+  authorization_denied: audit('A user refused to allow a client.', { fields: ['client_id'] }),
+  account_signed_in: audit('A user signed in to see their connections.', { fields: ['sub'] }),
+  device_allowed: audit('A user signed in and allowed a device.', { fields: ['client_id', 'sub'] }),
+  device_denied: audit('A user refused to allow a device.', { fields: ['client_id'] }),
+  device_code_taken: event('info', 'A user entered the code of a device; signing in is next.', {
     fields: ['client_id'],
   }),
-  device_code_unknown: event('info', 'A person entered a code that belongs to no waiting device.'),
+  device_code_unknown: event('info', 'A user entered a code that no waiting device has.'),
   device_code_limited: audit('Too many device codes were tried.'),
   authorization_refused: event(
     'info',
     'An authorization request was invalid; the client received the error.',
-    {
-      fields: ['err'],
-    },
+    { fields: ['err'] },
   ),
 
   // Clients
@@ -76,10 +76,8 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   }),
   client_not_kept: event(
     'error',
-    'A person signed in with a client, but its registration could not be extended.',
-    {
-      fields: ['client_id', 'err'],
-    },
+    'A user signed in with a client, but its registration could not be extended.',
+    { fields: ['client_id', 'err'] },
   ),
 
   // Grants and tokens
@@ -91,21 +89,24 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     },
   ),
   refresh_token_replayed: audit(
-    'A used refresh token was presented again in time to be answered with its successor: a race, a lost response, or a thief. `source` is `same_address`, `other_address` or `unknown_address`.',
+    'A used refresh token was presented again in time to get its successor: a race, a lost response, or a thief. `source` is `same_address`, `other_address` or `unknown_address`.',
     { fields: ['client_id', 'grant_id', 'first_address', 'source'], detail: 'source' },
   ),
-  token_refused: audit('A token request was answered with an OAuth error.', {
-    fields: ['code', 'description', 'err'],
-    detail: 'code',
-  }),
+  token_refused: audit(
+    'A token request failed with an OAuth error. For a refresh, the fields include its grant.',
+    {
+      fields: ['code', 'description', 'err', 'client_id', 'grant_id'],
+      detail: 'code',
+    },
+  ),
   token_revoked: audit('A client revoked a token.', { fields: ['client_id'] }),
-  connection_revoked: audit('A person ended a grant on their connections page.', { fields: grant }),
+  connection_revoked: audit('A user ended a grant on their connections page.', { fields: grant }),
   device_authorization_started: event('info', 'A device asked for authorization.', { fields: ['client_id'] }),
   device_limit_reached: audit('Too many devices asked for authorization, from one address or in total.', {
     fields: ['client_id'],
   }),
   grant_ended: audit(
-    'A grant ended early: a code or token was reused, the grant was revoked, or an access rule no longer lets its person in.',
+    'A grant ended early: a code or token was reused, the grant was revoked, or the access rules no longer allow its user.',
     {
       fields: [...grant, 'reason'],
       detail: 'reason',
@@ -142,24 +143,24 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['err'],
   }),
   origin_refused: event('info', 'A page of a disallowed origin called /mcp.'),
-  cookie_refused: event('info', 'A session cookie was sent from a place that may not use it.'),
+  cookie_refused: event('info', 'A session cookie was sent by a request that may not use it.'),
   caller_refused: event('debug', 'A credential at /mcp was not accepted.', { fields: ['description'] }),
   mcp_request: event('debug', 'An authenticated caller sent a message to /mcp.', {
     fields: ['credential'],
     detail: 'credential',
   }),
   tool_called: audit(
-    'Somebody called a tool. `outcome` is `ok`, `tool_error`, `refused_scope`, `refused_rule`, `refused_limit`, `cancelled` or `failed`; `unknown` marks names that the server does not have. Arguments and results are never logged.',
+    'A tool was called. `outcome` is `ok`, `tool_error`, `refused_scope`, `refused_rule`, `refused_limit`, `cancelled` or `failed`; `unknown` marks names that the server does not have, `unlisted` those of an upstream that has not listed its tools yet. Arguments and results are never logged.',
     { fields: ['sub', 'client_id', 'grant_id', 'credential', 'tool', ...callFields], detail: 'outcome' },
   ),
   resource_read: audit(
-    'Somebody read a resource; fields as of `tool_called`. Of its URI the part before `?` and `#` is logged.',
+    'A resource was read; fields as in `tool_called`. Of its URI the part before `?` and `#` is logged.',
     {
       fields: ['sub', 'client_id', 'grant_id', 'credential', 'resource', ...callFields],
       detail: 'outcome',
     },
   ),
-  prompt_got: audit('Somebody got a prompt; fields as of `tool_called`.', {
+  prompt_got: audit('A prompt was fetched; fields as in `tool_called`.', {
     fields: ['sub', 'client_id', 'grant_id', 'credential', 'prompt', ...callFields],
     detail: 'outcome',
   }),
@@ -183,10 +184,8 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['client_id', 'removed', 'grants_ended'],
   }),
   admin_keys_rotated: audit(
-    'The admin API put a new key in front of the key file and sealed sessions anew; `resealed`, `unsettled`, `unreadable` and `left` are numbers of sessions.',
-    {
-      fields: ['sealing_key', 'added', 'resealed', 'unsettled', 'unreadable', 'left', 'interrupted'],
-    },
+    'The admin API added a new key at the front of the key file and re-sealed sessions; `resealed`, `unsettled`, `unreadable` and `left` are numbers of sessions.',
+    { fields: ['sealing_key', 'added', 'resealed', 'unsettled', 'unreadable', 'left', 'interrupted'] },
   ),
   admin_token_changed: audit('The file of the admin token changed, and its token is in use.'),
   admin_token_unusable: event(
@@ -200,9 +199,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['failure', 'message'],
     detail: 'failure',
   }),
-  provider_refreshed: event('info', "A grant's provider session was refreshed.", {
-    fields: ['grant_id'],
-  }),
+  provider_refreshed: event('info', "A grant's provider session was refreshed.", { fields: ['grant_id'] }),
   provider_refresh_failed: event('error', 'A refresh failed and will be retried; the grant continues.', {
     fields: ['grant_id', 'err'],
   }),
@@ -211,10 +208,8 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     level: 'warn',
   }),
   provider_logout: audit(
-    'The provider said that it has signed a person out; their grants of that sign-in ended.',
-    {
-      fields: ['sub', 'grants_ended'],
-    },
+    'The provider reported that it has signed a user out; the grants of that sign-in ended.',
+    { fields: ['sub', 'grants_ended'] },
   ),
   provider_logout_refused: event('warn', 'A logout token was not accepted.', {
     fields: ['failure', 'message'],
@@ -254,7 +249,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   }),
   provider_sign_out_skipped: event(
     'info',
-    'A connection ended but its session did not: the provider cannot end it, or other connections of the person use it.',
+    'A connection ended but its session did not: the provider cannot end it, or other connections of the user use it.',
     { fields: ['grant_id'] },
   ),
   provider_sign_out_failed: event('warn', 'Signing out at the provider failed and will be retried.', {
@@ -270,9 +265,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   key_file_unusable: event(
     'error',
     'The key file changed to something that is not a key ring; the previous ring stays in use.',
-    {
-      fields: ['path', 'reason'],
-    },
+    { fields: ['path', 'reason'] },
   ),
   audit_file_failed: event(
     'error',

@@ -1,4 +1,3 @@
-/** What stands where something secret was. */
 const mark = '[redacted]'
 
 // Values of these names are secret wherever they are written as name=value or "name":"value".
@@ -23,8 +22,8 @@ const secretNames = [
 ].join('|')
 
 /**
- * Forms of what is secret, each with what is left of it. None takes away a quote, a backslash or a line end, so that a
- * line of JSON stays one. Repetitions before the secret part are bounded, so that no input makes this slow.
+ * Patterns of secrets, each with its replacement. None removes a quote, a backslash or a line end, so that a line of JSON stays
+ * valid. Repetitions before the secret part are bounded, so that no input makes this slow.
  */
 const forms: readonly (readonly [form: RegExp, left: string])[] = [
   // Tokens, client secrets, device codes and the like of this server; mcpc_ are client ids, which are public.
@@ -39,16 +38,16 @@ const forms: readonly (readonly [form: RegExp, left: string])[] = [
   // The user and password of a URL, as of a database.
   [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/)[^\s"\\/@]+@/gi, `$1${mark}@`],
   [new RegExp(String.raw`\b(${secretNames})=[^&\s"'\\;]+`, 'gi'), `$1=${mark}`],
-  // Also JSON inside a string of JSON, where quotes have backslashes. The members that this log itself has are no secrets: "code" is one.
+  // Also JSON inside a JSON string, where quotes have backslashes. Members of this log itself are not secret: "code" is one.
   [new RegExp(String.raw`(\\{1,8}"(?:${secretNames})\\{1,8}" ?: ?\\{1,8}")[^"\\]+`, 'gi'), `$1${mark}`],
 ]
 
-/** A line is looked at closely only when it has one of these in it. */
+/** Only lines that match this are searched for secrets. */
 const suspicious = /mcp[abd-z]_|eyJ|bearer|basic|dpop|sb_|base64-|__|@|=|\\"/i
 
 /**
- * `line` without anything that looks like a token, secret, cookie or password: a second net. The first is that nothing
- * secret is ever reported; this is for error messages of other code.
+ * Removes anything that looks like a token, secret, cookie or password from `line`. A second safety net for error messages of other
+ * code: secrets must never be reported in the first place.
  */
 export function redactLine(line: string): string {
   if (!suspicious.test(line)) return line

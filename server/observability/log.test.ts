@@ -1,7 +1,6 @@
 import type { Metrics } from './metrics.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLog, nameTokenRefusals, reportTo } from './log.ts'
-import type { LogLevel } from '../config/setting.ts'
+import { createLog, type LogLevel, nameTokenRefusals, reportTo } from './log.ts'
 
 let lines: string[]
 beforeEach(() => {
@@ -55,6 +54,23 @@ describe('a line', () => {
     for (const secret of ['mcpa_0mq1', 'opaque-token', 'abc123']) expect(text).not.toContain(secret)
     expect(text).toContain('The store said [redacted]')
     expect(text).toContain('refused: Bearer [redacted]')
+  })
+
+  it('has message, code and stack of an error, and nothing that the error carries', () => {
+    const cause = Object.assign(new Error('broken'), { data: 'what somebody was told' })
+    const error = Object.assign(new Error('no HTTP', { cause }), {
+      code: 'HPE_X',
+      data: 'what somebody was told',
+    })
+    reportTo(log())('request_failed', { error })
+    reportTo(log())('request_failed', { error: { data: 'what somebody was told' } })
+    expect(logged()[0]?.['err']).toEqual({
+      type: 'Error',
+      message: 'no HTTP: broken',
+      code: 'HPE_X',
+      stack: expect.stringContaining('log.test.ts'),
+    })
+    expect(lines.join('')).not.toContain('what somebody was told')
   })
 })
 

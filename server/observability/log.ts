@@ -2,12 +2,14 @@ import { type DestinationStream, pino } from 'pino'
 import { logEvents } from './log-event.ts'
 import { redactLine } from './log-redaction.ts'
 import type { Metrics } from './metrics.ts'
-import type { LogLevel } from '../config/setting.ts'
+
+/** How much is logged; `silent` logs nothing. */
+export type LogLevel = 'silent' | 'error' | 'info' | 'debug'
 
 /** Logs `event`. Fields never hold a token, code, cookie or password. */
 export type Report = (event: string, fields?: Record<string, unknown>) => void
 
-/** Where events go: log lines, metrics if they are collected, and the audit file if there is one. */
+/** Writes events: log lines, metrics if they are collected, and the audit file if there is one. */
 export interface Log {
   metrics: Metrics | undefined
   /** Writes one line to the log, the audit file, or both. */
@@ -18,28 +20,34 @@ export interface Log {
 
 type Level = 'debug' | 'info' | 'warn' | 'error'
 
-/** What all lines of one request have in common. */
+/** Fields common to all lines of one request. */
 export interface LogBindings {
   request_id?: string
-  /** Of the W3C trace context that the request came with. */
+  /** From the request's W3C trace context. */
   trace_id?: string | undefined
-  /** Of the client; on audit lines only. */
+  /** The client's address; on audit lines only. */
   address?: string | undefined
 }
 
 /**
- * The structured log: JSON lines with `time`, `event` and the event's own fields. Anything that looks like a secret is
- * redacted from each line. `audit` gets the events of the audit trail, whatever the level.
+ * Creates the structured log: JSON lines with `time`, `event` and the event's own fields. Redacts anything that looks like a secret
+ * from each line. `audit` gets the events of the audit trail, whatever the level.
  */
 export function createLog(
   level: LogLevel,
   destination: DestinationStream,
   { metrics, audit }: { metrics?: Metrics | undefined; audit?: DestinationStream | undefined } = {},
 ): Log {
-  // Made into text once, whoever gets it: that takes most of the time of a line.
+  // Serialized once for all destinations: that takes most of the time of a line.
   let line = ''
   const lines = pino(
-    { level: 'trace', base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: 'event' },
+    {
+      level: 'trace',
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      messageKey: 'event',
+      serializers: { err: errorFields },
+    },
     { write: (text: string) => void (line = redactLine(text)) },
   )
   const least = level === 'silent' ? Infinity : pino.levels.values[level]
@@ -56,9 +64,16 @@ export function createLog(
 }
 
 /**
- * A {@link Report} into `log`, each line carrying `bindings` as they are at that moment. Level and audit mark are those of
- * {@link logEvents}.
+ * Returns an error's safe fields only: errors of libraries contain what they could not read, as undici's parser does with a
+ * server's response.
  */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return typeof error === 'object' ? {} : error
+  const { type, message, stack } = pino.stdSerializers.err(error)
+  return { type, message, ...('code' in error && { code: error.code }), stack }
+}
+
+/** Creates a {@link Report} into `log`; each line has the `bindings` of that moment. {@link logEvents} defines level and audit mark. */
 export function reportTo(log: Log, bindings: LogBindings = {}): Report {
   return (event, fields = {}) => {
     log.metrics?.event(event, fields)
@@ -78,8 +93,8 @@ export function reportTo(log: Log, bindings: LogBindings = {}): Report {
 }
 
 /**
- * `report` for a request to `url`, whose refusal at the token endpoint is an event of its own: that belongs to the
- * record of who was let in. `tokenPaths` have the path of the base URL.
+ * Wraps `report` for a request to `url`, so that a refusal at the token endpoint becomes its own event, which belongs to the audit
+ * trail. `tokenPaths` include the path of the base URL.
  */
 export function nameTokenRefusals(report: Report, url: string, tokenPaths: readonly string[]): Report {
   return (event, fields) => {

@@ -1,11 +1,9 @@
-import type { FetchHandler } from '../http/endpoint.ts'
 import type { Metrics } from './metrics.ts'
 
-/**
- * Serves `GET /metrics`, and nothing else. It is for a listener of its own that only the collector reaches: nobody is asked who
- * they are.
- */
-export function createMetricsEndpoint(metrics: Pick<Metrics, 'render'>): FetchHandler {
+/** Serves `GET /metrics` only. Needs its own listener that only the collector reaches: it does not authenticate. */
+export function createMetricsEndpoint(
+  metrics: Pick<Metrics, 'render'>,
+): (request: Request) => Promise<Response> {
   return async (request) => {
     if (new URL(request.url).pathname !== '/metrics') return new Response('Not found\n', { status: 404 })
     if (request.method !== 'GET') {

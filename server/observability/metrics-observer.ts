@@ -2,7 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Store } from '../core/store.ts'
 import type { Metrics } from './metrics.ts'
 
-/** `store`, with the duration of each operation recorded in `metrics`. Without metrics, `store` itself. */
+/** Wraps `store` to record the duration of each operation in `metrics`. Returns `store` itself without metrics. */
 export function observeStore(store: Store, metrics: Pick<Metrics, 'storeCall'> | undefined): Store {
   if (!metrics) return store
   const timed = ([operation, call]: [string, unknown]): [string, unknown] => [
@@ -29,8 +29,8 @@ function timedCall(operation: string, call: Call, metrics: Pick<Metrics, 'storeC
 }
 
 /**
- * `runtime`, with the time until each response began recorded in `metrics`. Origins are named by `targets`, all others
- * are `other`. Without metrics, `runtime` itself.
+ * Wraps `runtime` to record the time until each response begins in `metrics`. `targets` names origins; all others are `other`.
+ * Returns `runtime` itself without metrics.
  */
 export function observeFetch(
   runtime: Runtime,

@@ -7,10 +7,10 @@ import { createMetrics, type Metrics, metricTable } from './metrics.ts'
 
 let metrics: Metrics
 beforeEach(async () => {
-  metrics = await createMetrics()
+  metrics = await createMetrics('0.1.0')
 })
 
-/** The samples whose name and labels begin with `prefix`, without their comments. */
+/** Returns the samples whose name and labels start with `prefix`, without comments. */
 async function samples(prefix: string): Promise<string[]> {
   const { text } = await metrics.render()
   return text.split('\n').filter((line) => line.startsWith(prefix))

@@ -1,9 +1,8 @@
 import { logEvents } from './log-event.ts'
-import { version } from '../config/version.ts'
 
 /** Counters and timings of the server, if they are collected. */
 export interface Metrics {
-  /** An event of the log, at any log level. */
+  /** Counts an event of the log, at any log level. */
   event(name: string, fields: Readonly<Record<string, unknown>>): void
   requestStarted(): void
   /** `endpoint` is one of a closed set of paths. */
@@ -11,11 +10,11 @@ export interface Metrics {
   storeCall(operation: string, outcome: 'ok' | 'failed', seconds: number): void
   /** `status` is undefined without a response. */
   outgoingCall(target: string, status: number | undefined, seconds: number): void
-  /** What `GET /metrics` answers: the text format of Prometheus. */
+  /** Returns the response of `GET /metrics` in the text format of Prometheus. */
   render(): Promise<{ contentType: string; text: string }>
 }
 
-/** One row of the documentation: a metric, its labels, and what it says. */
+/** One row of the documentation: a metric, its labels, and its meaning. */
 export interface MetricRow {
   type: 'counter' | 'gauge' | 'histogram'
   labels: readonly string[]
@@ -38,12 +37,12 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
   drawbridge_http_request_duration_seconds: {
     type: 'histogram',
     labels: ['endpoint', 'status'],
-    help: 'Requests by endpoint and status class, until their answer begins; unknown paths are other.',
+    help: 'Requests by endpoint and status class, until their response begins; unknown paths are other.',
   },
   drawbridge_http_requests_in_flight: {
     type: 'gauge',
     labels: [],
-    help: 'Requests whose answer has not begun.',
+    help: 'Requests whose response has not begun.',
   },
   drawbridge_events_total: {
     type: 'counter',
@@ -58,31 +57,31 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
   drawbridge_outgoing_request_duration_seconds: {
     type: 'histogram',
     labels: ['target', 'status'],
-    help: 'Requests of this server to provider, app, upstream or other, by status class; failed is without an answer.',
+    help: 'Requests of this server to provider, app, upstream or other, by status class; failed is without a response.',
   },
   drawbridge_tool_calls_total: {
     type: 'counter',
     labels: ['tool', 'outcome'],
-    help: 'Calls of tools, as of the event tool_called; names that the server does not have are other.',
+    help: 'Calls of tools, as in the event tool_called; unknown names are other, names that an upstream has not listed yet are unlisted.',
   },
   drawbridge_tool_call_duration_seconds: {
     type: 'histogram',
     labels: ['tool'],
-    help: 'How long calls of tools took, refused ones left out.',
+    help: 'Duration of tool calls, without refused ones.',
   },
   drawbridge_build_info: { type: 'gauge', labels: ['version', 'node'], help: 'Always 1.' },
 }
 
 const maxDetails = 50
-/** Far more than people offer; a module may register others for each caller. */
+/** More tools than servers usually offer; a module may register others for each caller. */
 const maxTools = 500
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
- * Creates the {@link Metrics}. The library for them is loaded by this call, so that a server without metrics neither
- * waits nor pays for it. Every label has a bounded number of values, no matter what is requested.
+ * Creates the {@link Metrics}. Loads their library, so that a server without metrics pays nothing for it. Every label has a bounded
+ * number of values, whatever is requested.
  */
-export async function createMetrics(): Promise<Metrics> {
+export async function createMetrics(version: string): Promise<Metrics> {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client')
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -102,8 +101,9 @@ export async function createMetrics(): Promise<Metrics> {
   const toolCallTimes = new Histogram({ ...options('drawbridge_tool_call_duration_seconds'), buckets })
   const tools = new Set<string>()
 
-  function toolCalled({ tool, unknown, outcome, duration_ms: ms }: Readonly<Record<string, unknown>>): void {
-    const name = unknown === true ? 'other' : String(tool)
+  function toolCalled(fields: Readonly<Record<string, unknown>>): void {
+    const { tool, unknown, unlisted, outcome, duration_ms: ms } = fields
+    const name = unknown === true ? 'other' : unlisted === true ? 'unlisted' : String(tool)
     if (tools.size < maxTools) tools.add(name)
     const label = tools.has(name) ? name : 'other'
     toolCalls.inc({ tool: label, outcome: String(outcome) })
@@ -111,7 +111,7 @@ export async function createMetrics(): Promise<Metrics> {
   }
 
   const detailOf = createDetails()
-  // A rate can be computed only of what was there before the first time.
+  // Rates can only be computed for series that exist before the first event.
   for (const [event, { detail }] of Object.entries(logEvents)) {
     if (detail === undefined) events.inc({ event, detail: '' }, 0)
   }
@@ -132,7 +132,7 @@ export async function createMetrics(): Promise<Metrics> {
   }
 }
 
-/** The labels of an event. An event that is not in the table, and a detail beyond the fiftieth, is `other`. */
+/** Returns the labels of an event. An event missing from the table, and a detail beyond the fiftieth, is `other`. */
 function createDetails(): (
   name: string,
   fields: Readonly<Record<string, unknown>>,

@@ -25,9 +25,9 @@ describe('the log of a terminal', () => {
     report('sign_in_stranded', { reason: 'client_unknown' })
     const [first, second, ...rest] = uncoloured().split('\n')
     expect(first).toMatch(
-      /^\d\d:\d\d:\d\d {2}A person signed in and allowed a client\. {2}client_id=mcpc_Zm9v sub=ada$/,
+      /^\d\d:\d\d:\d\d {2}A user signed in and allowed a client\. {2}client_id=mcpc_Zm9v sub=ada$/,
     )
-    // The page that the person sees names the request.
+    // The error page shows the request id.
     expect(second).toMatch(/shown an error page.* {2}request_id=r-1 reason=client_unknown$/)
     expect(rest).toEqual([''])
   })

@@ -4,10 +4,10 @@ import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import type { DestinationStream } from 'pino'
 import { logEvents } from './log-event.ts'
 
-/** How a line of the log is coloured: `dim` for what matters least. */
+/** The colour of a log line: `dim` for the least important. */
 export type LogColour = 'red' | 'yellow' | 'dim'
 
-/** Fields that are in the sentence, are about the line itself, or say nothing to somebody who watches. */
+/** Fields that are in the sentence, concern the line itself, or mean nothing to a person watching. */
 const leftOut = new Set([
   'level',
   'time',
@@ -20,6 +20,7 @@ const leftOut = new Set([
   'trace_id',
   'address',
   'unknown',
+  'unlisted',
   'revision',
   'request_bytes',
   'response_bytes',
@@ -32,7 +33,7 @@ const levels: readonly (readonly [least: number, word: string, colour: LogColour
   [0, '', 'dim'],
 ]
 
-/** What some events mean to whoever sits in front of the terminal, in other words than the table has. */
+/** Sentences for the terminal that differ from the table. */
 const sentences: Readonly<Record<string, (line: JsonObject) => string>> = {
   stopping: ({ signal }) =>
     signal === 'SIGINT'
@@ -40,12 +41,12 @@ const sentences: Readonly<Record<string, (line: JsonObject) => string>> = {
       : 'Stopping; running requests may finish.',
   client_document_unavailable: ({ host, client_id: id }) =>
     `The app ${textOf(id)} could not be checked: its metadata document could not be fetched from ${textOf(host)}.`,
-  tool_called: ({ tool }) => `Somebody called the tool ${textOf(tool)}.`,
+  tool_called: ({ tool }) => `The tool ${textOf(tool)} was called.`,
 }
 
 /**
- * Writes each line of the log, which is JSON and has no secrets any more, to `destination` as people read it: local time,
- * what happened, and the fields that say more. Text of others in it is made plain.
+ * Writes each line of the log, JSON without secrets, to `destination` in readable form: local time, what happened, and useful
+ * fields. Sanitizes text from others.
  */
 export function createTerminalLog(
   destination: DestinationStream,
@@ -77,7 +78,7 @@ function readableLine(line: JsonObject, colour: (colour: LogColour, text: string
   return `${colour('dim', localTime(time))}  ${said}${details}${step}${stackText(Number(level), err, colour)}\n`
 }
 
-/** The first sentence of the meaning in the table; for an event that is not in it, its name. */
+/** Returns the first sentence of the meaning in the table; an event missing from it uses its name. */
 function sentenceOf(event: string, line: JsonObject): string {
   const sentence = sentences[event]
   if (sentence) return sentence(line)
@@ -89,7 +90,7 @@ function errorText(error: unknown): string {
   return isJsonObject(error) && typeof error['message'] === 'string' ? ` ${error['message']}` : ''
 }
 
-/** Where an error comes from, below its line: a tool that threw is mended by whoever watches. */
+/** Returns an error's stack for below its line: the person watching can fix a tool that threw. */
 function stackText(
   level: number,
   error: unknown,

@@ -186,7 +186,7 @@ describe('when the key set cannot be read', () => {
       expect(await keySet.find('first', 'ES256')).toBeDefined()
     }
     runtime.advance(1)
-    // Also between two attempts, when nobody is asked.
+    // Also between two attempts, when nothing is fetched.
     for (let second = 0; second < 40; second += 1) {
       await expect(keySet.find('first', 'ES256')).rejects.toMatchObject(transient)
       runtime.advance(1)

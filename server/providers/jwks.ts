@@ -6,7 +6,7 @@ import { readBoundedText } from './response.ts'
 
 const freshSeconds = 600
 const refetchPauseSeconds = 30
-/** For tokens of the provider itself: as rare as sign-ins, which are limited. */
+/** For the provider's own new tokens: as rare as sign-ins, which are limited. */
 const shortRefetchPauseSeconds = 1
 const staleSeconds = 24 * 3600
 const maxKeys = 32
@@ -15,8 +15,8 @@ const fetchTimeoutMs = 8000
 /** Verification keys of the provider, by `kid` and algorithm. */
 export interface KeySet {
   /**
-   * Rejects with `invalid_token` for a key the provider does not publish, `transient` when it cannot be asked.
-   * `isFromProvider`: the provider itself issued the token just now, so an unknown key is worth asking for at once.
+   * Rejects with `invalid_token` for a key the provider does not publish, `transient` when it cannot be asked. `isFromProvider`:
+   * the provider itself issued the token just now, so an unknown key justifies a fetch at once.
    */
   find(kid: string | undefined, algorithm: string, isFromProvider?: boolean): Promise<CryptoKey>
 }
@@ -27,10 +27,9 @@ interface Snapshot {
 }
 
 /**
- * The keys under `url` (RFC 7517), cached for ten minutes. An unknown `kid` fetches again at most every 30 seconds, or
- * every second when the token came from the provider itself; when
- * fetching fails the last keys serve for up to a day, and a key that is not among them is `transient`, as it may be a
- * new one. A key that is no longer published stops verifying.
+ * Creates the key set at `url` (RFC 7517), cached for ten minutes. An unknown `kid` fetches again at most every 30 seconds, or
+ * every second when the token came from the provider itself. If fetching fails, the last keys are used for up to a day, and an
+ * unknown key is `transient`, as it may be a new one. A key that is no longer published stops verifying.
  */
 export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'>): KeySet {
   let snapshot: Snapshot | undefined
@@ -38,7 +37,7 @@ export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'
   let loading: Promise<void> | undefined
   let failure: ProviderError | undefined
 
-  /** Never rejects: what came of it is in `snapshot` and `failure`. */
+  /** Never rejects: the result is in `snapshot` and `failure`. */
   async function fetchSnapshot(): Promise<void> {
     try {
       snapshot = { keys: await fetchKeys(url, runtime), fetchedAt: runtime.now() }
@@ -85,7 +84,7 @@ async function fetchKeys(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<
   return new Map(imported.filter((entry) => entry !== undefined))
 }
 
-/** Undefined for a key that cannot be used: RFC 7517 section 5 says to ignore it, not the set. */
+/** Returns undefined for an unusable key: RFC 7517 section 5 says to ignore it, not the set. */
 async function importKey(given: unknown): Promise<[name: string, key: CryptoKey] | undefined> {
   if (typeof given !== 'object' || given === null) return undefined
   const jwk = given as JWK

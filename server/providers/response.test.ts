@@ -3,7 +3,7 @@ import { parseRetryAfter, readBoundedText } from './response.ts'
 
 const kilobyte = new Uint8Array(1000).fill(120)
 
-/** A response whose body goes on for as long as it is read. */
+/** Creates a response with an endless body. */
 function endless(headers: Record<string, string> = {}) {
   const seen = { pulled: 0, cancelled: false }
   const body = new ReadableStream<Uint8Array>({

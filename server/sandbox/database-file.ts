@@ -3,9 +3,8 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 /**
- * Opens the SQLite database at `path`, or `:memory:`, and brings it up to date: `migrations` has one entry a schema
- * version, and entries are only ever appended. Only its owner can read it. What was committed survives a kill of the
- * process.
+ * Opens the SQLite database at `path`, or `:memory:`, and migrates it: `migrations` has one entry per schema version; append only.
+ * Only its owner can read it. Committed data survives a kill of the process.
  */
 export function openDatabaseFile(path: string, migrations: readonly string[]): DatabaseSync {
   if (path !== ':memory:') {

@@ -1,44 +1,49 @@
-import { dirname, join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { ServerConfig } from '../config/setting.ts'
 import { createWebApp } from './app/web-app.ts'
-import { embeddedDatabases } from '../config/store-address.ts'
 import type { FetchHandler } from '../http/endpoint.ts'
 import { createHostGuard } from '../http/middleware/guards.ts'
 import { createEmbeddedProvider } from './provider/embedded-provider.ts'
 
-/** What lives at APP_URL when no other provider is configured. */
+/** The server's settings that the sandbox needs. */
+export interface SandboxConfig {
+  appUrl: string
+  providerUrl: string
+  baseUrl: string
+  cookieName: string
+  tokenTtlSeconds: number
+  /** Paths of its SQLite databases, or `:memory:`. */
+  databases: { provider: string; demo: string }
+}
+
+/** Everything at APP_URL if no other provider is configured. */
 export interface Sandbox {
   /** Serves APP_URL: the auth API, the page that plays Google and the demo web app. */
   fetch: FetchHandler
   close(): void
 }
 
-// Headers of reverse proxies and tunnels, through which others could reach what is only for this computer.
+// Headers of reverse proxies and tunnels, which could expose to others what is only for this computer.
 const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
 const refusedProxy =
   'The embedded provider and its demo app are for trying things out on this computer, and answer no request that came ' +
   'through a proxy. Open APP_URL itself, or set PROVIDER to supabase or oidc.\n'
 
 /**
- * Starts the embedded provider and the demo web app; their databases lie next to the store. Tests hand in an
- * `openProvider` that they control.
+ * Starts the embedded provider and the demo web app; tests pass an `openProvider` that they control.
  */
 export function createSandbox(
-  config: ServerConfig,
+  config: SandboxConfig,
   runtime: Runtime,
   openProvider: typeof createEmbeddedProvider = createEmbeddedProvider,
 ): Sandbox {
-  const { appUrl, providerUrl, baseUrl, store } = config
-  const database = (name: string): string =>
-    store.kind === 'sqlite' ? join(dirname(store.path), name) : ':memory:'
+  const { appUrl, providerUrl, baseUrl, cookieName, tokenTtlSeconds, databases } = config
   const provider = openProvider(
     {
       url: providerUrl,
       siteUrl: appUrl,
       redirectAllowList: [`${baseUrl}/oauth/callback`],
-      tokenTtlSeconds: config.embeddedTokenTtl,
-      database: database(embeddedDatabases.provider),
+      tokenTtlSeconds,
+      database: databases.provider,
     },
     runtime,
   )
@@ -46,8 +51,8 @@ export function createSandbox(
     {
       appUrl,
       authUrl: providerUrl,
-      cookieName: config.cookieName,
-      database: database(embeddedDatabases.demo),
+      cookieName,
+      database: databases.demo,
       mcpUrl: `${baseUrl}/mcp`,
       connectionsUrl: `${baseUrl}/account/connections`,
     },
@@ -57,7 +62,7 @@ export function createSandbox(
   return {
     async fetch(request) {
       if (!isOwnHost(request)) {
-        return new Response('This server does not answer for that host name.', { status: 421 })
+        return new Response('This server does not serve that host name.', { status: 421 })
       }
       if (forwardingHeaders.some((name) => request.headers.has(name))) {
         return new Response(refusedProxy, { status: 403, headers: { 'content-type': 'text/plain' } })

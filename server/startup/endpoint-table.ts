@@ -1,12 +1,12 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AccessControl } from '../core/access/access-control.ts'
-import { CallLimit } from '../core/access/call-limit.ts'
+import { CallLimit } from '../core/limits/call-limit.ts'
 import { GrantAccess } from '../core/access/grant-access.ts'
 import type { AuthorizationCodePorts } from '../core/authorization/authorization-code.ts'
-import type { CallerPorts } from '../core/tokens/caller.ts'
+import type { CallerPorts } from '../core/tokens/caller-reader.ts'
 import { createClientKeeper } from '../core/clients/client-life.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
-import { createRefreshPace } from '../core/tokens/refresh-token.ts'
+import { RefreshPace } from '../core/tokens/refresh-token.ts'
 import type { ScopeCatalogue } from '../core/tokens/scope.ts'
 import type { Sealer } from '../core/seal.ts'
 import type { SessionKeeper } from '../core/session/session-keeper.ts'
@@ -35,9 +35,10 @@ import type { Report } from '../observability/log.ts'
 import type { Clients } from './open-clients.ts'
 import type { Tools } from './open-tools.ts'
 import type { ServerConfig } from '../config/setting.ts'
-import { readWellKnownFile } from '../config/well-known-file.ts'
+import { valueOr } from '../core/document.ts'
+import { readWellKnownFile } from '../config/document-file.ts'
 
-/** What the endpoints of one process are made from. */
+/** Dependencies of one process's endpoints. */
 export interface EndpointParts {
   config: ServerConfig
   cookies: LoginCookies
@@ -52,6 +53,8 @@ export interface EndpointParts {
   tools: Tools
   /** Names of the tools that can be called without signing in. */
   publicTools: ReadonlySet<string>
+  /** The public tools to show to users. */
+  shownTools: () => ReadonlySet<string>
   grantUses: GrantUses
   access: AccessControl
   readiness: ReadinessChecks
@@ -59,7 +62,7 @@ export interface EndpointParts {
   report: Report
 }
 
-/** The endpoint table: everything that is served under BASE_URL, each with the functions it needs. */
+/** Creates the endpoint table: everything served under BASE_URL, each endpoint with the functions it needs. */
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const { config, store, urls, scopes, tools } = parts
   const codes = codePorts(parts)
@@ -73,7 +76,8 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
   })
   const showConnect = createConnectHandler(urls, config, {
     connectionsPath: accountPath({ urls }),
-    publicTools: parts.publicTools,
+    permissions: scopes.describe(scopes.resource.join(' ')),
+    publicTools: parts.shownTools,
   })
   const endpoints = [
     createConnectEndpoint(urls.basePath, showConnect),
@@ -85,7 +89,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       signsAssertions: tools.keySet !== undefined,
       links: config,
     }),
-    ...createWellKnownEndpoints(readWellKnownFile(config).entries),
+    ...createWellKnownEndpoints(new Map(Object.entries(valueOr(readWellKnownFile(config), {})))),
     ...registrationEndpoints(parts),
     createAuthorizeEndpoint(login),
     createCallbackEndpoint(login),
@@ -112,7 +116,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
   return withDefaultPaths(endpoints, urls.basePath)
 }
 
-/** What the gate of `/mcp` is made from. */
+/** Builds the dependencies of the gate of `/mcp`. */
 function gatePorts(grantAccess: GrantAccess, parts: EndpointParts): McpPorts {
   const { urls, config, tools } = parts
   return {
@@ -129,7 +133,7 @@ function gatePorts(grantAccess: GrantAccess, parts: EndpointParts): McpPorts {
   }
 }
 
-/** Only where the provider has a way to say whom it has signed out. */
+/** Returns the logout endpoint if the provider supports logout notices. */
 function logoutEndpoints(
   codes: AuthorizationCodePorts,
   { provider, store, urls }: EndpointParts,
@@ -150,7 +154,6 @@ function codePorts(parts: EndpointParts): AuthorizationCodePorts {
     sessionTtlSeconds: config.sessionTtl,
     accessTokenTtlSeconds: config.accessTokenTtl,
     longTokenTtlSeconds: config.longTokenTtl,
-    longTokenClients: config.longTokenClients,
     reportGrantEnd: ({ id, clientId, user }, reason) =>
       report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason }),
   }
@@ -170,7 +173,7 @@ function tokenPorts(codes: AuthorizationCodePorts, parts: EndpointParts): TokenP
       fetchKeys: clients.fetchKeys,
     },
     keeper,
-    pace: createRefreshPace(config.accessTokenTtl),
+    pace: new RefreshPace(config.accessTokenTtl),
     grantUse: grantUses,
     keepClient: createClientKeeper(store),
   }

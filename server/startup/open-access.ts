@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { readAccessText } from '../config/access-file.ts'
+import { readAccessText } from '../config/document-file.ts'
 import { ConfigError } from '../config/config.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { type AccessPolicy, createAccessPolicy } from '../core/access/access-rules.ts'
@@ -7,8 +7,8 @@ import type { Report } from '../observability/log.ts'
 import { followFile } from '../store/followed-file.ts'
 
 /**
- * The policy of the file that ACCESS names, as it is at each call: the file may change while the server runs. A version with
- * faults is reported and the previous rules stay in force. Throws `ConfigError` with every fault of the file now.
+ * Opens the policy of the file that ACCESS names. Each call returns the current one: the file may change while the server runs.
+ * Reports a faulty version and keeps the previous rules. Throws `ConfigError` with all current faults of the file.
  */
 export function openAccessPolicy(
   { access: path }: Pick<ServerConfig, 'access'>,
@@ -21,7 +21,7 @@ export function openAccessPolicy(
     parse: (text) => {
       const reading = readAccessText(text, path)
       if (reading.kind === 'faulty') throw new ConfigError(reading.faults.map((fault) => `access: ${fault}`))
-      return { policy: createAccessPolicy(reading.rules), count: reading.rules.length }
+      return { policy: createAccessPolicy(reading.value), count: reading.value.length }
     },
     changed(change) {
       if (change.kind === 'value') report('access_rules_changed', { rules: change.value.count })

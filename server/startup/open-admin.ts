@@ -4,6 +4,7 @@ import { AdminToken } from '../admin/admin-token.ts'
 import { readConfiguredClients } from '../config/client-file.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { keySourceOf } from '../config/store-address.ts'
+import { version } from '../config/version.ts'
 import type { KeyRing } from '../core/seal.ts'
 import type { Store } from '../core/store.ts'
 import type { FetchHandler } from '../http/endpoint.ts'
@@ -14,13 +15,13 @@ import { type Log, reportTo } from '../observability/log.ts'
 /** The admin API without its socket. */
 export interface AdminApi {
   fetch: FetchHandler
-  /** Ends work that takes long, before the listener is closed. */
+  /** Ends long-running work, before the listener is closed. */
   stop(): void
 }
 
 /**
- * The admin API on the store and the key ring of a running server. `tokenFile` and the file of CLIENTS are read here; throws when
- * one of them cannot be used.
+ * Opens the admin API on the store and the key ring of a running server. Reads `tokenFile` and the file of CLIENTS; throws if one
+ * of them cannot be used.
  */
 export function openAdminApi(
   config: ServerConfig,
@@ -38,6 +39,7 @@ export function openAdminApi(
     configured: readConfiguredClients(config, runtime.now()),
     providerIssuer: config.providerIssuer,
     isStopped: () => isStopped,
+    version,
   })
   return { fetch, stop: () => void (isStopped = true) }
 }

@@ -1,19 +1,20 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { clientPolicy, readConfiguredClients, readDocumentCopies } from '../config/client-file.ts'
-import { limitFetches } from '../core/clients/client-fetch-limit.ts'
+import { clientPolicy, readConfiguredClients } from '../config/client-file.ts'
+import { limitFetches } from '../core/clients/client-fetch.ts'
 import { createClientFinder } from '../core/clients/client-finder.ts'
 import { createClientKeySource, type FetchClientKeys } from '../core/clients/client-keys.ts'
 import type { ClientMetadataPolicy } from '../core/clients/client-metadata.ts'
 import type { ClientFinder, ClientStore } from '../core/clients/client.ts'
 import { createGuardedFetch } from '../fetch/guarded-fetch.ts'
+import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { asTyped } from './program-name.ts'
 import { version } from '../config/version.ts'
 
 const trialStep =
-  'Wait a minute, then connect again. If this computer cannot reach that host, start the server with drawbridge-server --client-documents off first: the app then registers itself.'
+  'Wait a minute, then connect again. If this computer cannot reach that host, stop the server and start it with `drawbridge-server --client-documents off`, then remove the server in the app and add it again: the app then registers itself.'
 
-/** Clients of every kind, and what they may say about themselves. */
+/** Clients of every kind, and the rules for their metadata. */
 export interface Clients {
   finder: ClientFinder
   fetchKeys: FetchClientKeys
@@ -21,8 +22,8 @@ export interface Clients {
 }
 
 /**
- * Everything by which clients become known under `config`. The operator's files are read here, once; throws `ConfigError`
- * with their faults. Documents and keys are fetched by sockets of their own, never by the runtime's `fetch`.
+ * Opens all sources of clients under `config`. Reads the operator's file once; throws `ConfigError` with its faults. Fetches
+ * documents and keys over its own sockets, never by the runtime's `fetch`.
  */
 export function openClients(
   config: ServerConfig,
@@ -38,18 +39,15 @@ export function openClients(
     ownUrl: config.baseUrl,
   })
   const fetch = limitFetches(guarded, runtime)
-  const copies = readDocumentCopies(config)
-  // In a trial whoever signs in is the operator: nobody else can be told.
-  const operatorStep = config.provider === 'embedded' ? asTyped(trialStep) : undefined
+  // In a trial, the user who signs in is the operator.
+  const operatorStep = providers[config.provider].isTrial ? asTyped(trialStep) : undefined
   return {
     policy,
     finder: createClientFinder({
       configured: readConfiguredClients(config, runtime.now()),
       store,
       runtime,
-      documents: config.clientDocuments
-        ? { store, fetch, policy, copies, report, hosts, operatorStep }
-        : undefined,
+      documents: config.clientDocuments ? { store, fetch, policy, report, hosts, operatorStep } : undefined,
     }),
     fetchKeys: createClientKeySource({ fetch, runtime }),
   }

@@ -1,35 +1,32 @@
+import { dirname, join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { SessionProvider } from '../core/session/session-provider.ts'
 import { createGotrueProvider } from '../providers/supabase/supabase.ts'
 import { createOidcProvider } from '../providers/openid-connect/openid-connect.ts'
+import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting.ts'
-import type { FetchHandler } from '../http/endpoint.ts'
-
-/** What answers at APP_URL in this process: the embedded provider and the demo web app. */
-export interface Sandbox {
-  fetch: FetchHandler
-  close(): void
-}
+import { embeddedDatabases } from '../config/store-address.ts'
+import type { Sandbox, SandboxConfig } from '../sandbox/sandbox.ts'
 
 /** A sandbox that loads while the server starts. */
 export interface OpenSandbox {
-  /** Waits until it is loaded; rejects when it cannot be. */
+  /** Waits until it is loaded; rejects if loading fails. */
   fetch(request: Request): Promise<Response>
   ready: Promise<unknown>
   close(): Promise<void>
 }
 
-/** How a sandbox is loaded. */
-export type LoadSandbox = (config: ServerConfig, runtime: Runtime) => Promise<Sandbox>
+/** Loads a sandbox. */
+export type LoadSandbox = (config: SandboxConfig, runtime: Runtime) => Promise<Sandbox>
 
-/** The sandbox, if `config` has the embedded provider. Its code is loaded only then: no production server runs it. */
+/** Opens the sandbox, if `config` has the embedded provider. Loads its code only then: production servers never run it. */
 export function openSandbox(
   config: ServerConfig,
   runtime: Runtime,
   load: LoadSandbox = loadSandbox,
 ): OpenSandbox | undefined {
-  if (config.provider !== 'embedded') return undefined
-  const loading = load(config, runtime)
+  if (!providers[config.provider].isTrial) return undefined
+  const loading = load(sandboxConfig(config), runtime)
   // Reported by `ready` and by every request.
   loading.catch(() => {})
   return {
@@ -39,18 +36,36 @@ export function openSandbox(
   }
 }
 
-async function loadSandbox(config: ServerConfig, runtime: Runtime): Promise<Sandbox> {
+/** Its databases are next to the store. */
+function sandboxConfig(config: ServerConfig): SandboxConfig {
+  const { appUrl, providerUrl, baseUrl, cookieName, embeddedTokenTtl, store } = config
+  const databaseAt = (name: string): string =>
+    store.kind === 'sqlite' ? join(dirname(store.path), name) : ':memory:'
+  return {
+    appUrl,
+    providerUrl,
+    baseUrl,
+    cookieName,
+    tokenTtlSeconds: embeddedTokenTtl,
+    databases: {
+      provider: databaseAt(embeddedDatabases.provider),
+      demo: databaseAt(embeddedDatabases.demo),
+    },
+  }
+}
+
+async function loadSandbox(config: SandboxConfig, runtime: Runtime): Promise<Sandbox> {
   const { createSandbox } = await import('../sandbox/sandbox.ts')
   return createSandbox(config, runtime)
 }
 
-/** The session provider that `config` names. The embedded one speaks like Supabase Auth and is reached through `runtime`. */
+/** Opens the configured session provider. The embedded one speaks like Supabase Auth and is reached through `runtime`. */
 export function openProvider(
   config: ServerConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): SessionProvider {
   const { providerIssuer: issuer, providerAudience: audience } = config
-  if (config.provider === 'oidc') {
+  if (providers[config.provider].protocol === 'openid_connect') {
     return createOidcProvider(
       {
         issuer,
@@ -59,7 +74,7 @@ export function openProvider(
         clientSecret: config.providerClientSecret,
         scope: config.providerScope,
         parameters: config.providerParameters,
-        label: config.providerName,
+        label: new URL(config.providerUrl).host,
         readsUserinfo: config.access !== undefined,
       },
       runtime,
@@ -78,4 +93,14 @@ export function openProvider(
     },
     runtime,
   )
+}
+
+/** Calls of APP_URL stay in this process: they need no open socket. */
+export function withSandbox(runtime: Runtime, sandbox: OpenSandbox, appUrl: string): Runtime {
+  const { origin } = new URL(appUrl)
+  return {
+    ...runtime,
+    fetch: (request, options) =>
+      new URL(request.url).origin === origin ? sandbox.fetch(request) : runtime.fetch(request, options),
+  }
 }

@@ -1,7 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { parseSecretKeys, type StoreAddress } from '../config/store-address.ts'
-import { keySourceOf } from '../config/store-address.ts'
+import { parseSecretKeys, type StoreAddress, keySourceOf } from '../config/store-address.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { fixedKeyRing, type KeyRing } from '../core/seal.ts'
 import type { Store } from '../core/store.ts'
@@ -10,8 +9,8 @@ import { type KeyFileOptions, openKeyFile, readOrCreateSecretKeys } from '../sto
 import { openMemoryStore, openSqliteStore } from '../store/sqlite/sqlite.ts'
 
 /**
- * The store at `address`. `shared` is for a command next to a running server: SQLite is then opened without locking the
- * file. An unreachable database is noticed by `prepare`, not here.
+ * Opens the store at `address`. `shared` is for a command next to a running server: SQLite is then opened without locking the file.
+ * Does not detect an unreachable database; `prepare` does.
  */
 export function openStore(address: StoreAddress, options: { shared?: boolean } = {}): Store {
   switch (address.kind) {
@@ -25,8 +24,8 @@ export function openStore(address: StoreAddress, options: { shared?: boolean } =
 }
 
 /**
- * The configured key ring, or a generated one next to the store: for the embedded provider, which holds nothing of value.
- * A ring in a file follows changes of the file, which go to `report`. Throws when there is no usable ring at first.
+ * Opens the configured key ring, or a generated one next to the store: for the embedded provider, which stores nothing of value. A
+ * ring in a file follows changes of the file, which are sent to `report`. Throws if there is no usable ring at start.
  */
 export function openKeyRing(
   config: Pick<ServerConfig, 'secretKeys' | 'store'>,
@@ -39,4 +38,15 @@ export function openKeyRing(
   if (source.kind === 'memory') return fixedKeyRing(parseSecretKeys(generate('memory')))
   if (source.generated) readOrCreateSecretKeys(source.path, () => generate('generated'))
   return openKeyFile(source.path, { parse: parseSecretKeys, now: runtime.now, ...(report && { report }) })
+}
+
+/** Rejects when a stored value is sealed with a key that is missing from the ring. */
+export async function checkKeys(store: Store, ring: KeyRing): Promise<void> {
+  const isMissing = (kid: string): boolean => ring.keys().every((key) => key.kid !== kid)
+  const missing = (): Promise<string[]> =>
+    store.listSealingKeys().then((kids) => kids.filter((kid) => isMissing(kid)))
+  if ((await missing()).length === 0) return
+  ring.refresh()
+  const [kid] = await missing()
+  if (kid !== undefined) throw new Error(`The key ring lacks ${kid}.`)
 }

@@ -11,35 +11,39 @@ import { createScopesOfCalls, type ScopesOfCalls } from '../mcp/tools/tool-scope
 import { whoamiTool } from '../mcp/tools/whoami-tool.ts'
 import type { Report } from '../observability/log.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting.ts'
 import { openToolModule, publicToolsOf } from './tool-module.ts'
 import { version } from '../config/version.ts'
 
-/** The tools of one process, and what serves them. */
+/** The tools of one process, and the endpoint that serves them. */
 export interface Tools {
   endpoint: McpEndpoint
   scopesOfCalls: ScopesOfCalls
-  /** The keys that the upstream behind the endpoint checks assertions with; undefined when there is none. */
+  /** Returns the key set for verifying assertions; undefined without an upstream. */
   keySet?: () => object
-  /** Rejects when the upstream behind the endpoint does not answer; undefined when there is none that could be asked. */
+  /** Rejects if the upstream does not respond; undefined if there is none to check. */
   ping?: () => Promise<unknown>
-  /** Resolves when the module has started; rejects when it failed to. */
+  /** Returns whether the upstream was seen to refuse anonymous callers, whatever its document says. */
+  refusesStrangers?: () => boolean
+  /** Resolves when the module has started; rejects if it failed to. */
   started: Promise<unknown>
   /** Ends the streams and stops the module. Never rejects. */
   close(): Promise<void>
 }
 
-/** What /mcp offers. */
+/** What `/mcp` serves. */
 export interface Served {
-  /** Scopes in addition to the one for all tools, with what each allows. */
+  /** Scopes besides the one for all tools, with a description of each. */
   scopes: Readonly<Record<string, string>>
-  /** The MCP server behind, as people call it: its URL or command. Undefined: the tools are this server's own. */
+  /** The upstream's display name: its URL or command. Undefined: the tools are this server's own. */
   upstream?: string
+  /** Owner of the tools, shown to the user who approves them. Undefined: the web app. */
+  toolsOf?: string
   /** Names of the tools that can be called without signing in. */
   publicTools: ReadonlySet<string>
-  /** The module, where it is one. */
   module?: ToolModule
-  /** Throws what is wrong with it. */
+  /** Opens the tools; throws their faults. */
   open(ports: ToolsPorts): Tools
 }
 
@@ -53,21 +57,20 @@ export function serveModule(module: ToolModule): Served {
   }
 }
 
-/** The module that is served when TOOLS names none. */
+/** Returns the module that is served without the setting TOOLS. */
 export function defaultToolModule(config: Pick<ServerConfig, 'provider'>): ToolModule {
   return {
     instructions: 'Tools of the web app, called as the user who signed in. Start with whoami.',
-    tools: config.provider === 'embedded' ? [whoamiTool, ...notesTools] : [whoamiTool],
+    tools: providers[config.provider].isTrial ? [whoamiTool, ...notesTools] : [whoamiTool],
   }
 }
 
-/** What {@link openTools} needs. */
+/** Dependencies of {@link openTools}. */
 export interface ToolsPorts {
   config: Pick<ServerConfig, 'providerUrl' | 'providerKey'>
   runtime: Runtime
-  /** Seals what clients carry for a call that waits for their input. */
+  /** Seals the state that clients carry for a call waiting for their input. */
   sealer: Sealer
-  /** URL of the protected resource metadata. */
   resourceMetadata: string
   issuer: string
   ring: KeyRing
@@ -75,7 +78,7 @@ export interface ToolsPorts {
   report: Report
 }
 
-/** Checks a tool module, prepares what it offers and lets it start. Throws `ToolModuleError` with every fault. */
+/** Checks a tool module, prepares its tools and starts it. Throws `ToolModuleError` with every fault. */
 function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   const { config, runtime, sealer, resourceMetadata, report } = ports
   const { definitions, ...opened } = openToolModule(module, reservedScopes, (tool, error) =>
@@ -118,15 +121,15 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   }
 }
 
-/** A model that knows which tools need no sign-in can begin with them, and is not surprised by the sign-in of another. */
+/** Adds the public tools to the instructions: a model that knows them can begin with them, and expects the sign-in of others. */
 function withPublicTools(instructions: string, publicTools: ReadonlySet<string>): string {
   if (publicTools.size === 0) return instructions
   return `${instructions}\n\nThese tools need no sign-in: ${[...publicTools].join(', ')}. Any other tool asks for it when it is called.`
 }
 
 /**
- * Creates what serves `/mcp` behind the gate. Only the MCP SDK can serve what a module registers; plain tools do without it,
- * at a fraction of the time.
+ * Creates the endpoint that serves `/mcp` behind the gate. Only the MCP SDK can serve registrations of a module; plain tools work
+ * without it, in a fraction of the time.
  */
 export function createMcpEndpoint(config: McpEndpointConfig): McpEndpoint {
   return config.module.register ? createSdkEndpoint(config) : createPlainEndpoint(config)

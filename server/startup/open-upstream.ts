@@ -1,25 +1,35 @@
 import { AssertionSigner, type AssertionType } from '../core/gateway/assertion.ts'
 import type { CommandUpstream, HttpUpstream, Upstream } from '../core/gateway/upstream.ts'
 import { scopeOfTool } from '../core/gateway/upstream-policy.ts'
+import { ConfigError } from '../config/config.ts'
 import { version } from '../config/version.ts'
 import { createCommandEndpoint } from '../mcp/command/command-endpoint.ts'
+import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
 import type { Served, Tools, ToolsPorts } from './open-tools.ts'
 
-/** What serves `/mcp` when an MCP server stands behind it. */
+/** Serves an upstream at `/mcp`. Throws {@link ConfigError} if it cannot be started as configured. */
 export function serveUpstream(upstream: Upstream): Served {
-  const name = upstream.kind === 'http' ? upstream.url : upstream.command
-  const { scopes, policy } = upstream
+  const fault = upstream.kind === 'command' && upstream.user ? processUserFault() : undefined
+  if (fault !== undefined) throw new ConfigError([fault])
+  const { name, scopes, policy } = upstream
   return {
     scopes,
     publicTools: policy.publicTools,
-    upstream: name,
+    upstream: name ?? (upstream.kind === 'http' ? upstream.url : programOf(upstream)),
+    toolsOf: name ?? 'this MCP server',
     open: (ports) => openUpstream(upstream, ports),
   }
 }
 
-/** Opens the way to an upstream. Nothing is asked of it yet. */
+/** Returns the program of a command: for `npx -y PACKAGE` the package. Other arguments may be secret. */
+function programOf({ command, args }: CommandUpstream): string {
+  if (!/^(?:npx|bunx|uvx|node|python3?)$/.test(command)) return command
+  return args.find((arg) => !['-y', '--yes', '-q', '-m', '-u'].includes(arg))?.replace(/^-.*/, '') || command
+}
+
+/** Opens the connection to an upstream, without sending a request yet. */
 function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
   const { policy } = upstream
   const opened = upstream.kind === 'http' ? openRelay(upstream, ports) : openCommand(upstream, ports)
@@ -32,7 +42,6 @@ function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
         ),
       ),
     ],
-    started: Promise.resolve(),
     close: () => opened.endpoint.close(),
   }
 }
@@ -40,7 +49,7 @@ function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
 function openCommand(
   upstream: CommandUpstream,
   { runtime, sealer, resourceMetadata, report }: ToolsPorts,
-): Pick<Tools, 'endpoint'> {
+): Pick<Tools, 'endpoint' | 'started'> {
   const endpoint = createCommandEndpoint({
     upstream,
     environment: process.env,
@@ -50,13 +59,14 @@ function openCommand(
     resourceMetadata,
     report,
   })
-  return { endpoint }
+  void endpoint.tryStart()
+  return { endpoint, started: Promise.resolve() }
 }
 
 function openRelay(
   upstream: HttpUpstream,
   { runtime, sealer, ring, issuer, metrics, report }: ToolsPorts,
-): Pick<Tools, 'endpoint' | 'keySet' | 'ping'> {
+): Pick<Tools, 'endpoint' | 'keySet' | 'ping' | 'refusesStrangers' | 'started'> {
   const signer = (type: AssertionType): AssertionSigner =>
     new AssertionSigner({ ring, issuer, audience: upstream.audience, type, runtime })
   const assertions = signer('drawbridge-assertion+jwt')
@@ -66,9 +76,16 @@ function openRelay(
     upstream,
     identify: (caller) => callerHeaders(caller, { identity, assertions, bearers }),
     sealer,
+    ring,
     runtime,
     report,
     answered: (status, seconds) => metrics?.outgoingCall('upstream', status, seconds),
   })
-  return { endpoint, keySet: () => assertions.keySet(), ping: () => endpoint.ping() }
+  return {
+    endpoint,
+    keySet: () => assertions.keySet(),
+    ping: () => endpoint.ping(),
+    refusesStrangers: () => endpoint.refusesStrangers(),
+    started: upstream.policy.publicTools.size > 0 ? endpoint.meetStranger() : Promise.resolve(),
+  }
 }

@@ -67,7 +67,7 @@ describe('a time-out', () => {
   })
 })
 
-/** What stands between each `opening` in `text` and the parenthesis that closes it. */
+/** Returns the text between each `opening` in `text` and its closing parenthesis. */
 function argumentsOf(opening: string, text: string): string[] {
   return text.split(opening).slice(1).map(untilClosed)
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
-/** The real clock, chance and network. */
+/** The real clock, randomness, sleep and network. */
 export const systemRuntime: Runtime = {
   now: () => Math.floor(Date.now() / 1000),
   randomBytes: (length) => new Uint8Array(randomBytes(length)),
@@ -11,7 +11,7 @@ export const systemRuntime: Runtime = {
     if (!signal) return fetch(request)
     const response = await fetch(request, { signal })
     if (!response.body) return response
-    // Some releases of Node 22 lose the signal once the headers are there: a pipe holds on to it.
+    // Some releases of Node 22 lose the signal once the headers have arrived: a pipe keeps it.
     const body = response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal })
     return new Response(body, response)
   },

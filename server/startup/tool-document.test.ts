@@ -8,8 +8,7 @@ import {
   endpointConfigSample,
 } from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createMcpEndpoint } from './open-tools.ts'
-import { loadToolModule } from './tool-module.ts'
-import { openToolModule } from './tool-module.ts'
+import { loadToolModule, openToolModule } from './tool-module.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'drawbridge-document-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -55,7 +54,7 @@ describe('docs/tools.md', () => {
         const input = Object.fromEntries(properties.map((key) => [key, key === 'limit' ? 3 : 'a']))
         const answer = await send({ method: 'tools/call', params: { name, arguments: input } })
         expect(answer, name).toHaveProperty('result.content')
-        // There is nobody to ask in a test without a session.
+        // A test without a session has no client to ask.
         const isFailed = (answer as { result: { isError?: boolean } }).result.isError === true
         expect(isFailed, name).toBe(module.asksClient === true)
       }

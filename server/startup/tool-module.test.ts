@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDrawbridge } from '../library.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
-import { loadToolModule, ToolModuleError } from './tool-module.ts'
-import { openToolModule } from './tool-module.ts'
+import { loadToolModule, ToolModuleError, openToolModule } from './tool-module.ts'
 
 let folder: string
 beforeEach(() => {
@@ -13,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Loads a file of `source`, checks it, and answers the names of its tools. */
+/** Loads a file of `source`, checks it, and returns the names of its tools. */
 async function openFile(source: string): Promise<string[]> {
   writeFileSync(join(folder, 'tools.mjs'), source)
   const module = await loadToolModule('./tools.mjs', folder)
@@ -109,7 +108,7 @@ describe('a file that cannot be used says what to do', () => {
     [
       'a public tool with a scope',
       `export const scopes = { x: 'X' }; export const tools = [{ name: 'a', public: true, scope: 'x', call: () => '' }]`,
-      /public: a tool that takes a scope takes a sign-in/,
+      /public: a tool that requires a scope requires a sign-in/,
     ],
     [
       'public by a text',
@@ -120,7 +119,7 @@ describe('a file that cannot be used says what to do', () => {
       'a public tool beside sessions',
       `export const asksClient = true; export const register = () => {}
        export const tools = [{ name: 'a', public: true, call: () => '' }]`,
-      /^asksClient: sessions belong to people/,
+      /^asksClient: sessions belong to users/,
     ],
     [
       '_meta that is no object',
@@ -130,7 +129,7 @@ describe('a file that cannot be used says what to do', () => {
     ...['securitySchemes', 'io.modelcontextprotocol/serverInfo'].map((key): [string, string, RegExp] => [
       `_meta with ${key}`,
       `export const tools = [{ name: 'a', _meta: { '${key}': 1 }, call: () => '' }]`,
-      /_meta: the server says .+ itself/,
+      /_meta: the server sets .+ itself/,
     ]),
     [
       'a scope with a blank',
@@ -180,7 +179,7 @@ describe('a file that cannot be used says what to do', () => {
   it('has two tools of one name', async () => {
     const tool = `{ name: 'a', call: () => '' }`
     expect(await faultsOf(`export const tools = [${tool}, ${tool}]`)).toEqual([
-      expect.stringMatching(/^tools\[1\] \(a\): name: another tool has it/),
+      expect.stringMatching(/^tools\[1\] \(a\): name: already used by another tool/),
     ])
   })
 

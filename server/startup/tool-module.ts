@@ -1,16 +1,17 @@
+import { spawnSync } from 'node:child_process'
 import { access, constants, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
-import { unreadableText } from '../config/setting-file-text.ts'
-import { withSecuritySchemes } from '../mcp/tools/security-schemes.ts'
+import { unreadableText } from '../config/document-file.ts'
+import { withSecuritySchemes } from '../mcp/tools/tool-scope.ts'
 import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from '../mcp/tools/tool.ts'
 import type { ProtectedToolDeclaration, ToolDeclaration, ToolModule } from '../mcp/tools/tool-module.ts'
 import type { FileFault } from '../config/setting-file.ts'
 
-/** A tool module that cannot be used. Each fault names the member and what to do about it. */
+/** An unusable tool module. Each fault names the member and how to fix it. */
 export class ToolModuleError extends Error {
   readonly faults: readonly string[]
 
@@ -22,8 +23,9 @@ export class ToolModuleError extends Error {
 }
 
 /**
- * Loads the file of TOOLS, an ES module whose path is relative to `directory`. Its exports are the module, or its default
- * export is. They are checked when the module is opened; `readToolModule` does both. Throws {@link ToolModuleError} when it is not there or does not load.
+ * Loads the file of TOOLS, an ES module whose path is relative to `directory`. Its exports are the module, or its default export
+ * is. Does not check them: opening the module does; `readToolModule` does both. Throws {@link ToolModuleError} if it is missing or
+ * does not load.
  */
 export async function loadToolModule(path: string, directory: string = process.cwd()): Promise<ToolModule> {
   const file = resolve(directory, path)
@@ -36,7 +38,9 @@ export async function loadToolModule(path: string, directory: string = process.c
     return isNamed || !isJsonObject(whole) ? exports : whole
   } catch (cause) {
     throw new ToolModuleError(
-      [`${file} does not load: ${thrownText(cause)}. Run it with node to see more.`],
+      [
+        `${file} does not load: ${thrownText(cause)}. ${syntaxPlace(file, cause) ?? 'Run it with node to see more.'}`,
+      ],
       { cause },
     )
   }
@@ -51,19 +55,30 @@ async function unreadableCode(file: string): Promise<string | undefined> {
   }
 }
 
-/** The message of any thrown value: a module may throw anything. */
+/**
+ * Returns the location of a module's syntax error, which Node puts only in its printed text. Undefined for an error in another
+ * module that it imports.
+ */
+function syntaxPlace(file: string, cause: unknown): string | undefined {
+  if (!(cause instanceof SyntaxError)) return undefined
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 })
+  const [, place] = /^(.+:\d+)$/m.exec(stderr) ?? []
+  return place === undefined ? undefined : `It is at ${place}.`
+}
+
+/** Returns the message of any thrown value: a module may throw anything. */
 function thrownText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** A tool module that was checked, and its plain tools ready to serve. */
+/** A checked tool module, with its plain tools ready to serve. */
 export interface OpenToolModule extends ToolModule {
   definitions: readonly ToolDefinition[]
 }
 
 /**
- * Checks `module` and prepares its plain tools. `reserved` are scopes that mean something already. Throws
- * {@link ToolModuleError} with every fault at once. What the functions do is not checked.
+ * Checks `module` and prepares its plain tools. `reserved` scopes already have a meaning. Throws {@link ToolModuleError} with all
+ * faults at once. Does not check what the functions do.
  */
 export function openToolModule(
   module: ToolModule,
@@ -75,7 +90,7 @@ export function openToolModule(
   return { ...module, definitions: withSchemes(definitions) }
 }
 
-/** Only where some tool is public: no client needs to be told that all take a sign-in. */
+/** Adds security schemes only if some tool is public: otherwise clients need not be told that all require a sign-in. */
 function withSchemes(definitions: readonly ToolDefinition[]): readonly ToolDefinition[] {
   if (!definitions.some(({ isPublic }) => isPublic)) return definitions
   return definitions.map((tool) => ({ ...tool, listing: withSecuritySchemes(tool.listing, tool) }))
@@ -98,7 +113,7 @@ function checkToolModule(
     if (isJsonObject(tool)) names.add(tool['name'])
     const opened = isJsonObject(tool) ? open(tool as unknown as ToolDeclaration, report) : []
     if (!Array.isArray(opened) && found.length === 0) return [opened]
-    // What is wrong with the name is said better above.
+    // The fault of the name is better described above.
     const further = Array.isArray(opened) ? opened.filter((fault) => !fault.startsWith('name:')) : []
     faults.push(...[...found, ...further].map((fault) => `${where}: ${fault}`))
     return []
@@ -106,14 +121,14 @@ function checkToolModule(
   return { faults, definitions }
 }
 
-/** A tool module of a file with the number of its plain tools, or every fault of it. */
+/** A file's tool module with the number of its plain tools, or all of its faults. */
 export type ToolModuleReading =
   | { kind: 'module'; module: ToolModule; toolCount: number }
   | { kind: 'faulty'; faults: readonly string[] }
 
 /**
- * Loads and checks the file of TOOLS. What stands at its top level runs; it is not started, and none of its tools is
- * called. Each fault names the file. Never rejects for what is in the file.
+ * Loads and checks the file of TOOLS. Runs its top level, but neither starts it nor calls its tools. Each fault names the file.
+ * Never rejects because of its content.
  */
 export async function readToolModule(path: string, reserved: readonly string[]): Promise<ToolModuleReading> {
   try {
@@ -127,18 +142,18 @@ export async function readToolModule(path: string, reserved: readonly string[]):
   }
 }
 
-/** The faults of a tools module as those of its setting; none without a module. */
+/** Returns the faults of a tools module as those of its setting; none without a module. */
 export function toolModuleFaults(reading: ToolModuleReading | undefined): FileFault[] {
   const faults = reading?.kind === 'faulty' ? reading.faults : []
   const nextStep = 'docs/tools.md says how a tools module is written.'
   return faults.map((problem) => ({ field: 'tools', problem, nextStep }))
 }
 
-/** The tool, or all that is wrong with its schemas and what it lists. */
+/** Returns the tool, or the faults of its schemas and metadata. */
 function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition | string[] {
   const opened = openMembers(tool, report)
   if (!Array.isArray(opened)) return opened
-  // The first fault hides those of the other members, so each is looked at by itself.
+  // The first fault hides those of the other members, so each is checked separately.
   const { inputSchema, outputSchema, ...rest } = tool
   const minimal = { name: 'a', call: tool.call }
   const parts = [
@@ -170,7 +185,7 @@ const moduleMembers: readonly (keyof ToolModule)[] = [
   'start',
 ]
 
-/** What Node adds to the exports of a CommonJS file. */
+/** Members that Node adds to the exports of a CommonJS file. */
 const loaderMembers = ['default', 'module.exports', '__esModule']
 
 const toolMembers: readonly (keyof ProtectedToolDeclaration)[] = [
@@ -187,10 +202,10 @@ const toolMembers: readonly (keyof ProtectedToolDeclaration)[] = [
   'call',
 ]
 
-/** What this server, or the protocol, says in the `_meta` of tools and messages. */
+/** Keys that this server, or the protocol, uses in the `_meta` of tools and messages. */
 const ownMetaKeys: ReadonlySet<string> = new Set(['securitySchemes', ...Object.values(mcpMetaKey)])
 
-/** A misspelt member would be left out without a word: a scope, say, that then protects nothing. */
+/** Finds unknown members: a misspelled one would be dropped silently, for example a scope that then protects nothing. */
 function unknownMembers(given: object, known: readonly string[], suggested = known): string[] {
   return Object.keys(given)
     .filter((member) => !known.includes(member))
@@ -212,13 +227,13 @@ function moduleFaults(module: ToolModule, reserved: readonly string[]): string[]
     ...scopeFaults(module.scopes, reserved),
   ]
   if (module.asksClient === true && publicToolsOf(module).size > 0)
-    faults.push('asksClient: sessions belong to people, so no tool of this module can be public.')
+    faults.push('asksClient: sessions belong to users, so no tool of this module can be public.')
   if (module.serverInfo !== undefined && !isTextRecord(module.serverInfo))
     faults.push('serverInfo: must be an object with name, title, version or websiteUrl, each a string.')
   return faults
 }
 
-/** The names of the tools of a module that can be called without signing in. The module need not have been checked. */
+/** Returns the names of a module's public tools. The module need not have been checked. */
 export function publicToolsOf({ tools }: Pick<ToolModule, 'tools'>): ReadonlySet<string> {
   const given: readonly unknown[] = Array.isArray(tools) ? tools : []
   const names = given.flatMap((tool) =>
@@ -247,9 +262,7 @@ function scopeFaults(scopes: unknown, reserved: readonly string[]): string[] {
     if (reserved.includes(name))
       faults.push(`scopes["${name}"]: this name is taken. Choose another, such as ${name}:more.`)
     if (typeof description !== 'string' || description.trim() === '')
-      faults.push(
-        `scopes["${name}"]: needs a text that says what it allows; people read it on the login page.`,
-      )
+      faults.push(`scopes["${name}"]: needs a description of what it allows; the login page shows it.`)
     return faults
   })
 }
@@ -263,9 +276,9 @@ function toolFaults(
   const faults = unknownMembers(tool, toolMembers)
   if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(name))
     faults.push('name: must be 1 to 128 letters, digits, _, - or dots.')
-  if (names.has(name)) faults.push('name: another tool has it. Rename one of them.')
+  if (names.has(name)) faults.push('name: already used by another tool. Rename one of them.')
   if (typeof call !== 'function')
-    faults.push('call: must be a function (input, context) that answers a result.')
+    faults.push('call: must be a function (input, context) that returns a result.')
   if (
     scope !== undefined &&
     (typeof scope !== 'string' || !isJsonObject(scopes) || !Object.hasOwn(scopes, scope))
@@ -273,10 +286,10 @@ function toolFaults(
     faults.push(`scope: ${JSON.stringify(scope)} is not one of scopes. Add it there with what it allows.`)
   faults.push(...kindFault('public', tool['public'], 'boolean'))
   if (tool['public'] === true && scope !== undefined)
-    faults.push('public: a tool that takes a scope takes a sign-in. Leave one of the two out.')
+    faults.push('public: a tool that requires a scope requires a sign-in. Remove one of the two.')
   if (isJsonObject(meta)) {
     const own = Object.keys(meta).filter((key) => ownMetaKeys.has(key))
-    faults.push(...own.map((key) => `_meta: the server says ${key} itself. Leave it out.`))
+    faults.push(...own.map((key) => `_meta: the server sets ${key} itself. Remove it.`))
   }
   return faults
 }

@@ -154,7 +154,7 @@ describe('startUpkeep', () => {
     const now = runtime.now()
     expect(asked).toEqual([
       ...Array.from({ length: 3 }, () => [20_000, 2000, now - 600]),
-      // Whose page is open stays, up to twice as many.
+      // Registrations with an open page stay, up to twice as many.
       [40_000, 2000, now + 1],
     ])
   })

@@ -11,9 +11,9 @@ const saveEveryMs = 1000
 const useEveryMs = 30_000
 const trimEveryMs = 60_000
 const trimLimit = 2000
-/** Registrations that were never signed in with are limited, because anyone can make them. */
+/** Limits unused registrations, because anyone can create them. */
 const maxUnusedClients = 20_000
-/** Including those whose login page was shown recently, which must not vanish during the sign-in. */
+/** Includes those whose login page was shown recently, which must not be deleted during the sign-in. */
 const maxWithOpenPages = 40_000
 const openPageSeconds = 600
 
@@ -23,18 +23,18 @@ export interface Upkeep {
   stop(): Promise<void>
 }
 
-/** What background work needs. */
+/** Dependencies of background work. */
 export interface UpkeepPorts {
   store: Pick<Store, 'collectExpired' | 'trimClients'>
-  signOuts: SignOutWorker
+  signOuts: Pick<SignOutWorker, 'run'>
   keeper: Pick<SessionKeeper, 'saveUnsaved'>
   grantUses: Pick<GrantUses, 'flush'>
 }
 
 /**
- * Starts the background work: deletes expired rows and surplus registrations, signs unused sessions out at the provider,
- * retries unsaved sessions and records the use of grants. Every instance does all of it: they share rows, not a schedule.
- * Failures are reported and retried at the next run.
+ * Starts the background work: deletes expired rows and surplus registrations, signs unused sessions out at the provider, retries
+ * unsaved sessions and records the use of grants. Every instance does all of it: they share rows, not a schedule. Reports failures
+ * and retries them at the next run.
  */
 export function startUpkeep(
   { store, signOuts, keeper, grantUses }: UpkeepPorts,
@@ -55,7 +55,7 @@ export function startUpkeep(
   }
 }
 
-/** Runs `work` every so often, never twice at once. */
+/** Runs `work` at an interval, never twice at once. */
 function repeat(
   work: (isStopped: () => boolean) => Promise<unknown>,
   everyMs: number,
@@ -96,7 +96,7 @@ async function collectExpired(
   }
 }
 
-/** Deletes surplus registrations that were never signed in with, in batches. */
+/** Deletes surplus unused registrations, in batches. */
 async function trimClients(
   store: Pick<Store, 'trimClients'>,
   runtime: Pick<Runtime, 'now' | 'sleep'>,

@@ -1,9 +1,10 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 
 /**
- * Makes the folder at `path` with the folders above it, each for its owner only; does nothing where it exists.
- * Step by step, because Node's recursive way never ends below file systems that refuse to make folders.
+ * Creates the folder at `path` and missing parents, each for its owner only; does nothing if it exists. Step by step, because
+ * Node's recursive option never returns below file systems that refuse to create folders.
  */
 export function makeDataFolder(path: string): void {
   if (existsSync(path)) return
@@ -11,7 +12,7 @@ export function makeDataFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** Creates an empty file for its owner only, if there is none. SQLite gives the files next to it the same mode. */
+/** Creates an empty file for its owner only, unless it exists. SQLite gives the files next to it the same mode. */
 export function createPrivateFile(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
@@ -41,4 +42,21 @@ export function syncFolder(path: string): void {
   } finally {
     closeSync(folder)
   }
+}
+
+/**
+ * Locks the file at `path` for this process, by a SQLite lock on a file next to it, which does not block readers such as a backup.
+ * Returns the release; the operating system releases it even after `kill -9`. Throws `message` when another process has it for
+ * longer than `waitMs`.
+ */
+export function lockBeside(path: string, message: string, waitMs = 0): () => void {
+  createPrivateFile(`${path}.lock`)
+  const lock = new DatabaseSync(`${path}.lock`, { timeout: waitMs })
+  try {
+    lock.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    throw new Error(message, { cause: error })
+  }
+  return () => lock.close()
 }

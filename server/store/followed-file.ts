@@ -1,34 +1,34 @@
 import { readFileSync, statSync } from 'node:fs'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 
-/** What following a file takes. */
+/** Options of following a file. */
 export interface FollowedFileOptions<Value> {
-  /** Throws for text that holds no value. */
+  /** Throws for invalid text. */
   parse: (text: string) => Value
   /** Epoch seconds. */
   now: () => number
-  /** Called when the file has changed, with its new value, or with why it has none: then the previous one stays in use. */
+  /** Called when the file has changed, with its new value, or with the reason it has none: the previous value then stays in use. */
   changed?: (change: { kind: 'value'; value: Value } | { kind: 'unusable'; error: unknown }) => void
 }
 
 /** The value of a file that may change at any time. */
 export interface FollowedFile<Value> {
-  /** The value of the file as it was within the last second. */
+  /** Returns the file's value, at most a second old. */
   current(): Value
-  /** Looks at the file at once. */
+  /** Checks the file at once. */
   refresh(): void
 }
 
 /**
- * Reads the file at `path` and follows its changes. Throws when it cannot be read or holds no value now.
+ * Reads the file at `path` and follows its changes. Throws if it cannot be read or is invalid now.
  *
- * Each look is one `stat`, and only another file is read. No timer runs. While the file is missing or broken, the last value
- * stays in use.
+ * Each check is one `stat`; the file is read only if it changed. Uses no timer. While the file is missing or invalid, the last
+ * value stays in use.
  */
 export function followFile<Value>(path: string, options: FollowedFileOptions<Value>): FollowedFile<Value> {
   const { parse, now, changed } = options
   const read = (): Value => parse(decodeFileText(readFileSync(path)))
-  // Stat before read: a write in between is seen by the next look.
+  // Stat before read: the next check sees a write in between.
   let seen = fingerprint(path)
   let lookedAt = now()
   let value = read()
@@ -55,7 +55,10 @@ export function followFile<Value>(path: string, options: FollowedFileOptions<Val
   }
 }
 
-/** Another file, or a file written to, has another one. Replacing a file is seen even within one tick of its clock. */
+/**
+ * Returns a value that changes when the file is replaced or written. A replacement is seen even within one tick of the file
+ * system's clock.
+ */
 function fingerprint(path: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })

@@ -6,14 +6,16 @@ import type {
   GrantEndReason,
   GrantOwner,
   GrantRecord,
+  RefreshTokenRecord,
   StoredProviderSession,
 } from '../core/session/grant.ts'
+import type { TokenUse } from './rules.ts'
 
 /** Columns of a client, in the order of {@link clientValues}. */
 export const clientColumns: string = `id, kind, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at,
   expires_at, details`
 
-/** How often it is written at most that a client's login page was shown. */
+/** Minimum interval between two writes that a client's login page was shown. */
 export const openedEverySeconds = 60
 
 /** A row with {@link clientColumns}. */
@@ -31,12 +33,12 @@ export interface ClientRow {
   details: string
 }
 
-/** Members that no query filters by, in one JSON column. Undefined and false ones are left out. */
+/** Members that no query filters by, in one JSON column. Undefined and false ones are omitted. */
 type ClientDetails = Partial<
   Pick<Client, 'scope' | 'keys' | 'managementHash' | 'document'> & { introspects: true }
 >
 
-/** What {@link clientColumns} hold of `client`. */
+/** Returns the values of {@link clientColumns} for `client`. */
 export function clientValues(client: Client): (string | number | null)[] {
   const { scope, keys, managementHash, document, introspects } = client
   return [
@@ -54,7 +56,7 @@ export function clientValues(client: Client): (string | number | null)[] {
   ]
 }
 
-/** The client in a row. */
+/** Reads the client in a row. */
 export function clientOf(row: ClientRow): Client {
   const { scope, keys, managementHash, document, introspects } = JSON.parse(row.details) as ClientDetails
   return {
@@ -77,7 +79,7 @@ export function clientOf(row: ClientRow): Client {
   }
 }
 
-/** Whose grants are meant: which of an operation's two statements to run, and its first parameter. */
+/** Selects an operation's statement for the owner of grants, and its first parameter. */
 export function ownerOf(of: GrantOwner): { kind: 'user' | 'client'; id: string } {
   return 'userId' in of ? { kind: 'user', id: of.userId } : { kind: 'client', id: of.clientId }
 }
@@ -100,7 +102,7 @@ export interface GrantRow {
   expires_at: number
 }
 
-/** The grant in a row. */
+/** Reads the grant in a row. */
 export function grantOf(row: GrantRow): Grant {
   return {
     id: row.id,
@@ -139,7 +141,7 @@ export interface GrantRecordRow extends GrantRow {
   end_reason: string | null
 }
 
-/** The grant in a row, as people look at it. */
+/** Reads the grant in a row, for display. */
 export function grantRecordOf(row: GrantRecordRow): GrantRecord {
   const { last_used_at: usedAt, last_address: address, last_tool: tool } = row
   const { ended_at: at, end_reason: reason } = row
@@ -163,7 +165,7 @@ function replaysOf(row: GrantRecordRow): GrantRecord['replays'] {
   return { count, lastAt, addresses: first === null || other === null ? undefined : [first, other] }
 }
 
-/** A provider session in a row of what it belongs to. */
+/** A provider session in the row of its owner. */
 export interface JoinedSessionRow {
   session_sealed: string
   session_issued_at: number
@@ -171,7 +173,7 @@ export interface JoinedSessionRow {
   session_version: number
 }
 
-/** The provider session in such a row. */
+/** Reads the provider session in such a row. */
 export function joinedSessionOf(row: JoinedSessionRow, grantId: string): StoredProviderSession {
   return {
     grantId,
@@ -190,7 +192,7 @@ export interface AccessTokenRow extends GrantRow, JoinedSessionRow {
   awaits_first_use: boolean | number
 }
 
-/** The access token in a row. */
+/** Reads the access token in a row. */
 export function accessTokenOf(row: AccessTokenRow): AccessTokenRecord {
   return {
     grant: grantOf(row),
@@ -198,6 +200,34 @@ export function accessTokenOf(row: AccessTokenRow): AccessTokenRecord {
     expiresAt: row.token_expires_at,
     awaitsFirstUse: Boolean(row.awaits_first_use),
     providerSession: joinedSessionOf(row, row.id),
+  }
+}
+
+/** A grant with the use of one of its refresh tokens. */
+export interface RefreshTokenRow extends GrantRow {
+  end_reason: GrantEndReason | null
+  used_at: number | null
+}
+
+/** Reads the refresh token in a row. */
+export function refreshTokenOf(row: RefreshTokenRow): RefreshTokenRecord {
+  return { grant: grantOf(row), endReason: row.end_reason ?? undefined, usedAt: row.used_at ?? undefined }
+}
+
+/** The use of a refresh token, as stored with the access token that it brought. */
+export interface TokenUseRow {
+  address: string | null
+  first_used_at: number | null
+  successor_used_at: number | null
+}
+
+/** Reads the use of a refresh token, at `usedAt`, in a row. */
+export function tokenUseOf(row: TokenUseRow, usedAt: number): TokenUse {
+  return {
+    usedAt,
+    address: row.address ?? undefined,
+    accessUsedAt: row.first_used_at ?? undefined,
+    successorUsedAt: row.successor_used_at ?? undefined,
   }
 }
 
@@ -210,7 +240,7 @@ export interface ProviderSessionRow {
   version: number
 }
 
-/** The provider session in a row. */
+/** Reads the provider session in a row. */
 export function providerSessionOf(row: ProviderSessionRow): StoredProviderSession {
   return {
     grantId: row.grant_id,
@@ -236,7 +266,7 @@ export interface DeviceRow {
   expires_at: number
 }
 
-/** What {@link deviceColumns} hold of `device`. */
+/** Returns the values of {@link deviceColumns} for `device`. */
 export function deviceValues(device: PendingDevice): (string | number | null)[] {
   return [
     device.deviceHash,
@@ -250,7 +280,7 @@ export function deviceValues(device: PendingDevice): (string | number | null)[] 
   ]
 }
 
-/** The device in a row. */
+/** Reads the device in a row. */
 export function deviceOf(row: DeviceRow): PendingDevice {
   return {
     deviceHash: row.device_hash,

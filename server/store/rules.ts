@@ -2,26 +2,26 @@ import { isSameSource } from '../core/address-block.ts'
 import type { DevicePoll, PendingDevice } from '../core/authorization/device-authorization-store.ts'
 import type { GrantReplays, GrantUse, RotationTerms } from '../core/session/grant.ts'
 
-/** How long a code is kept after its end, so that presenting it again is still noticed as reuse. */
+/** How long a code is kept after it expires, so that presenting it again is still detected as reuse. */
 export const codeRetentionSeconds: number = 24 * 3600
 
-/** How long a device is kept after its end, so that a late poll gets `expired` instead of `unknown`. */
+/** How long a device is kept after it expires, so that a late poll gets `expired` instead of `unknown`. */
 export const deviceRetentionSeconds: number = 3600
 
-/** What is added to the interval of a device that polls too early (RFC 8628 section 3.5). */
+/** Seconds added to the interval of a device that polls too early (RFC 8628 section 3.5). */
 export const slowDownSeconds: number = 5
 
-/** What is stored about a device in addition to its request. */
+/** The stored state of a device besides its request. */
 export interface DeviceState {
   decision: 'approved' | 'denied' | undefined
-  /** When it asked last, epoch seconds. */
+  /** Its last poll, epoch seconds. */
   polledAt: number | undefined
-  /** What was added to its polling interval. */
+  /** Seconds added to its polling interval. */
   slowedSeconds: number
 }
 
 /**
- * The result of a poll at `now`, by the state before it (RFC 8628 section 3.5). Its end comes first, then the decision: an
+ * Computes the result of a poll at `now` from the state before it (RFC 8628 section 3.5). Expiry comes first, then the decision: an
  * early poll still learns a decision. The caller stores the poll and the longer interval.
  */
 export function pollResult(
@@ -38,21 +38,20 @@ export function pollResult(
   return { kind: 'slow_down', intervalSeconds: interval + slowDownSeconds }
 }
 
-/** What is stored about the use of a refresh token. Times are epoch seconds. */
+/** The stored state of a used refresh token. Times are epoch seconds. */
 export interface TokenUse {
   usedAt: number
-  /** From where it was used; undefined: not known. */
+  /** Address of its use; undefined if unknown. */
   address: string | undefined
-  /** When its successor's access token was first used; undefined: not yet, or it needed no note. */
+  /** When its successor's access token was first used; undefined: not yet, or it was not recorded. */
   accessUsedAt: number | undefined
   /** When its successor's refresh token was used; undefined: not yet. */
   successorUsedAt: number | undefined
 }
 
 /**
- * Whether a refresh token that was used before is answered with its successor once more. Until the successor is used its
- * answer may have been lost, and `replaySeconds` hold; from then on only callers that raced may still come, and
- * `usedReplaySeconds` hold, within the former.
+ * Returns whether a used refresh token returns its successor once more. Until the successor is used, its response may have been
+ * lost: `replaySeconds` apply. After that only concurrent callers may still arrive: `usedReplaySeconds` apply, within the former.
  */
 export function isReplayable(
   { usedAt, accessUsedAt, successorUsedAt }: TokenUse,
@@ -63,12 +62,12 @@ export function isReplayable(
   return now <= Math.min(usedAt + replaySeconds, firstUse + usedReplaySeconds)
 }
 
-/** How long the answer to a refresh is stored: for as long as it may be given again, and a minute more, as clocks differ. */
+/** Returns when the stored response to a refresh expires: a minute after the last replay, as clocks differ. */
 export function replayEnd({ now, replaySeconds }: RotationTerms): number {
   return now + replaySeconds + 60
 }
 
-/** The two addresses of a replay when they are known and of different sources, by the blocks that limits count. */
+/** Returns the two addresses of a replay if they are known and from different sources, by the blocks that limits count. */
 export function differentAddresses(
   { address: first }: Pick<TokenUse, 'address'>,
   { address: other }: Pick<RotationTerms, 'address'>,
@@ -77,7 +76,7 @@ export function differentAddresses(
   return isSameSource(first, other) ? undefined : [first, other]
 }
 
-/** What `uses` come to when they are noted one after the other in order of time: one use for each grant. */
+/** Merges `uses` in order of time into one use per grant. */
 export function mergeUses(uses: readonly GrantUse[]): GrantUse[] {
   const merged = new Map<string, GrantUse>()
   for (const use of uses.toSorted((one, other) => one.usedAt - other.usedAt)) {

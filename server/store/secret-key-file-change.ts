@@ -1,26 +1,24 @@
 import { chmodSync, chownSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
-import { DatabaseSync } from 'node:sqlite'
-import { createPrivateFile, syncFolder, writeDraft } from './data-file.ts'
+import { lockBeside, syncFolder, writeDraft } from './data-file.ts'
 import { keyFileEntries } from './secret-key-file.ts'
 
 /**
- * Replaces the entries of the key file at `path` by what `change` makes of them, one a line. Others see the old file or
- * the new one, which is on disk when this returns. Owner, group and mode stay: whether those are right is not checked.
+ * Replaces the entries of the key file at `path` with the result of `change`, one a line. Other processes see the old file or the
+ * new one, which is on disk when this returns. Owner, group and mode stay; does not check them.
  *
- * One process changes a file at a time: a key that was added meanwhile would be lost, and with it what it sealed.
- * Others wait for up to `waitMs`. The operating system releases the lock after `kill -9`. What `change` throws
- * leaves the file as it is.
+ * One process changes a file at a time: otherwise a key added concurrently would be lost, and with it what it sealed. Others wait
+ * for up to `waitMs`. The operating system releases the lock after `kill -9`. If `change` throws, the file stays as it is.
  */
 export function changeKeyFile(
   path: string,
   change: (entries: readonly string[]) => readonly string[],
   { waitMs = 5000 }: { waitMs?: number } = {},
 ): void {
-  // A mounted secret is a link: the file behind it is replaced.
+  // A mounted secret is a link: replace the file behind it.
   const file = realpathSync(path)
-  const unlock = lock(file, waitMs)
+  const unlock = lockBeside(file, `Another command is changing ${file}.`, waitMs)
   try {
     const entries = change(keyFileEntries(decodeFileText(readFileSync(file))))
     replace(file, `${entries.join('\n')}\n`)
@@ -42,7 +40,7 @@ function replace(file: string, text: string): void {
   syncFolder(dirname(file))
 }
 
-// All who can read the old file must be able to read the new one: a server that cannot would lack the new key.
+// Everyone who can read the old file must be able to read the new one: a server that cannot would lack the new key.
 function keepOwner(draft: string, uid: number, gid: number, file: string): void {
   const made = statSync(draft)
   if (made.uid === uid && made.gid === gid) return
@@ -51,16 +49,4 @@ function keepOwner(draft: string, uid: number, gid: number, file: string): void 
   } catch (cause) {
     throw new Error(`${file} belongs to another user. Run this as its owner.`, { cause })
   }
-}
-
-function lock(file: string, waitMs: number): () => void {
-  createPrivateFile(`${file}.lock`)
-  const database = new DatabaseSync(`${file}.lock`, { timeout: waitMs })
-  try {
-    database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
-  } catch (error) {
-    database.close()
-    throw new Error(`Another command is changing ${file}.`, { cause: error })
-  }
-  return () => database.close()
 }

@@ -4,24 +4,24 @@ import type { KeyRing, SealingKey } from '../core/seal.ts'
 import { makeDataFolder, syncFolder, writeDraft } from './data-file.ts'
 import { followFile } from './followed-file.ts'
 
-/** What reading a key file takes. */
+/** Options of reading a key file. */
 export interface KeyFileOptions {
   /** Throws for text that is not a key ring; the message must not repeat the text. Entries are separated by commas. */
   parse: (text: string) => readonly SealingKey[]
   /** Epoch seconds. */
   now: () => number
-  /** Called for every new ring, and for a changed file that is not a ring: the previous one stays in use. */
+  /** Called for every new ring, and for a changed file that is invalid: the previous ring stays in use. */
   report?: (event: KeyFileEvent, fields: Readonly<Record<string, unknown>>) => void
 }
 
-/** What a key file tells the log; nothing secret is in its fields. */
+/** Log events of a key file; no field is secret. */
 export type KeyFileEvent = 'key_ring_changed' | 'key_file_unusable'
 
 /**
- * The {@link KeyRing} in the file at `path`: entries one a line or separated by commas. Throws when the file cannot be
- * read or holds no ring.
+ * Opens the {@link KeyRing} in the file at `path`: entries one a line or separated by commas. Throws if the file cannot be read or
+ * is invalid.
  *
- * A key that another process adds is in force here within a second of use, and at once when `refresh` looks for it.
+ * A key added by another process is in force here within a second of use, and at once after `refresh`.
  */
 export function openKeyFile(path: string, { parse, now, report }: KeyFileOptions): KeyRing {
   const file = followFile(path, {
@@ -39,7 +39,7 @@ export function openKeyFile(path: string, { parse, now, report }: KeyFileOptions
   return { keys: () => file.current(), refresh: () => file.refresh() }
 }
 
-/** The entries of a key file, `kid:base64` each, in order. They are not checked. */
+/** Returns the entries of a key file, `kid:base64` each, in order. Does not check them. */
 export function keyFileEntries(text: string): string[] {
   return text
     .split(/[\r\n,]/)
@@ -48,15 +48,15 @@ export function keyFileEntries(text: string): string[] {
 }
 
 /**
- * The text of the key file at `path`; written there first, readable by its owner only, when it does not exist. Two
- * processes that start at once end up with the same text. Throws when the file can be neither read nor made.
+ * Returns the text of the key file at `path`; creates it first, readable by its owner only, if it does not exist. Two processes
+ * that start at once end up with the same text. Throws if the file can be neither read nor created.
  */
 export function readOrCreateSecretKeys(path: string, create: () => string): string {
   makeDataFolder(dirname(path))
   return read(path) ?? publish(path, create())
 }
 
-// The file appears complete or not at all: a link cannot replace one that another process has made meanwhile.
+// The file appears complete or not at all: a link cannot replace one that another process has just created.
 function publish(path: string, text: string): string {
   const draft = writeDraft(path, `${text}\n`)
   try {

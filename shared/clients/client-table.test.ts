@@ -46,7 +46,7 @@ describe('exact texts', () => {
       'inspector',
       'npx @modelcontextprotocol/inspector@latest --transport http --server-url https://mcp.example.com/mcp',
     ],
-    ['stdio', 'npx -y mcp-drawbridge https://mcp.example.com/mcp'],
+    ['stdio', 'drawbridge https://mcp.example.com/mcp'],
   ])('what to type for %s', (id, text) => {
     expect(clientTable[id].ways[0]?.text(server)).toBe(text)
   })
@@ -56,10 +56,7 @@ describe('exact texts', () => {
     ['vscode', { servers: { 'example-com': { type: 'http', url: server.url } } }],
     ['zed', { context_servers: { 'example-com': { url: server.url } } }],
     ['windsurf', { mcpServers: { 'example-com': { serverUrl: server.url } } }],
-    [
-      'claude-desktop',
-      { mcpServers: { 'example-com': { command: 'npx', args: ['-y', 'mcp-drawbridge', server.url] } } },
-    ],
+    ['claude-desktop', { mcpServers: { 'example-com': { command: 'drawbridge', args: [server.url] } } }],
   ])('the JSON of %s', (id, value) => {
     expect(wayOf(id, 'entry').text(server)).toBe(JSON.stringify(value, undefined, 2))
   })

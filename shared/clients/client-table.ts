@@ -8,38 +8,41 @@ import {
   shellWord,
 } from './add-command.ts'
 import { bridgeText, type ConfiguredClient, configShapes, remoteText } from './config-shape.ts'
+import { bridgeNeeds } from '../published.ts'
 import { type LinkedClient, linkedClients } from './install-link.ts'
 import type { NamedServer } from './server-name.ts'
 
-/** One way to add a server to a client. `text` is what to open, run or paste. */
+/** One way to add a server to a client. `text` is the link to open, the command to run or the text to paste. */
 export interface ClientWay {
   /**
-   * `link`: one click opens the client. `command`: to run in a terminal. `entry`: JSON for a configuration file. `settings`: the
-   * address, for a form of the client.
+   * `link`: one click opens the client. `command`: run in a terminal. `entry`: JSON for a configuration file.
+   * `settings`: the address for a form of the client.
    */
   kind: 'link' | 'command' | 'entry' | 'settings'
-  /** Where the text belongs: the usual place of the file, or the way through the settings. Names to type are in backticks. */
+  /** The usual path of the file, or the path through the settings. Names to type are in backticks. */
   place?: string
   text: (server: NamedServer) => string
-  /** What a person does next. Commands are in backticks. */
+  /** The user's next step. Commands are in backticks. */
   next: (server: NamedServer) => string
 }
 
 /** An MCP client, with the ways to add a server to it. */
 export interface ClientRow {
   name: string
-  /** The shortest first; none for a client that only the bridge is installed into. */
+  /** Shortest first; none for a client that can only have the bridge installed. */
   ways: readonly ClientWay[]
-  /** It calls from the servers of its maker: an address on this computer or in a private network cannot be reached. */
+  /** Runs on its vendor's servers: it cannot reach an address on this computer or in a private network. */
   isHosted?: true
+  /** Signs in only if connecting requires it; otherwise it cannot use tools that require a sign-in. */
+  needsChallenge?: true
 }
 
-/** The id of a client: as in `drawbridge install <id>`, where the bridge knows the client. */
+/** Id of a client, as in `drawbridge install <id>` where the bridge supports it. */
 export type ClientId = ConfiguredClient | LinkedClient | 'claude' | 'chatgpt' | 'inspector' | 'stdio'
 
 /**
- * Every client that Drawbridge names: on the connect page, in this order, in the popup of the extension, in `install` and in the
- * docs.
+ * Every client that Drawbridge names: on the connect page, in this order, in the extension's popup, in `install` and
+ * in the docs.
  */
 export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
   claude: {
@@ -104,6 +107,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
   },
   opencode: {
     name: 'opencode',
+    needsChallenge: true,
     ways: [
       command(
         opencodeCommand,
@@ -143,8 +147,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
         kind: 'entry',
         place: '`claude_desktop_config.json`, which Settings > Developer > Edit Config opens',
         text: (server) => bridgeText(configShapes['claude-desktop'], server),
-        next: () =>
-          'Quit Claude Desktop and start it again. A browser opens: sign in there. This way needs Node.js.',
+        next: () => `Quit Claude Desktop and start it again. A browser opens: sign in there. ${bridgeNeeds}`,
       },
     ],
   },
@@ -154,7 +157,7 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
       {
         ...command(
           bridgeCommand,
-          () => 'A browser opens when the client starts it: sign in there. This way needs Node.js.',
+          () => `A browser opens when the client starts it: sign in there. ${bridgeNeeds}`,
         ),
         place: 'the command of an MCP server',
       },

@@ -1,7 +1,7 @@
-import { bridgePackage } from './add-command.ts'
+import { bridgeWords } from '../published.ts'
 import type { NamedServer } from './server-name.ts'
 
-/** How a client starts a server that is a program. */
+/** The command with which a client starts a server. */
 export interface Launch {
   command: string
   args: readonly string[]
@@ -10,38 +10,38 @@ export interface Launch {
 
 type Entry = Record<string, unknown>
 
-/** The part of a client's configuration that lists its servers. */
+/** The server list in a client's configuration. */
 export interface ConfigShape {
-  /** Keys on the way to the list of servers. */
+  /** Keys leading to the server list. */
   keys: readonly string[]
-  /** The entry of a server that the client starts as a program. */
+  /** Builds the entry of a server that the client starts as a program. */
   programEntry: (launch: Launch) => Entry
-  /** The entry of a server that the client calls at a URL. */
+  /** Builds the entry of a server that the client calls at a URL. */
   remoteEntry: (url: string) => Entry
 }
 
-/** Claude Desktop calls no URL from its file, but keeps to the shape that others took over. */
+/** Claude Desktop does not call URLs from its file, but uses the format that others adopted. */
 export const claudeDesktopShape: ConfigShape = {
   keys: ['mcpServers'],
   programEntry: startedBy,
   remoteEntry: (url) => ({ url }),
 }
 
-/** Cursor and LM Studio, which follows it. */
+/** Cursor, and LM Studio, which follows it. */
 export const cursorShape: ConfigShape = {
   keys: ['mcpServers'],
   programEntry: (launch) => ({ type: 'stdio', ...startedBy(launch) }),
   remoteEntry: (url) => ({ url }),
 }
 
-/** VS Code, all its editions. */
+/** All editions of VS Code. */
 export const vsCodeShape: ConfigShape = {
   keys: ['servers'],
   programEntry: (launch) => ({ type: 'stdio', ...startedBy(launch) }),
   remoteEntry: (url) => ({ type: 'http', url }),
 }
 
-/** The clients whose configuration file has a known shape. */
+/** The clients with a known configuration format. */
 export type ConfiguredClient =
   | 'claude-desktop'
   | 'claude-code'
@@ -54,7 +54,7 @@ export type ConfiguredClient =
   | 'opencode'
   | 'zed'
 
-/** The {@link ConfigShape} of each of them. Who needs one shape imports that one: the popup of the extension is small. */
+/** The {@link ConfigShape} of each client. Import single shapes where size matters, as in the extension's popup. */
 export const configShapes: Readonly<Record<ConfiguredClient, ConfigShape>> = {
   'claude-desktop': claudeDesktopShape,
   'claude-code': {
@@ -87,27 +87,28 @@ export const configShapes: Readonly<Record<ConfiguredClient, ConfigShape>> = {
   },
   zed: {
     keys: ['context_servers'],
-    // Versions of 2025 refuse an entry without its source; later ones do not look at it.
+    // Versions of 2025 reject an entry without `source`; later ones ignore it.
     programEntry: (launch) => ({ source: 'custom', ...startedBy(launch) }),
     remoteEntry: (url) => ({ url }),
   },
 }
 
-/** What an otherwise empty configuration file of that shape holds with one server in it. */
+/** Returns an otherwise empty configuration file with one server. */
 export function configText({ keys }: Pick<ConfigShape, 'keys'>, name: string, entry: Entry): string {
   let value: Entry = { [name]: entry }
   for (const key of keys.toReversed()) value = { [key]: value }
   return JSON.stringify(value, undefined, 2)
 }
 
-/** {@link configText} of a server that the client calls at its URL. */
+/** Returns {@link configText} for a server that the client calls at its URL. */
 export function remoteText(shape: ConfigShape, { name, url }: NamedServer): string {
   return configText(shape, name, shape.remoteEntry(url))
 }
 
-/** {@link configText} of a server that the client reaches through the bridge. */
+/** Returns {@link configText} for a server that the client reaches through the bridge. */
 export function bridgeText(shape: ConfigShape, { name, url }: NamedServer): string {
-  const launch = { command: 'npx', args: ['-y', bridgePackage, url], env: {} }
+  const [command, ...args] = bridgeWords
+  const launch = { command, args: [...args, url], env: {} }
   return configText(shape, name, shape.programEntry(launch))
 }
 

@@ -1,10 +1,10 @@
 import { encodeBase64url, encodeUtf8 } from '../base64url.ts'
 import type { NamedServer } from './server-name.ts'
 
-/** The clients that a link opens to add a server, in the order in which they are shown. */
+/** The clients with a link that adds a server, in display order. */
 export type LinkedClient = 'cursor' | 'vscode' | 'vscode-insiders' | 'goose' | 'lmstudio'
 
-/** Name and link of each of them, for pages that show nothing else: `clientTable` has every client, these among them. */
+/** Name and link of each client, for pages that show only these; `clientTable` has all clients. */
 export const linkedClients: Readonly<
   Record<LinkedClient, { name: string; link: (server: NamedServer) => string }>
 > = {
@@ -19,8 +19,8 @@ export const linkedClients: Readonly<
 }
 
 /**
- * The link that has Cursor or LM Studio add a server: both read the entry as base64 of JSON. The JSON is ASCII, because one of
- * the two may decode it byte by byte.
+ * Builds a link for Cursor or LM Studio, which both read the entry as base64 of JSON. The JSON is ASCII, because one
+ * of the two may decode it byte by byte.
  */
 function base64Link(opener: string, { name, url }: NamedServer): string {
   const config = base64(asciiJson({ url }))
@@ -28,15 +28,15 @@ function base64Link(opener: string, { name, url }: NamedServer): string {
 }
 
 /**
- * The link that has VS Code add a server: JSON as the whole query. VS Code decodes the query twice, so a percent sign is written
- * as an escape of JSON, which survives any number of times.
+ * Builds a link for VS Code, with JSON as the whole query. VS Code decodes the query twice, so a percent sign is
+ * written as a JSON escape, which survives any number of decodings.
  */
 function vsCodeLink(scheme: 'vscode' | 'vscode-insiders', { name, url }: NamedServer): string {
   const json = asciiJson({ name, type: 'http', url }).replaceAll('%', String.raw`\u0025`)
   return `${scheme}:mcp/install?${encodeURIComponent(json)}`
 }
 
-/** The link that has Goose add a server. Without the type Goose would take it for one of the transport of 2024. */
+/** Builds a link for Goose. Without the type, Goose would assume the transport of 2024. */
 function gooseLink({ name, url }: NamedServer, description: string): string {
   const parameters = { url, type: 'streamable_http', id: name, name, description, timeout: '300' }
   const query = Object.entries(parameters).map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
@@ -50,7 +50,7 @@ function asciiJson(value: object): string {
   )
 }
 
-/** Base64 with padding (RFC 4648 section 4). */
+/** Encodes base64 with padding (RFC 4648 section 4). */
 function base64(text: string): string {
   const encoded = encodeBase64url(encodeUtf8(text)).replaceAll('-', '+').replaceAll('_', '/')
   return encoded.padEnd(Math.ceil(encoded.length / 4) * 4, '=')

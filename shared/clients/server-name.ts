@@ -1,14 +1,14 @@
-/** A server as a client is told about it. */
+/** A server as named to a client. */
 export interface NamedServer {
-  /** The name that the client gives it. */
+  /** The client's name for it. */
   name: string
   url: string
 }
 
-/** Leaves room for a suffix within the 64 characters that every client takes. */
+/** Leaves room for a suffix within the 64 characters that every client accepts. */
 const maxLength = 58
 
-/** A name for a server that every client takes, made of its host: `mcp.example.com` becomes `example-com`. */
+/** Derives a name that every client accepts from the server's host: `mcp.example.com` becomes `example-com`. */
 export function serverNameOf(serverUrl: string): string {
   const { hostname, port } = new URL(serverUrl)
   const labels = hostname.replaceAll(/^\[|\]$/g, '').split(/[.:]+/)

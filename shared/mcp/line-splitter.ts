@@ -1,13 +1,14 @@
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** What happens to the lines. */
 export interface LineSplitterPorts {
   /** Takes each line, without its end (LF or CRLF). */
   line(bytes: Uint8Array): void
-  /** A line is longer than allowed. Called once; the line is skipped to its end. */
-  tooLong(): void
+  /** Takes the first and the last bytes of a line that is longer than allowed, at its end. */
+  tooLong(head: Uint8Array, tail: Uint8Array): void
 }
+
+const edgeBytes = 256
 
 /** Cuts a stream of bytes into lines. */
 export class LineSplitter {
@@ -15,7 +16,8 @@ export class LineSplitter {
   readonly #ports: LineSplitterPorts
   #parts: Uint8Array[] = []
   #length = 0
-  #isSkipping = false
+  /** The kept parts of a line that is too long. */
+  #skipped: { head: Uint8Array; tail: Uint8Array } | undefined
 
   constructor(maxBytes: number, ports: LineSplitterPorts) {
     this.#maxBytes = maxBytes
@@ -38,26 +40,35 @@ export class LineSplitter {
   }
 
   #keep(part: Uint8Array): void {
-    if (this.#isSkipping || part.length === 0) return
-    this.#parts.push(part)
+    if (part.length === 0) return
+    if (this.#skipped) this.#skipped.tail = lastOf(this.#skipped.tail, part)
+    else this.#parts.push(part)
     this.#length += part.length
-    if (this.#length <= this.#maxBytes) return
-    this.#isSkipping = true
+    if (this.#skipped || this.#length <= this.#maxBytes) return
+    const bytes = joined(this.#parts, this.#length)
+    this.#skipped = { head: bytes.slice(0, edgeBytes), tail: bytes.slice(-edgeBytes) }
     this.#clear()
-    this.#ports.tooLong()
   }
 
   #endLine(): void {
     const bytes = joined(this.#parts, this.#length)
+    const skipped = this.#skipped
     this.#clear()
-    if (!this.#isSkipping) this.#ports.line(bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes)
-    this.#isSkipping = false
+    this.#skipped = undefined
+    if (skipped) this.#ports.tooLong(skipped.head, skipped.tail)
+    else this.#ports.line(bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes)
   }
 
   #clear(): void {
     this.#parts = []
     this.#length = 0
   }
+}
+
+function lastOf(tail: Uint8Array, part: Uint8Array): Uint8Array {
+  return joined([tail, part.slice(-edgeBytes)], tail.length + Math.min(part.length, edgeBytes)).slice(
+    -edgeBytes,
+  )
 }
 
 function joined(parts: readonly Uint8Array[], length: number): Uint8Array {

@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import type { JsonRpcMessage } from './json-rpc.ts'
-import {
-  eraOfMessage,
-  isKnownRevision,
-  legacyRevisions,
-  mcpErrorCode,
-  mcpHeader,
-  mcpMetaKey,
-  modernRevision,
-} from './mcp-protocol.ts'
+import { eraOfMessage, isKnownRevision, legacyRevisions, mcpMetaKey, modernRevision } from './mcp-protocol.ts'
 
 describe('MCP transport Versioning: eraOfMessage (MCP 2026-07-28 basic: every request carries its protocol version)', () => {
   const request = (params?: Record<string, unknown>): JsonRpcMessage => ({
@@ -64,34 +56,5 @@ describe('revisions', () => {
     ['constructor', false],
   ])('isKnownRevision(%j) is %j', (revision, known) => {
     expect(isKnownRevision(revision)).toBe(known)
-  })
-})
-
-describe('names on the wire', () => {
-  test('headers', () => {
-    expect(Object.values(mcpHeader)).toEqual([
-      'MCP-Protocol-Version',
-      'Mcp-Method',
-      'Mcp-Name',
-      'Mcp-Param-',
-      'Mcp-Session-Id',
-      'Last-Event-ID',
-    ])
-  })
-
-  test('reserved keys carry the prefix, the progress token does not', () => {
-    const { progressToken, ...prefixed } = mcpMetaKey
-    expect(progressToken).toBe('progressToken')
-    for (const [name, key] of Object.entries(prefixed)) expect(key).toBe(`io.modelcontextprotocol/${name}`)
-  })
-
-  test('error codes', () => {
-    expect(mcpErrorCode).toEqual({
-      headerMismatch: -32_020,
-      missingClientCapability: -32_021,
-      unsupportedProtocolVersion: -32_022,
-      resourceNotFound: -32_002,
-      urlElicitationRequired: -32_042,
-    })
   })
 })

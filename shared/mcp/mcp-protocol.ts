@@ -23,6 +23,16 @@ export const mcpHeader = {
   lastEventId: 'Last-Event-ID',
 } as const
 
+/** The parameter of an address of `/mcp` that challenges every request without a credential, even where tools are public. */
+export const signInParameter = 'sign-in'
+
+/** `serverUrl` without {@link signInParameter}: both addresses are one resource, with the same tokens. */
+export function withoutSignIn(serverUrl: string): URL {
+  const url = new URL(serverUrl)
+  if (url.search === `?${signInParameter}`) url.search = ''
+  return url
+}
+
 /** Keys of `_meta` that MCP reserves (MCP 2026-07-28 basic, `_meta`). */
 export const mcpMetaKey = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
@@ -58,7 +68,7 @@ export const nameParameters: ReadonlyMap<string, string> = new Map([
   ['resources/read', 'uri'],
 ])
 
-/** Whether Drawbridge supports a revision. */
+/** Returns true for the revisions that Drawbridge supports. */
 export function isKnownRevision(revision: string): boolean {
   return revision === modernRevision || (legacyRevisions as readonly string[]).includes(revision)
 }

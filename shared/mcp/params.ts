@@ -1,5 +1,4 @@
-import { isJsonObject } from '../json-object.ts'
-import type { JsonObject } from '../json-object.ts'
+import { isJsonObject, type JsonObject } from '../json-object.ts'
 
 /** The `_meta` of parameters or of a result; empty if there is none. */
 export function metaOf(holder: JsonObject | undefined): JsonObject {

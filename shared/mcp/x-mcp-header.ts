@@ -1,5 +1,4 @@
-import { isJsonObject } from '../json-object.ts'
-import type { JsonObject } from '../json-object.ts'
+import { isJsonObject, type JsonObject } from '../json-object.ts'
 import { mcpHeader } from './mcp-protocol.ts'
 
 /** An argument that clients repeat in a header, so that a proxy can route by it (`x-mcp-header`, MCP 2026-07-28 transports). */

@@ -1,6 +1,5 @@
 import { decodeBase64url, decodeUtf8 } from '../base64url.ts'
-import { parseJsonObject } from '../json-object.ts'
-import type { JsonObject } from '../json-object.ts'
+import { parseJsonObject, type JsonObject } from '../json-object.ts'
 
 /** A JWT whose signature has not been checked: the sender may have made up every member. */
 export interface UnverifiedJwt {
@@ -11,8 +10,8 @@ export interface UnverifiedJwt {
 }
 
 /**
- * Reads header and claims of a compact JWS (RFC 7515 section 3.1, RFC 7519 section 3), for display and for
- * choosing a key. Not checked: signature, `alg`, issuer, audience, times. `undefined` if the text is not three
+ * Reads header and claims of a compact JWS (RFC 7515 section 3.1, RFC 7519 section 3), for display and for choosing a
+ * key. Does not check signature, `alg`, issuer, audience or times. Returns `undefined` unless the text is three
  * base64url parts of which the first two are JSON objects.
  */
 export function readJwt(token: string): UnverifiedJwt | undefined {

@@ -1,7 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 
-import { OAuthError, oauthErrorBody, oauthErrorStatus } from './oauth-error.ts'
-import type { OAuthErrorCode } from './oauth-error.ts'
+import { OAuthError, oauthErrorBody, oauthErrorStatus, type OAuthErrorCode } from './oauth-error.ts'
 
 describe('default status', () => {
   test.each<[OAuthErrorCode, number, string]>([

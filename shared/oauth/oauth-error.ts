@@ -1,4 +1,4 @@
-/** The registered error codes that Drawbridge sends; `oauthErrorStatus` names the sections. */
+/** Registered error codes that Drawbridge sends; `oauthErrorStatus` names their sections. */
 export type OAuthErrorCode =
   | 'access_denied'
   | 'authorization_pending'
@@ -26,9 +26,9 @@ export type OAuthErrorCode =
   | 'unsupported_token_type'
 
 /**
- * The HTTP status of each code: the one that its specification names, or 400. RFC 6749 sections 4.1.2.1 and 5.2, RFC
- * 6750 section 3.1, RFC 7009 section 2.2.1, RFC 7591 section 3.2.2, RFC 8628 section 3.5, RFC 8707 section 2,
- * OpenID Connect Core 1.0 section 3.1.2.6.
+ * HTTP status of each code: the one in its specification, or 400. RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section
+ * 3.1, RFC 7009 section 2.2.1, RFC 7591 section 3.2.2, RFC 8628 section 3.5, RFC 8707 section 2, OpenID Connect Core
+ * 1.0 section 3.1.2.6.
  */
 export const oauthErrorStatus: Readonly<Record<OAuthErrorCode, number>> = {
   // RFC 6749
@@ -65,23 +65,30 @@ export const oauthErrorStatus: Readonly<Record<OAuthErrorCode, number>> = {
 }
 
 /**
- * A protocol failure that is sent to the peer. `description` (also `message`) becomes `error_description`, so it must not
+ * A protocol failure sent to the peer. `description` (also `message`) becomes `error_description`, so it must not
  * contain anything private; put details in `cause`, which is only logged.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly code: OAuthErrorCode
-  /** For the client's developer; limited to the characters that `error_description` allows. */
+  /** Addresses the client's developer; limited to the characters allowed in `error_description`. */
   readonly description: string
-  /** HTTP status: that of the code, unless the thrower chose another (429 for `temporarily_unavailable`). */
+  /** HTTP status: that of the code unless overridden (429 for `temporarily_unavailable`). */
   readonly status: number
-  /** When to try again, for `Retry-After`; undefined if not known. */
+  /** Value of `Retry-After`; undefined if unknown. */
   readonly retryAfterSeconds: number | undefined
+  /** Additional fields for the log. */
+  readonly logFields: Readonly<Record<string, string>>
 
   constructor(
     code: OAuthErrorCode,
     description: string,
-    options: { cause?: unknown; status?: number; retryAfterSeconds?: number } = {},
+    options: {
+      cause?: unknown
+      status?: number
+      retryAfterSeconds?: number
+      logFields?: Readonly<Record<string, string>>
+    } = {},
   ) {
     const text = wireDescription(description)
     super(text, 'cause' in options ? { cause: options.cause } : undefined)
@@ -89,15 +96,19 @@ export class OAuthError extends Error {
     this.description = text
     this.status = options.status ?? oauthErrorStatus[code]
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.logFields = options.logFields ?? {}
   }
 }
 
-/** The JSON body of an error response (RFC 6749 section 5.2, RFC 7591 section 3.2.2). */
+/** Returns the JSON body of an error response (RFC 6749 section 5.2, RFC 7591 section 3.2.2). */
 export function oauthErrorBody(error: OAuthError): { error: OAuthErrorCode; error_description: string } {
   return { error: error.code, error_description: error.description }
 }
 
-/** RFC 6749 section 5.2: printable ASCII without `"` and `\`. Keeps line ends out of headers, too. */
+/**
+ * Replaces characters that RFC 6749 section 5.2 does not allow: only printable ASCII without `"` and `\`. Keeps line
+ * ends out of headers, too.
+ */
 function wireDescription(text: string): string {
   return text.replaceAll('"', "'").replaceAll(/[^\x20\x21\x23-\x5B\x5D-\x7E]/g, '?')
 }

@@ -6,8 +6,9 @@ import {
   parseProtectedResourceMetadata,
   protectedResourceMetadataUrls,
   wellKnownUrl,
+  type AuthorizationServerMetadata,
+  type ProtectedResourceMetadata,
 } from './oauth-metadata.ts'
-import type { AuthorizationServerMetadata, ProtectedResourceMetadata } from './oauth-metadata.ts'
 
 const issuer = 'https://auth.example.com'
 

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../json-object.ts'
-import type { JsonObject } from '../json-object.ts'
+import { isJsonObject, type JsonObject } from '../json-object.ts'
 
 /** Authorization server metadata: RFC 8414 section 2 with the extensions that Drawbridge supports. */
 export interface AuthorizationServerMetadata {
@@ -37,7 +36,7 @@ export interface AuthorizationServerMetadata {
   authorization_response_iss_parameter_supported?: boolean
   /** Client ID Metadata Documents (draft 00 section 5). */
   client_id_metadata_document_supported?: boolean
-  /** The resources that tokens are issued for (RFC 9728 section 4). */
+  /** Resources that tokens are issued for (RFC 9728 section 4). */
   protected_resources?: string[]
 }
 
@@ -76,7 +75,7 @@ export interface ClientMetadata {
   application_type?: string
 }
 
-/** The response to a registration: RFC 7591 section 3.2.1, RFC 7592 section 3 for the last two. */
+/** Response to a registration: RFC 7591 section 3.2.1, RFC 7592 section 3 for the last two members. */
 export interface ClientInformation extends ClientMetadata {
   client_id: string
   client_secret?: string
@@ -94,12 +93,12 @@ export type ParsedMetadata<Document> =
   | { kind: 'invalid'; reason: string }
 
 /**
- * Parses authorization server metadata. Only `issuer` is required; other members of the wrong type, and endpoints that are
- * not absolute http(s) URLs, count as absent, because servers in the field send empty strings and nulls. Unknown members are
- * dropped.
+ * Parses authorization server metadata. Requires only `issuer`; treats other members of the wrong type, and endpoints
+ * that are not absolute http(s) URLs, as absent, because real servers send empty strings and nulls. Drops unknown
+ * members.
  *
- * The caller must check that `issuer` is identical to the requested issuer (RFC 8414 section 3.3), that URLs are https, and
- * that `S256` is listed.
+ * The caller must check that `issuer` is identical to the requested issuer (RFC 8414 section 3.3), that URLs are
+ * https, and that `S256` is listed.
  */
 export function parseAuthorizationServerMetadata(
   value: unknown,
@@ -119,11 +118,11 @@ export function parseAuthorizationServerMetadata(
 }
 
 /**
- * Parses protected resource metadata with the same tolerance: only `resource` is required, and entries of
- * `authorization_servers` that are not http(s) URLs are dropped. Strings are kept verbatim.
+ * Parses protected resource metadata with the same tolerance: requires only `resource`, and drops entries of
+ * `authorization_servers` that are not http(s) URLs. Keeps strings verbatim.
  *
- * The caller must check that `resource` covers the server (RFC 9728 section 3.3), and that at least one authorization server
- * is named.
+ * The caller must check that `resource` covers the server (RFC 9728 section 3.3), and that at least one authorization
+ * server is named.
  */
 export function parseProtectedResourceMetadata(value: unknown): ParsedMetadata<ProtectedResourceMetadata> {
   if (!isJsonObject(value)) return { kind: 'invalid', reason: 'the document is not a JSON object' }
@@ -143,8 +142,9 @@ export function parseProtectedResourceMetadata(value: unknown): ParsedMetadata<P
 }
 
 /**
- * The well-known URL of a document for an issuer or resource: the name goes between host and path, a final slash is
- * removed, a query is kept (RFC 8414 section 3.1, RFC 9728 section 3.1). Throws `TypeError` if `location` is not a URL.
+ * Returns the well-known URL of a document for an issuer or resource: inserts the name between host and path, removes
+ * a final slash and keeps a query (RFC 8414 section 3.1, RFC 9728 section 3.1). Throws `TypeError` if `location` is
+ * not a URL.
  */
 export function wellKnownUrl(location: string, name: string): string {
   const { origin, pathname, search } = new URL(location)
@@ -152,9 +152,9 @@ export function wellKnownUrl(location: string, name: string): string {
 }
 
 /**
- * Where a client looks for protected resource metadata when the challenge does not say: the path-inserted
- * form, then the root (MCP 2026-07-28 authorization, protected resource metadata discovery). Throws
- * `TypeError` if `resource` is not a URL.
+ * Returns the URLs to try for protected resource metadata when the challenge names none: the path-inserted form, then
+ * the root (MCP 2026-07-28 authorization, protected resource metadata discovery). Throws `TypeError` if `resource` is
+ * not a URL.
  */
 export function protectedResourceMetadataUrls(resource: string): string[] {
   const name = 'oauth-protected-resource'
@@ -162,9 +162,9 @@ export function protectedResourceMetadataUrls(resource: string): string[] {
 }
 
 /**
- * Where a client looks for authorization server metadata, in order (MCP 2026-07-28 authorization,
- * authorization server metadata discovery): OAuth form, OpenID Connect form, and for an issuer with a path the
- * OpenID Connect form appended to it. Throws `TypeError` if `issuer` is not a URL.
+ * Returns the URLs to try for authorization server metadata, in order (MCP 2026-07-28 authorization, authorization
+ * server metadata discovery): OAuth form, OpenID Connect form, and for an issuer with a path the OpenID Connect form
+ * appended to it. Throws `TypeError` if `issuer` is not a URL.
  */
 export function authorizationServerMetadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer)
@@ -225,7 +225,7 @@ const resourceListMembers = [
   'bearer_methods_supported',
 ] as const satisfies (keyof ProtectedResourceMetadata)[]
 
-/** The members of a document that have the expected type. */
+/** Copies the members of a document that have the expected type. */
 function pick<Name extends string, Value>(
   document: JsonObject,
   names: readonly Name[],

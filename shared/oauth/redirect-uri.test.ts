@@ -1,8 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 
-import { checkRedirectUri, isLoopbackHostname, matchRedirectUri, redirectHost } from './redirect-uri.ts'
-import type { RedirectUriRefusal } from './redirect-uri.ts'
+import {
+  checkRedirectUri,
+  isLoopbackHostname,
+  matchRedirectUri,
+  redirectHost,
+  type RedirectUriRefusal,
+} from './redirect-uri.ts'
 
 const cursor = 'cursor://anysphere.cursor-mcp/oauth/callback'
 const privateUse = [cursor, 'com.example.app:/callback', 'javascript:alert(1)', 'data:text/html,x']
@@ -172,16 +177,16 @@ describe('matchRedirectUri', () => {
   test.each<[string, string, string, boolean]>([
     ['equal (OAuth 2.1 section 2.3.1)', 'https://a.example/cb', 'https://a.example/cb', true],
     ['another path', 'https://a.example/cb', 'https://a.example/cb2', false],
-    ['a host that goes on', 'https://a.example', 'https://a.example.evil.example', false],
+    ['a longer host', 'https://a.example', 'https://a.example.evil.example', false],
     ['a host behind user information', 'https://a.example', 'https://a.example@evil.example/', false],
     ['a port behind the registered host', 'https://a.example', 'https://a.example:8443', false],
     ['a path behind the registered host', 'https://a.example', 'https://a.example/cb', false],
-    ['a query that goes on', 'https://a.example/cb?a=1', 'https://a.example/cb?a=1&b=2', false],
+    ['a longer query', 'https://a.example/cb?a=1', 'https://a.example/cb?a=1&b=2', false],
     ['a path parameter', 'https://a.example/cb', 'https://a.example/cb;x=1', false],
     ['an encoded slash behind the path', 'https://a.example/cb', 'https://a.example/cb%2fx', false],
     ['dot segments behind the path', 'https://a.example/cb', 'https://a.example/cb/../../evil', false],
     ['a shorter path', 'https://a.example/cb', 'https://a.example/c', false],
-    ['a private-use path that goes on', cursor, `${cursor}/x`, false],
+    ['a longer private-use path', cursor, `${cursor}/x`, false],
     ['a deeper path', 'https://a.example/cb', 'https://a.example/cb/x', false],
     ['a trailing slash', 'https://a.example/cb', 'https://a.example/cb/', false],
     ['the empty path and the root', 'https://a.example', 'https://a.example/', false],

@@ -1,4 +1,4 @@
-/** Why a redirect URI is refused at registration. */
+/** Reasons for refusing a redirect URI at registration. */
 export type RedirectUriRefusal =
   | 'too-long'
   | 'forbidden-character'
@@ -9,7 +9,7 @@ export type RedirectUriRefusal =
   | 'insecure-http'
   | 'private-use-scheme'
 
-/** The outcome of `checkRedirectUri`. */
+/** Result of `checkRedirectUri`. */
 export type RedirectUriCheck = { kind: 'accepted' } | { kind: 'refused'; reason: RedirectUriRefusal }
 
 const maxLength = 2048
@@ -38,8 +38,8 @@ const dangerousSchemes = new Set([
 ])
 
 /**
- * Whether a host name always means this machine: `localhost`, 127.0.0.0/8 and `::1`, with or without brackets
- * (RFC 8252 sections 7.3 and 8.3). Purely textual: `2130706433` and `localhost.` do not count as loopback names.
+ * Returns whether a host name always means this machine: `localhost`, 127.0.0.0/8 and `::1`, with or without brackets
+ * (RFC 8252 sections 7.3 and 8.3). Compares text only: `2130706433` and `localhost.` do not count as loopback names.
  */
 export function isLoopbackHostname(hostname: string): boolean {
   const name = hostname.toLowerCase()
@@ -48,11 +48,11 @@ export function isLoopbackHostname(hostname: string): boolean {
 }
 
 /**
- * Decides whether a client may register a redirect URI (RFC 6749 section 3.1.2, OAuth 2.1 section 2.3, RFC
- * 8252 sections 7.1 to 7.3): absolute, at most 2048 characters, no fragment, no user information, and https
- * anywhere, http on a loopback host, or a private-use URI that equals an entry of `privateUse` byte for byte.
- * Characters outside RFC 3986 (control, white space, backslash, quotes, non-ASCII) are refused because
- * browsers and servers disagree about them. Not checked: who owns the host.
+ * Decides whether a client may register a redirect URI (RFC 6749 section 3.1.2, OAuth 2.1 section 2.3, RFC 8252
+ * sections 7.1 to 7.3): absolute, at most 2048 characters, no fragment, no user information, and https anywhere, http
+ * on a loopback host, or a private-use URI identical to an entry of `privateUse`. Refuses characters outside RFC 3986
+ * (control, white space, backslash, quotes, non-ASCII), because browsers and servers disagree about them. Does not
+ * check who owns the host.
  */
 export function checkRedirectUri(text: string, options: { privateUse: readonly string[] }): RedirectUriCheck {
   const reason = refusal(text, options.privateUse)
@@ -72,17 +72,18 @@ function refusal(text: string, privateUse: readonly string[]): RedirectUriRefusa
 }
 
 function webRefusal(text: string): RedirectUriRefusal | undefined {
-  // A URL parser repairs `https:host` and `https:///host`, and reads `2130706433` and `%6cocalhost` as loopback. Other
-  // software does not: the host counts as it is written.
+  // A URL parser repairs `https:host` and `https:///host`, and reads `2130706433` and `%6cocalhost` as loopback.
+  // Other software does not, so the host is compared as written.
   const [, scheme, host] = /^(https?):\/\/(\[[^\]]*\]|[^/?:]+)/i.exec(text) ?? []
   if (scheme === undefined || host === undefined) return 'not-absolute'
   return scheme.toLowerCase() === 'https' || isLoopbackHostname(host) ? undefined : 'insecure-http'
 }
 
 /**
- * Whether a presented `redirect_uri` is one of the registered ones: byte for byte (OAuth 2.1 section 2.3.1),
- * except that for http on a loopback host the port is ignored, because native clients use any free port (RFC 8252 section 7.3). Host, path and query stay exact; `localhost` and `127.0.0.1` are different
- * hosts. Compares text, so that no URL parser can make two different URIs equal.
+ * Returns whether a `redirect_uri` matches a registered one byte for byte (OAuth 2.1 section 2.3.1), ignoring only
+ * the port of http on a loopback host, because native clients use any free port (RFC 8252 section 7.3). Host, path
+ * and query stay exact; `localhost` and `127.0.0.1` are different hosts. Compares text, so that no URL parser can
+ * make two different URIs equal.
  */
 export function matchRedirectUri(registered: readonly string[], presented: string): boolean {
   if (registered.includes(presented)) return true
@@ -91,8 +92,8 @@ export function matchRedirectUri(registered: readonly string[], presented: strin
 }
 
 /**
- * The destination that a consent page shows: `host` or `host:port` in ASCII form (so that a look-alike international name
- * is visible), or `scheme:` for a private-use URI. Empty if the text is not a URL.
+ * Returns the destination shown on a consent page: `host` or `host:port` in ASCII form (so that a look-alike
+ * international name is visible), or `scheme:` for a private-use URI. Empty if the text is not a URL.
  */
 export function redirectHost(uri: string): string {
   if (!URL.canParse(uri)) return ''

@@ -1,15 +1,14 @@
 import { decodeBase64Lenient, decodeUtf8 } from '../base64url.ts'
-import { isJsonObject } from '../json-object.ts'
-import type { JsonObject } from '../json-object.ts'
+import { isJsonObject, type JsonObject } from '../json-object.ts'
 
 /** The two members of a session that leave this module; refresh and provider tokens never do. */
 export interface DecodedSession {
   accessToken: string
-  /** The session's own `expires_at`, epoch seconds. The token's `exp` is more reliable. */
+  /** The session's own `expires_at` in epoch seconds. The token's `exp` is more reliable. */
   sessionExpiresAt: number | undefined
 }
 
-/** Why a value is not a session: it cannot be decoded to JSON, or the JSON has no access token. */
+/** `malformed`: the value does not decode to JSON. `no-access-token`: the JSON has no access token. */
 export type SessionDecodeFault = 'malformed' | 'no-access-token'
 
 /**
@@ -42,7 +41,7 @@ function decodeWireValue(wireValue: string): string {
   }
 }
 
-/** The JSON text that some prefix consists of, give or take white space at its end. */
+/** Returns the JSON text that a prefix consists of, apart from white space at its end. */
 function firstJson(text: string, ends: readonly number[]): string | undefined {
   const [marker = ''] = /^base64(?:l-[0-9a-z]+)?-/.exec(text) ?? []
   const isPlain = marker === '' || (marker.startsWith('base64l-') && text[marker.length] === '{')
@@ -68,7 +67,7 @@ function firstBase64Json(body: string, ends: readonly number[]): string | undefi
   return fits ? decodeUtf8(bytes.subarray(0, found.end)) : undefined
 }
 
-/** How many bytes the base64 text holds up to each end. */
+/** Returns the number of decoded bytes up to each end. */
 function byteLengths(body: string, ends: readonly number[]): number[] {
   let start = 0
   let sextets = 0
@@ -81,7 +80,7 @@ function byteLengths(body: string, ends: readonly number[]): number[] {
 
 const [other, opener, closer, quote, backslash, space] = [0, 1, 2, 3, 4, 5]
 
-/** What a unit means to JSON. UTF-8 bytes and UTF-16 units serve alike: the marks are ASCII in both. */
+/** The role of a code unit in JSON. Works for UTF-8 and UTF-16, as all marks are ASCII. */
 const marks: Uint8Array = new Uint8Array(128)
 for (const [mark, characters] of [
   [opener, '{['],
@@ -94,8 +93,8 @@ for (const [mark, characters] of [
 }
 
 /**
- * Finds where the object or array at the start ends, and the white space after it, by brackets and strings
- * alone; whether it is JSON is decided by the parser afterwards.
+ * Finds the end of the leading object or array, and of the white space after it, by brackets and strings only; the
+ * parser decides afterwards whether it is valid JSON.
  */
 function findJson(
   length: number,

@@ -1,14 +1,14 @@
 /** A session in a cookie jar, by the name of its cookie. */
 export interface NamedSessionCookie {
-  /** The base name, without a chunk number: what `readSessionCookie` takes. */
+  /** Base name without a chunk number, as `readSessionCookie` expects. */
   name: string
-  /** The part of the name that stands for the project; for local projects `127` or `localhost`. */
+  /** The project's part of the name; `127` or `localhost` for local projects. */
   projectRef: string
 }
 
 /**
- * Whether a cookie called `cookieName` is the session's, `name`, or a chunk of it: `name.0`, `name.1` and so
- * on, the number without leading zeros. `name.01`, `name.` and `name-code-verifier` belong to others.
+ * Returns whether a cookie is the session's, `name`, or a chunk of it: `name.0`, `name.1` and so on, without leading
+ * zeros. `name.01`, `name.` and `name-code-verifier` do not belong to it.
  */
 export function isSessionCookieName(cookieName: string, options: { name: string }): boolean {
   const { name } = options
@@ -33,9 +33,9 @@ export function findSessionCookieNames(names: readonly string[]): NamedSessionCo
 }
 
 /**
- * The name a client library gives the session cookie of a project unless the app chose another: the first
- * label of the host, so `https://<ref>.supabase.co` gives `sb-<ref>-auth-token` and every local project on
- * 127.0.0.1 shares `sb-127-auth-token`. Throws `TypeError` if the text is not a URL.
+ * Returns the name that client libraries give a project's session cookie by default, from the first label of the
+ * host: `https://<ref>.supabase.co` gives `sb-<ref>-auth-token`, and every local project on 127.0.0.1 shares
+ * `sb-127-auth-token`. Throws `TypeError` if the text is not a URL.
  */
 export function defaultSessionCookieName(projectUrl: string): string {
   return `sb-${new URL(projectUrl).hostname.split('.', 1)[0] ?? ''}-auth-token`

@@ -15,7 +15,7 @@ import { defaultSessionCookieName } from './session-cookie-name.ts'
 import type { WireCookie } from './cookie-header.ts'
 import { readSessionCookie, staleSessionCookies, writeSessionCookies } from './session-cookie.ts'
 
-// What these tests call the library is `@supabase/ssr` 0.12.7 itself, over a jar that keeps wire values.
+// "The library" in these tests is `@supabase/ssr` 0.12.7 itself, with a jar that keeps wire values.
 
 const projectUrl = 'https://abcdefghijklmnopqrst.supabase.co'
 const name = defaultSessionCookieName(projectUrl)
@@ -223,8 +223,13 @@ describe('staleSessionCookies', () => {
     ['nothing is there', [], written, []],
     ['what is written stays', ['k.0', 'k.1'], written, []],
     ['longer tail', ['k.0', 'k.1', 'k.2', 'k.3'], written, ['k.2', 'k.3']],
-    ['the un-chunked value beside new chunks', ['k', 'k.0'], written, ['k']],
-    ['old chunks beside a new un-chunked value', ['k.0', 'k.1'], [{ name: 'k', value: 'a' }], ['k.0', 'k.1']],
+    ['the un-chunked value next to new chunks', ['k', 'k.0'], written, ['k']],
+    [
+      'old chunks next to a new un-chunked value',
+      ['k.0', 'k.1'],
+      [{ name: 'k', value: 'a' }],
+      ['k.0', 'k.1'],
+    ],
     ['chunks after a gap as well', ['k.0', 'k.9', 'k.31'], written, ['k.9', 'k.31']],
     ['neighbours stay', ['k-code-verifier', 'k-user', 'k.', 'k.01', 'k.a', 'kk', 'K', 'other'], written, []],
     ['each name once', ['k.5', 'k.5'], written, ['k.5']],

@@ -5,10 +5,10 @@ import { isSessionCookieName } from './session-cookie-name.ts'
 const maxValueLength = 3180
 
 /**
- * The cookies for a session, as `@supabase/ssr` 0.12.7 writes them by default: `base64-` and the JSON in base64url, in one
- * cookie up to 3180 characters, or else in `<name>.0`, `<name>.1` and so on, all but the last exactly that long. The
- * library limits the percent-encoded value; these characters need no encoding, so the plain length is the same. The caller
- * adds attributes and removes older cookies: see `staleSessionCookies`.
+ * Returns the cookies for a session as `@supabase/ssr` 0.12.7 writes them by default: `base64-` and the JSON in
+ * base64url, in one cookie up to 3180 characters, or else in `<name>.0`, `<name>.1` and so on, all but the last
+ * exactly that long. The library limits the percent-encoded value; these characters need no encoding, so the plain
+ * length is the same. The caller adds attributes and removes older cookies: see `staleSessionCookies`.
  */
 export function writeSessionCookies(session: object, options: { name: string }): WireCookie[] {
   const value = `base64-${encodeBase64url(encodeUtf8(JSON.stringify(session)))}`
@@ -21,9 +21,9 @@ export function writeSessionCookies(session: object, options: { name: string }):
 }
 
 /**
- * The names of cookies to delete when writing `written`: chunks of a longer session and un-chunked values, which a reader
- * could take for a part of the new session. With an empty `written`, everything that a sign-out removes. Cookies such as
- * `<name>-code-verifier` are kept.
+ * Returns the names of cookies to delete when writing `written`: chunks of a longer session and un-chunked values,
+ * which a reader could take for a part of the new session. With an empty `written`, everything that a sign-out
+ * removes. Keeps cookies such as `<name>-code-verifier`.
  */
 export function staleSessionCookies(
   present: readonly string[],

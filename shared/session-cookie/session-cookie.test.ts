@@ -3,10 +3,8 @@ import { describe, expect, it, test } from 'vitest'
 
 import { encodeBase64url, encodeUtf8 } from '../base64url.ts'
 import { findSessionCookieNames } from './session-cookie-name.ts'
-import { parseCookieHeader } from './cookie-header.ts'
-import type { WireCookie } from './cookie-header.ts'
-import { readSessionCookie } from './session-cookie.ts'
-import type { InvalidSessionReason } from './session-cookie.ts'
+import { parseCookieHeader, type WireCookie } from './cookie-header.ts'
+import { readSessionCookie, type InvalidSessionReason } from './session-cookie.ts'
 import file from '../vectors/session-cookies.json' with { type: 'json' }
 
 const name = 'sb-abc-auth-token'
@@ -288,7 +286,7 @@ describe('Spec 5.3: rule 4: decoding one candidate', () => {
     ['an end before the start', '}{"access_token":"t"}', invalid('malformed')],
   ])('%s', (_rule, value, reading) => {
     expect(readValue(value)).toEqual(reading)
-    // Cut into chunks the value means the same, wherever the cuts are.
+    // The value means the same however it is cut into chunks.
     for (const size of [1 + Math.ceil(value.length / 32), 7, 20, 1000]) {
       if (value.length / size <= 32 && !/["%]/.test(value)) expect(read(chunks(value, size))).toEqual(reading)
     }
@@ -389,7 +387,7 @@ describe('caps', () => {
     expect(read(same)).toEqual(invalid('malformed'))
   })
 
-  test('a usable value beside one that is too large is read', () => {
+  test('a usable value next to one that is too large is read', () => {
     expect(
       read([
         { name, value: filled(131_073) },
@@ -400,7 +398,7 @@ describe('caps', () => {
   })
 })
 
-/** The reading rule of this module word for word, with no care for cost: every prefix is decoded by itself. */
+/** The reading rule of this module taken literally, ignoring cost: decodes every prefix separately. */
 function readNaively(cookies: readonly WireCookie[]): object {
   const own = cookies.filter((cookie) => cookie.value !== '' && /^n(?:\.(?:0|[1-9]\d*))?$/.test(cookie.name))
   if (own.length === 0) return { kind: 'absent' }

@@ -1,15 +1,14 @@
 import type { WireCookie } from './cookie-header.ts'
 import { readJwt } from '../oauth/jwt.ts'
-import { decodeSession } from './session-cookie-decode.ts'
-import type { DecodedSession } from './session-cookie-decode.ts'
+import { decodeSession, type DecodedSession } from './session-cookie-decode.ts'
 import { isSessionCookieName } from './session-cookie-name.ts'
 
 export { staleSessionCookies, writeSessionCookies } from './session-cookie-write.ts'
 
 /**
- * Why cookies of the right name do not contain a session. `too-large`: over 32 chunks or 131072 characters.
- * `no-access-token`: JSON without one. `missing-chunk`: a chunk before the last is gone. `malformed`: neither
- * base64, UTF-8 nor JSON fits.
+ * Reasons why cookies of the right name do not contain a session. `too-large`: over 32 chunks or 131072 characters.
+ * `no-access-token`: JSON without one. `missing-chunk`: a chunk before the last is gone. `malformed`: not valid
+ * base64, UTF-8 or JSON.
  */
 export type InvalidSessionReason = 'too-large' | 'no-access-token' | 'missing-chunk' | 'malformed'
 
@@ -85,7 +84,7 @@ function* candidates(
   }
 }
 
-/** The occurrences of `.0`, `.1` and so on up to the first gap; one more than allowed is enough to refuse. */
+/** Returns the occurrences of `.0`, `.1` and so on up to the first gap, at most one more than allowed. */
 function consecutiveChunks(
   values: ReadonlyMap<string, readonly string[]>,
   name: string,
@@ -112,7 +111,7 @@ function describe(session: DecodedSession, now: number): Extract<SessionCookieRe
   return { kind: 'session', accessToken, expiresAt, expired: expiresAt !== undefined && expiresAt <= now }
 }
 
-/** The reason that tells most about what to do. */
+/** Returns the reason that helps most. */
 function mostHelpfulReason(faults: ReadonlySet<InvalidSessionReason>): InvalidSessionReason {
   const order: InvalidSessionReason[] = ['too-large', 'no-access-token', 'missing-chunk']
   return order.find((reason) => faults.has(reason)) ?? 'malformed'

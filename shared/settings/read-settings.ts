@@ -4,24 +4,24 @@ import { programVariables } from './program-variables.ts'
 import { flagOf, type Setting, variableOf, variablePrefix } from './setting.ts'
 import { splitAt } from './value.ts'
 
-/** Where a setting was set. */
+/** Source of a setting. */
 export type SettingOrigin = 'flag' | 'variable' | 'file'
 
-/** One setting as text: several texts when it repeats. `name` is what a message calls it. */
+/** One setting as text, or several texts for a repeatable one. `name` is its name in messages. */
 export interface GivenSetting<Row> {
   setting: Row
   texts: readonly unknown[]
   name: string
 }
 
-/** A setting, and which source it was found in. */
+/** A setting with its source. */
 export interface FoundSetting<Row> extends GivenSetting<Row> {
   origin: SettingOrigin
 }
 
-/** Settings of a file, by their names. */
+/** Settings from a file, by name. */
 export interface Section {
-  /** What a message calls it. */
+  /** Name of the section in messages. */
   name: string
   values: JsonObject
 }
@@ -29,7 +29,7 @@ export interface Section {
 type Environment = Readonly<Record<string, string | undefined>>
 type Named = Pick<Setting, 'field' | 'name' | 'variable' | 'repeats' | 'notInFile'>
 
-/** The settings that are given: by flag, else by variable, else in the first of `sections` that has them. */
+/** Collects the settings: each from its flag, or else its variable, or else the first of `sections` that has it. */
 export function gatherSettings<Row extends Named>(
   settings: readonly Row[],
   flags: Readonly<Record<string, readonly string[] | undefined>>,
@@ -53,7 +53,7 @@ export function gatherSettings<Row extends Named>(
   })
 }
 
-/** The texts of a JSON value: one for each item of an array, and for each member of an object of pairs. */
+/** Returns the texts of a JSON value: one per item of an array, or per member of an object of pairs. */
 function textsOf(setting: Named, value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => textsOf(setting, item))
   const pair = setting.repeats?.pair
@@ -65,7 +65,7 @@ function textsOf(setting: Named, value: unknown): string[] {
   return [JSON.stringify(value)]
 }
 
-/** What is in a section of a file and cannot be set there. */
+/** Returns a problem for each entry of a file section that cannot be set there. */
 export function sectionProblems(settings: readonly Named[], { name, values }: Section): string[] {
   const names = settings.map((setting) => setting.name)
   return Object.entries(values).flatMap(([key, value]) => {
@@ -78,8 +78,8 @@ export function sectionProblems(settings: readonly Named[], { name, values }: Se
 }
 
 /**
- * A sentence for each variable that has our prefix and that neither program knows: a misspelt setting must not be silently
- * ignored. Values are not repeated: they may be secrets.
+ * Returns a sentence for each variable with our prefix that neither program knows: a misspelt setting must not be
+ * silently ignored. Does not repeat values, which may be secrets.
  */
 export function unknownVariables(program: keyof typeof programVariables, environment: Environment): string[] {
   const own = programVariables[program]
@@ -95,15 +95,15 @@ export function unknownVariables(program: keyof typeof programVariables, environ
     })
 }
 
-/** What the parsers made of the given settings. */
+/** Result of parsing the settings. */
 export interface ParsedSettings<Field extends string> {
   values: Partial<Record<Field, unknown>>
   problems: string[]
-  /** Given, but not as a value of that setting. */
+  /** Settings with invalid values. */
   unusable: Set<Field>
 }
 
-/** Parses every text. `shown` may say how a message repeats a text that was refused; without it no text is repeated. */
+/** Parses every text. `shown` decides how a message repeats an invalid text; without it, no text is repeated. */
 export function parseSettings<Field extends string, Source = void>(
   given: readonly GivenSetting<Setting<Field, Source>>[],
   source: Source,
@@ -123,7 +123,7 @@ export function parseSettings<Field extends string, Source = void>(
   return parsed
 }
 
-/** The values of the settings whose default is a text. */
+/** Returns the values of settings with a default text. */
 export function defaultValues<Field extends string, Source = void>(
   settings: readonly Setting<Field, Source>[],
   source: Source,
@@ -141,7 +141,7 @@ function valueOf<Source>(
   source: Source,
 ): unknown {
   const values = texts.map((text) => {
-    // A program that is not checked by a compiler may give anything.
+    // JavaScript callers may pass anything.
     if (typeof text !== 'string') {
       throw new TypeError('expected a string, as a flag or variable would have it')
     }

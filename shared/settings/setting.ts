@@ -2,38 +2,36 @@
 export const variablePrefix = 'DRAWBRIDGE_'
 
 /**
- * Turns the text of a setting into its value. Throws a `TypeError` whose message says what is expected, but never repeats the
- * text, which may be a secret. `Source` is what else the parser reads: files, variables.
+ * Parses the text of a setting. Throws a `TypeError` whose message says what is expected but never repeats the text,
+ * which may be a secret. `Source` is other input of the parser, such as files or variables.
  */
 export type ValueParser<Value, Source = void> = (text: string, source: Source) => Value
 
-/** What a program writes about one setting in its {@link SettingTable}. */
+/** One setting in a program's {@link SettingTable}. */
 export interface SettingRow<Value, Source = void> {
-  /** Flag without its dashes, and key in a file. Left out: the field with dashes, `base-url` for `baseUrl`. */
+  /** Flag without its dashes, and key in a file. Defaults to the field with dashes, `base-url` for `baseUrl`. */
   name?: string
-  /** Environment variable without the prefix. Left out: the name in capitals, `BASE_URL`. */
+  /** Environment variable without the prefix. Defaults to the name in capitals, `BASE_URL`. */
   variable?: string
-  /** What help calls its value. A switch of the bridge has none: it is on when its flag is there. */
+  /** Placeholder of its value in help. A switch of the bridge has none: its flag turns it on. */
   value?: string
-  /** The only words it can be. */
+  /** The only allowed values. */
   choices?: readonly string[]
   parse: ValueParser<Value, Source>
-  /** Text that stands for the setting when it is not given, if there is one. */
+  /** Text used when the setting is not given. */
   default?: string
-  /** How help and documentation describe the default. Left out: as its text. */
+  /** Describes the default in help and documentation. Defaults to its text. */
   defaultText?: string
   doc: string
   /** Has no flag, because a command line is visible to every user of the machine; never repeated in a message. */
   secret?: true
-  /** A second flag that means `off`. */
+  /** A second flag that turns it off. */
   negative?: `--no-${string}`
-  /** Refused in a file: the file is found by it, or it would be a secret in clear. */
+  /** Not allowed in a file: it locates the file, or would store a secret as plain text. */
   notInFile?: true
-  /** Whether mcp-remote has the same flag. */
-  mcpRemote?: true
 }
 
-/** Marks a setting that can be given several times; its parser gets one text at a time. */
+/** Marks a repeatable setting, whose parser receives one text at a time. */
 export interface Repeats {
   /** Separates the texts in a variable. */
   separator: string
@@ -47,12 +45,12 @@ type RowOf<Value, Source> = ({ default: string } | { defaultText: string }) &
     | (Value extends readonly (infer Item)[] ? SettingRow<Item, Source> & { repeats: Repeats } : never)
   )
 
-/** A row for each field of `Values`: its flag, variable, help and documentation all come from here. */
+/** One row per field of `Values`, the source of its flag, variable, help and documentation. */
 export type SettingTable<Values, Source = void> = {
   readonly [Field in keyof Values]-?: RowOf<Values[Field], Source>
 }
 
-/** A row with its names. */
+/** A row with its resolved names. */
 export interface Setting<Field extends string = string, Source = void> extends SettingRow<unknown, Source> {
   field: Field
   name: string
@@ -61,7 +59,7 @@ export interface Setting<Field extends string = string, Source = void> extends S
   repeats?: Repeats
 }
 
-/** The rows of a table, in its order. */
+/** Returns the rows of a table in order. */
 export function settingsOf<Values, Source = void>(
   table: SettingTable<Values, Source>,
 ): Setting<keyof Values & string, Source>[] {
@@ -73,21 +71,24 @@ export function settingsOf<Values, Source = void>(
   })
 }
 
-/** The flag of a setting, such as `--base-url`. */
+/** Returns the flag of a setting, such as `--base-url`. */
 export function flagOf({ name }: Pick<Setting, 'name'>): `--${string}` {
   return `--${name}`
 }
 
-/** The variable of a setting, such as `DRAWBRIDGE_BASE_URL`. */
+/** Returns the variable of a setting, such as `DRAWBRIDGE_BASE_URL`. */
 export function variableOf({ variable }: Pick<Setting, 'variable'>): string {
   return variablePrefix + variable
 }
 
-/** Every fault of a configuration at once. `problems` are sentences that name the setting and what is expected. */
+/**
+ * Reports every fault of a configuration at once. `problems` are sentences that name the setting and what is
+ * expected.
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
-  /** What to do, where it is the same for all of them. */
+  /** Next step, where it is the same for all problems. */
   readonly nextStep: string | undefined
 
   constructor(problems: readonly string[], nextStep?: string) {

@@ -1,26 +1,26 @@
 import { isLoopbackHostname } from '../oauth/redirect-uri.ts'
 
-/** Any text but an empty one. */
+/** Accepts any text but an empty one. */
 export function parseText(text: string): string {
   if (text.trim() === '') throw new TypeError('expected a value that is not empty')
   return text
 }
 
-/** A token or key as it may stand in an HTTP header. A line end that was copied along is dropped. */
+/** Parses a token or key for an HTTP header. Drops a copied line end. */
 export function parseToken(text: string): string {
   const token = text.trim()
   if (!/^[\x21-\x7E]+$/.test(token)) throw new TypeError('expected text without spaces and line ends')
   return token
 }
 
-/** `on` or `off`; also `true`, `false`, `1` and `0`, as people write in variables. */
+/** Parses `on` or `off`; also `true`, `false`, `1` and `0`, as often used in variables. */
 export function parseSwitch(text: string): boolean {
   if (/^(?:on|true|1)$/i.test(text)) return true
   if (/^(?:off|false|0)$/i.test(text)) return false
   throw new TypeError('expected on or off')
 }
 
-/** The parser and choices of a setting that can only be one of `values`. */
+/** Returns the parser and choices of a setting limited to `values`. */
 export function oneOf<Value extends string>(
   ...values: readonly Value[]
 ): { choices: readonly Value[]; parse: (text: string) => Value } {
@@ -42,16 +42,19 @@ const msPerUnit: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 
-/** What durations of a program may be. */
+/** Limits for durations. */
 export interface DurationRange {
-  /** The unit of the parsed number. Nothing between two of them is accepted. */
+  /** Unit of the parsed number; only whole multiples are accepted. */
   unitMs: number
-  /** The longest, as it would be written: `24h`. */
+  /** Maximum, as a user would write it: `24h`. */
   max: string
   examples: string
 }
 
-/** A parser of durations of at least one unit: a number of seconds, or a number with its unit, such as `500ms` or `30d`. */
+/**
+ * Creates a parser for durations of at least one unit: a number of seconds, or a number with its unit, such as
+ * `500ms` or `30d`.
+ */
 export function durationParser({ unitMs, max, examples }: DurationRange): (text: string) => number {
   const maxMs = parseMs(max) ?? 0
   return (text) => {
@@ -68,12 +71,12 @@ function parseMs(text: string): number | undefined {
   return number === undefined ? undefined : Math.round(Number(number) * (msPerUnit[unit] ?? 1))
 }
 
-/** Comma-separated values; spaces around them are dropped. */
+/** Splits comma-separated values and trims them. */
 export function parseList(text: string): string[] {
   return splitAt(text, ',')
 }
 
-/** The parts between separators, without spaces around them; empty ones are dropped. */
+/** Splits at a separator, trims the parts and drops empty ones. */
 export function splitAt(text: string, separator: string): string[] {
   return text
     .split(separator)
@@ -81,12 +84,12 @@ export function splitAt(text: string, separator: string): string[] {
     .filter(Boolean)
 }
 
-/** An absolute http or https URL; undefined for any other text. */
+/** Parses an absolute http or https URL; undefined for any other text. */
 export function webUrl(text: string): URL | undefined {
   return /^https?:\/\/\S+$/i.test(text) && URL.canParse(text) ? new URL(text) : undefined
 }
 
-/** Whether requests to `url` cannot be overheard: https, or plain http on this machine. */
+/** Returns whether requests to `url` cannot be intercepted: https, or plain http on this machine. */
 export function isSecureUrl({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHostname(hostname))
 }

@@ -1,54 +1,34 @@
 import { plainText } from './plain-text.ts'
 import { paragraph } from './table.ts'
 
-/** The result of a check: fine, worth knowing, or broken. */
+/** Result of a check: fine, worth knowing, or broken. */
 export type FindingState = 'ok' | 'warn' | 'fail'
 
-/** One line of `doctor`. Nothing secret is in it. */
+/** One line of `doctor`. Contains no secrets. */
 export interface Finding<Name extends string = string> {
   /** Stable, for scripts. */
   name: Name
   state: FindingState
   message: string
-  /** What to do about it. */
+  /** Next step. */
   fix?: string
 }
 
-/** All is well. */
-export function ok<Name extends string>(name: Name, message: string): Finding<Name> {
-  return { name, state: 'ok', message }
-}
-
-/**
- * Nothing is wrong, and nothing that this program could see would ever say more: to be read once. It counts as ok, so that
- * warnings are what somebody can end.
- */
-export function note<Name extends string>(name: Name, message: string, fix: string): Finding<Name> {
-  return { name, state: 'ok', message: `Note: ${message}`, fix }
-}
-
-/** It works, or may work, and somebody should know. */
-export function warn<Name extends string>(name: Name, message: string, fix?: string): Finding<Name> {
-  return { name, state: 'warn', message, ...(fix !== undefined && { fix }) }
-}
-
-/** Something does not work; every such finding says what to do. */
-export function fail<Name extends string>(name: Name, message: string, fix: string): Finding<Name> {
-  return { name, state: 'fail', message, fix }
-}
-
-/** How a finding is laid out. */
+/** Layout of findings. */
 export interface FindingLayout {
   nameWidth: number
   colour(colour: 'green' | 'yellow' | 'red', text: string): string
-  /** Of the terminal, where texts are folded. Undefined: each text is one line, so that it can be searched for. */
+  /** Width of the terminal, for folding texts. Undefined: each text is one line, which is easier to search. */
   columns?: number | undefined
 }
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const
 const minTextWidth = 30
 
-/** A finding as lines for people: state, name and message, and below it what to do. Text of others in it is made plain. */
+/**
+ * Formats a finding for display: state, name and message, and below it the next step. Escapes control characters in
+ * text from elsewhere.
+ */
 export function findingText(
   { state, name, message, fix }: Finding,
   { nameWidth, colour, columns }: FindingLayout,
@@ -61,7 +41,7 @@ export function findingText(
   return fix === undefined ? line : `${line}\n${' '.repeat(column)}-> ${folded(fix, column + 3)}`
 }
 
-/** How many findings there are of each kind, and what to do next. */
+/** Counts the findings of each kind and names the next step. */
 export function findingSummary(findings: readonly Finding[]): string {
   const count = (state: FindingState): number => findings.filter((finding) => finding.state === state).length
   const [failed, warnings] = [count('fail'), count('warn')]

@@ -1,8 +1,8 @@
 const maxCharacters = 1000
 
 /**
- * Text of others as it may stand on a terminal: what is not seen - control characters, with which escape sequences begin,
- * line ends, and what turns the direction of writing - is written as in JSON. Cut when it is long.
+ * Makes foreign text safe for a terminal: writes control characters, which begin escape sequences, line ends and
+ * bidirectional marks as JSON escapes. Cuts long text.
  */
 export function plainText(text: string): string {
   const cut = text.length > maxCharacters ? `${text.slice(0, maxCharacters)}...` : text

@@ -1,19 +1,20 @@
-/** How a person starts a program: its name in their shell, or what npm wants in front of its arguments. */
+/** The command that starts a program: its name in the user's shell, or what npm requires before its arguments. */
 export interface TypedProgram {
   /** Without arguments, such as `npm start`. */
   bare: string
-  /** In front of arguments, such as `npm start --`. */
+  /** Before arguments, such as `npm start --`. */
   withArguments: string
 }
 
-/** Whether `launcher`, the script that runs, was fetched by npx and not installed. */
+/** Returns whether the running script `launcher` was fetched by npx rather than installed. */
 export function isFetchedByNpx(launcher: string): boolean {
   return /[\\/]_npx[\\/]/.test(launcher)
 }
 
 /**
- * `text` with the commands of `program` as a person types them. `command` is what follows the name and a blank where it is
- * a command and not a word of a sentence. The name alone counts where a line of examples has nothing else.
+ * Rewrites the commands of `program` in a text as the user has to type them. `command` matches what follows the name
+ * and a blank in a command, but not in a sentence. The bare name counts only where a line of examples has nothing
+ * else.
  */
 export function commandsAsTyped(text: string, program: string, command: string, typed: TypedProgram): string {
   return text

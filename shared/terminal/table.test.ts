@@ -12,7 +12,7 @@ describe('a table', () => {
 })
 
 describe('a list of definitions', () => {
-  it('folds long texts beside their names', () => {
+  it('folds long texts next to their names', () => {
     const rows = [
       ['--a', 'one two three four five six seven'],
       ['--long', 'six'],
@@ -22,7 +22,7 @@ describe('a list of definitions', () => {
     )
   })
 
-  it('has texts below their names, where there is no room beside them', () => {
+  it('puts texts below their names, where there is no room next to them', () => {
     const rows = [
       ['--a', 'one two three four five six seven'],
       ['--long', 'six'],

@@ -1,4 +1,7 @@
-/** Rows under a head, each column as wide as its widest cell, two blanks between them, none at the end of a line. */
+/**
+ * Formats rows below a head, each column as wide as its widest cell, separated by two blanks, without trailing
+ * blanks.
+ */
 export function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, column) =>
     Math.max(name.length, ...rows.map((cells) => cells[column]?.length ?? 0)),
@@ -11,14 +14,14 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
   return [head, ...rows].map(line).join('\n')
 }
 
-/** As wide as lines are folded where nobody says how wide the terminal is, and at most. */
+/** Default and maximum width for folding lines. */
 const usualWidth = 100
-/** Narrower, and texts are no longer beside their names. */
+/** Below this width, texts go below their names. */
 const minBeside = 30
 
 /**
- * Names in a column, and texts beside it that are folded at `width` characters; where that leaves no room, each text is
- * below its name. Each line begins with two blanks.
+ * Formats names in a column, with texts folded at `width` characters next to it; where that leaves no room, each text
+ * goes below its name. Each line begins with two blanks.
  */
 export function definitionList(
   rows: readonly (readonly [name: string, text: string])[],
@@ -36,12 +39,12 @@ export function definitionList(
     .join('\n')
 }
 
-/** A text that is folded at `width` characters. A word is never cut. */
+/** Folds a text at `width` characters. Never cuts a word. */
 export function paragraph(text: string, width: number = usualWidth): string {
   return foldText(text, width).join('\n')
 }
 
-/** How wide lines may be on a terminal of so many columns; 0 or undefined for what is none. */
+/** Returns the line width for a terminal with that many columns; 0 or undefined if there is no terminal. */
 export function lineWidth(columns: number | undefined): number {
   return columns ? Math.min(usualWidth, Math.max(40, columns)) : usualWidth
 }

@@ -4,7 +4,7 @@ import type { RemoteOptions } from '../support/remote/remote.ts'
 import { type AuthScene, call, inAuthScene } from '../support/bridge/sign-in/auth-scene.ts'
 
 const isLong = process.env['BRIDGE_LONG_TESTS'] === '1'
-const durationMs = isLong ? 120_000 : 21_000
+const durationMs = isLong ? 120_000 : 11_000
 const timeout = durationMs + 30_000
 
 /** Calls from each bridge, one every `everyMs`. Answers those that did not succeed. */
@@ -27,7 +27,6 @@ describe('tokens that do not live long', { concurrent: true, timeout }, () => {
     ['5 s, no grace', { tokenTtlSeconds: 5, graceSeconds: 0 }, 2],
     ['5 s, a slow token endpoint', { tokenTtlSeconds: 5, tokenDelayMs: 1000 }, 2],
     ['5 s, whose end nobody tells', { tokenTtlSeconds: 5, expiresIn: false }, 1],
-    ['3 s', { tokenTtlSeconds: 3 }, 2],
   ])('of %s: every call succeeds, nobody signs in', (_what, options, maxPerLifetime) =>
     inAuthScene(options, async (scene) => {
       const { calls, failed } = await keepCalling(scene, { bridges: 3, everyMs: 200, forMs: durationMs })
@@ -42,20 +41,11 @@ describe('tokens that do not live long', { concurrent: true, timeout }, () => {
     }),
   )
 
-  it('of 30 s and of 90 s: 60 calls in 12 s cost one refresh at most, and none', async () => {
-    await Promise.all(
-      [
-        { tokenTtlSeconds: 30, most: 1 },
-        { tokenTtlSeconds: 90, most: 0 },
-      ].map(({ tokenTtlSeconds, most }) =>
-        inAuthScene({ tokenTtlSeconds }, async (scene) => {
-          const { calls, failed } = await keepCalling(scene, { bridges: 1, everyMs: 195, forMs: 12_000 })
-          expect(failed).toEqual([])
-          expect(calls).toBeGreaterThan(40)
-          expect(scene.remote.counters.refreshesOk).toBeLessThanOrEqual(most)
-          expect(scene.links()).toBe(0)
-        }),
-      ),
-    )
-  })
+  it('of 90 s: nothing is refreshed', () =>
+    inAuthScene({ tokenTtlSeconds: 90 }, async (scene) => {
+      const { failed } = await keepCalling(scene, { bridges: 1, everyMs: 195, forMs: 2000 })
+      expect(failed).toEqual([])
+      expect(scene.remote.counters.refreshesOk).toBe(0)
+      expect(scene.links()).toBe(0)
+    }))
 })

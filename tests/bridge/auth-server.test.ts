@@ -48,14 +48,14 @@ describe('an authorization server that fails', { concurrent: true, timeout: 60_0
       expect(scene.links()).toBe(0)
     }))
 
-  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['reset'], [500]])(
-    '(%s) for seven seconds, while tokens are refused: however often a client calls, nobody signs in',
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['reset']])(
+    '(%s) for four seconds, while tokens are refused: however often a client calls, nobody signs in',
     (tokenFault) =>
       inAuthScene({}, async (scene) => {
         const [bridge] = (await warm(scene)) as [BridgeProcess]
         scene.remote.set({ tokenFault, tokenFaultTimes: 1000 })
         scene.remote.revokeAccessTokens()
-        for (const end = performance.now() + 7000; performance.now() < end; await delay(300)) {
+        for (const end = performance.now() + 4000; performance.now() < end; await delay(300)) {
           expect(await call(bridge)).toMatch(/^error -32603: .*cannot be renewed/)
         }
         expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(8)
@@ -66,26 +66,23 @@ describe('an authorization server that fails', { concurrent: true, timeout: 60_0
       }),
   )
 
-  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([
-    ['temporarily_unavailable'],
-    [429],
-    ['html'],
-    ['cut'],
-  ])('(%s) while tokens end: calls say so, nobody signs in, and it works when it does', (tokenFault) =>
-    inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
-      await scene.signedIn({ agoSeconds: 4000 })
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      for (const text of await burst(bridge, 5)) expect(text).toMatch(/^error -32603: .*cannot be renewed/)
-      // As often as a process may, not as often as it is called.
-      expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(4)
-      scene.remote.set({ tokenFault: undefined })
-      await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
-      expect(scene.links()).toBe(0)
-      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
-    }),
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['temporarily_unavailable'], ['html']])(
+    '(%s) while tokens end: calls say so, nobody signs in, and it works when it does',
+    (tokenFault) =>
+      inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
+        await scene.signedIn({ agoSeconds: 4000 })
+        const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+        for (const text of await burst(bridge, 5)) expect(text).toMatch(/^error -32603: .*cannot be renewed/)
+        // As often as a process may, not as often as it is called.
+        expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(4)
+        scene.remote.set({ tokenFault: undefined })
+        await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
+        expect(scene.links()).toBe(0)
+        expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
+      }),
   )
 
-  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['temporarily_unavailable'], [400], ['reset']])(
+  it.each<[fault: NonNullable<RemoteOptions['tokenFault']>]>([['temporarily_unavailable'], [400]])(
     '(%s) while tokens are still good: every call succeeds',
     (tokenFault) =>
       inAuthScene({ tokenFault, tokenFaultTimes: 1000 }, async (scene) => {
@@ -164,33 +161,6 @@ describe('a server that is away', { concurrent: true, timeout: 60_000 }, () => {
       await scene.remote.start()
       expect(await bridge.open()).toHaveProperty('result')
       expect(await burst(bridge, 5)).toEqual(echoes(5))
-      expect(scene.links()).toBe(0)
-    }))
-
-  it('at the start is waited for, if it comes back in time', () =>
-    inAuthScene({}, async (scene) => {
-      await scene.signedIn()
-      await scene.remote.stop()
-      const bridge = scene.bridge()
-      const opened = bridge.open()
-      await until(() => bridge.stderr().includes('drawbridge'), 'the bridge')
-      setTimeout(() => void scene.remote.start(), 1500)
-      expect(await opened).toHaveProperty('result')
-      expect(await burst(bridge, 5)).toEqual(echoes(5))
-    }))
-
-  it('at the start, and was known: the client starts at once, and calls work when it is back', () =>
-    inAuthScene({}, async (scene) => {
-      const [first] = (await warm(scene)) as [BridgeProcess]
-      await first.close()
-      await scene.remote.stop()
-      const bridge = scene.bridge()
-      const begin = performance.now()
-      expect(await bridge.open()).toHaveProperty('result')
-      expect(performance.now() - begin).toBeLessThan(5000)
-      const held = burst(bridge, 5)
-      setTimeout(() => void scene.remote.start(), 1000)
-      expect(await held).toEqual(echoes(5))
       expect(scene.links()).toBe(0)
     }))
 

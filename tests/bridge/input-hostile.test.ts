@@ -77,32 +77,24 @@ describe('a client that writes on and on', () => {
 })
 
 describe.concurrent('an id', () => {
-  it.each([
-    ['of a fraction', '1.5', 1.5],
-    ['below zero', '-7', -7],
-    ['of a million letters', `"${'i'.repeat(1_000_000)}"`, 'i'.repeat(1_000_000)],
-    ['without a letter', '""', ''],
-    ['that is half a character', '"\\ud800"', '\ud800'],
-    ['with the name of a prototype', '"__proto__"', '__proto__'],
-    ['with a line end', '"a\\nb"', 'a\nb'],
-  ])('%s is answered as it is', (_, text, id) =>
+  const ids: [text: string, id: unknown][] = [
+    ['1.5', 1.5],
+    ['-7', -7],
+    [`"${'i'.repeat(1_000_000)}"`, 'i'.repeat(1_000_000)],
+    ['""', ''],
+    ['"\\ud800"', '\ud800'],
+    ['"__proto__"', '__proto__'],
+    ['"a\\nb"', 'a\nb'],
+  ]
+
+  it.each(['legacy', 'modern'] as const)('of any kind is answered as it is, by a %s server', (era) =>
     staged(async (stage) => {
-      for (const era of ['legacy', 'modern'] as const) {
-        const { bridge } = await opened(stage, { era })
+      const { bridge } = await opened(stage, { era })
+      for (const [text, id] of ids) {
         const params = '{"name":"echo","arguments":{"text":"hi"}}'
         bridge.write(`{"jsonrpc":"2.0","id":${text},"method":"tools/call","params":${params}}`)
         expect(textOf(await bridge.find((message) => message['id'] === id))).toBe('hi')
       }
-    })(),
-  )
-
-  it.each(['1e400', 'true', '[1]', '{"a":1}', 'null'])('%s is none: the message is refused', (text) =>
-    staged(async (stage) => {
-      const { bridge, remote } = await opened(stage)
-      bridge.write(`{"jsonrpc":"2.0","id":${text},"method":"tools/call","params":{"name":"echo"}}`)
-      const refused = await bridge.find(({ id }) => id === null)
-      expect(errorOf(refused).code).toBe(-32_600)
-      expect(remote.counters.calls).toEqual({})
     })(),
   )
 
@@ -132,18 +124,16 @@ describe.concurrent('a batch', () => {
   const pings = (count: number): string =>
     `[${Array.from({ length: count }, (_, index) => ping(`p${index}`)).join()}]`
 
-  it.each([
-    ['in a batch, in a batch', `${'['.repeat(200_000)}${ping('deep')}${']'.repeat(200_000)}`],
-    ['of more than 10,000 messages', pings(10_001)],
-    ['without a message', '[]'],
-  ])('%s is refused once, and the next line is served', (_, text) =>
+  it(
+    'that is none is refused once, and the next line is served',
     staged(async (stage) => {
       const { bridge } = await openedOld(stage)
-      bridge.write(text)
-      expect(errorOf(await bridge.find(({ id }) => id === null)).code).toBe(-32_600)
+      const nested = `${'['.repeat(200_000)}${ping('deep')}${']'.repeat(200_000)}`
+      for (const text of [nested, pings(10_001), '[]']) bridge.write(text)
       expect(await bridge.call('echo', { text: 'next' })).toBe('next')
-      expect(bridge.messages.filter(({ error }) => error !== undefined)).toHaveLength(1)
-    })(),
+      const refused = bridge.messages.filter(({ id }) => id === null)
+      expect(refused.map((message) => errorOf(message).code)).toEqual([-32_600, -32_600, -32_600])
+    }),
   )
 
   it(

@@ -7,34 +7,12 @@ const url = 'https://mcp.example.com/mcp'
 /** What is wrong on a command line, and what has to be said about it. */
 const faults: readonly [words: readonly string[], said: RegExp][] = [
   [[url, '--transprot', 'sse-only'], /--transprot: there is no such flag\. Did you mean --transport\?/],
-  [[url, '--alow-http'], /Did you mean --allow-http\?/],
-  [[url, '--zzz'], /--zzz: there is no such flag\./],
-  [[url, '--oauth2Bearer', 'abc'], /DRAWBRIDGE_TOKEN/],
-  [[url, '--token', 'abc'], /DRAWBRIDGE_TOKEN/],
-  [[url, '--insecure'], /--ca FILE/],
-  [['--streamableHttp', url], /drawbridge <url>/],
-  [[url, '--transport', 'carrier-pigeon'], /--transport.*http-first, sse-first, http-only or sse-only/],
-  [[url, '--retry', 'soon'], /--retry/],
-  [[url, '--retry'], /--retry: a value is missing/],
-  [[url, '--silent=perhaps'], /--silent/],
-  [[url, 'https://other.example.com/mcp'], /https:\/\/other\.example\.com\/mcp/],
-  [[url, '99999'], /99999.*port/],
   [[url, '--ca', '/nowhere/ca.pem'], /--ca.*ENOENT/],
-  [[url, '--proxy', 'socks5://127.0.0.1:1080'], /--proxy/],
-  [['mcp.example.com/mcp'], /Did you mean https:\/\/mcp\.example\.com\/mcp\?/],
   [['localhost:8787/mcp'], /Did you mean http:\/\/localhost:8787\/mcp\?/],
-  [['localhost:3000'], /http:\/\/localhost:3000/],
-  [['https://'], /expected a URL/],
-  [['ftp://mcp.example.com/'], /https:\/\//],
-  [['http://mcp.example.com/mcp'], /--allow-http/],
   [['https://me:hunter2@mcp.example.com/mcp'], /--header-file/],
-  [['https://mcp.example.com/mcp#part'], /fragment/],
   [['--allow-http'], /URL of the server is missing/],
   [['conect', url], /conect/],
-  [['lgoin', url], /login/],
-  [['login'], /URL/],
   [['login', url, '--forse'], /--force/],
-  [['status', '--jsn'], /--json/],
 ]
 
 describe.concurrent('a command line that is wrong', () => {
@@ -64,8 +42,6 @@ describe.concurrent('a command line that is wrong', () => {
 
   it.each([
     ['{', /config\.json: is not valid JSON, line 1/],
-    ['[]', /expected a JSON object/],
-    ['{"servers":[]}', /servers/],
     ['{"token":"abcsecret"}', /token/],
   ])('in its configuration file, %s: the file is named', (content, said) =>
     staged(async (stage) => {
@@ -112,7 +88,6 @@ describe.concurrent('exit codes', () => {
     [['--help'], 0, /Usage|drawbridge <url>/],
     [['--version'], 0, /^\d+\.\d+\.\d+\n$/],
     [['login', '--help'], 0, /login/],
-    [['completion', 'bash'], 0, /drawbridge/],
   ])('%j: %i', (words, expected, printed) =>
     staged(async (stage) => {
       const { code, stdout, stderr } = await stage.command(words)

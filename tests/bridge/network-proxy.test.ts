@@ -36,15 +36,6 @@ const ways: Readonly<Record<string, (stage: Stage, scene: Scene) => BridgeOption
     flags: ['--ca', ca],
     environment: { HTTPS_PROXY: proxyUrl, HTTP_PROXY: 'http://127.0.0.1:9' },
   }),
-  https_proxy: (_, { proxyUrl, ca }) => ({ flags: ['--ca', ca], environment: { https_proxy: proxyUrl } }),
-  ALL_PROXY: (_, { proxyUrl, ca }) => ({ flags: ['--ca', ca], environment: { ALL_PROXY: proxyUrl } }),
-  DRAWBRIDGE_PROXY: (_, { proxyUrl, ca }) => ({
-    environment: { DRAWBRIDGE_PROXY: proxyUrl, DRAWBRIDGE_CA: ca, HTTPS_PROXY: 'http://127.0.0.1:9' },
-  }),
-  'the configuration file': (stage, { proxyUrl, ca }) => {
-    stage.file('.drawbridge/config.json', JSON.stringify({ proxy: proxyUrl, ca }))
-    return {}
-  },
   'the section for the server': (stage, { proxyUrl, ca }) => {
     const servers = { 'https://mcp.test/mcp': { proxy: proxyUrl, ca } }
     stage.file('.drawbridge/config.json', JSON.stringify({ proxy: 'http://127.0.0.1:9', servers }))
@@ -99,21 +90,6 @@ describe.concurrent('a proxy with a password', () => {
 })
 
 describe.concurrent('a proxy', () => {
-  it(
-    'forwards plain http as well',
-    staged(async (stage) => {
-      const remote = await stage.remote()
-      const proxy = await startConnectProxy(stage, { targetPort: Number(new URL(remote.url).port) })
-      const flags = ['--allow-http', '--proxy', `http://127.0.0.1:${proxy.port}`]
-      const bridge = stage.bridge('http://mcp.test/mcp', { flags })
-      await bridge.initialize()
-      expect(await bridge.call('echo', { text: 'plain' })).toBe('plain')
-      expect(proxy.lines.length).toBeGreaterThan(2)
-      expect(new Set(proxy.lines).size).toBeLessThanOrEqual(2)
-      expect(proxy.lines[0]).toMatch(/^(?:POST http:\/\/mcp\.test\/mcp|CONNECT mcp\.test:80)$/)
-    }),
-  )
-
   it.each([
     ['NO_PROXY names the host', { NO_PROXY: 'mcp.test' }, []],
     ['it is switched off', {}, ['--no-proxy']],
@@ -127,16 +103,6 @@ describe.concurrent('a proxy', () => {
       expect(errorOf(await bridge.initialize()).data).toMatchObject({ code: 'network_dns' })
       expect(proxy.lines).toEqual([])
     })(),
-  )
-
-  it(
-    'is never asked for this computer',
-    staged(async (stage) => {
-      const remote = await stage.remote()
-      const environment = { HTTP_PROXY: `http://127.0.0.1:${await freePort()}` }
-      const bridge = stage.bridge(remote.url, { environment })
-      expect(await bridge.initialize()).toHaveProperty('result')
-    }),
   )
 
   it(

@@ -87,13 +87,14 @@ describe('the bridge at this authorization server', () => {
     const { credential } = await signIn()
     const ports = { http, runtime: drawbridge.runtime }
     const config = oauthConfig(serverUrl)
-    const { answer } = await refreshTokens(credential, config, ports)
+    const context = { ...ports, config, signal: new AbortController().signal }
+    const { answer } = await refreshTokens(credential, context)
     if (answer.kind !== 'issued') throw new Error(`The refresh was ${answer.kind}.`)
     const renewed = { ...credential, tokens: answer.tokens }
     expect((await authorized(renewed)).status).toBe(200)
     expect(await revokeTokens(renewed, config, ports)).toBe(true)
     expect((await authorized(renewed)).status).toBe(401)
-    expect((await refreshTokens(renewed, config, ports)).answer).toMatchObject({
+    expect((await refreshTokens(renewed, context)).answer).toMatchObject({
       kind: 'refused',
       error: 'invalid_grant',
     })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../support/remote/remote.ts'
-import { type BridgeChild, modernClaims, textOf } from '../support/bridge/process/bridge-child.ts'
+import { type BridgeChild, modernClaims } from '../support/bridge/process/bridge-child.ts'
 import { echoedBy, startEchoServer } from '../support/bridge/process/echo-server.ts'
 import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
@@ -39,23 +39,6 @@ function progressOf(bridge: BridgeChild, token: string): unknown[] {
 
 describe.concurrent.each(pairs)('a %s client of a %s server', (client, server) => {
   it(
-    'gets all progress, under its own token, before the result',
-    staged(async (stage) => {
-      const { bridge } = await connected(stage, client, server)
-      const call = (token: string): Promise<JsonObject> =>
-        bridge.ask('tools/call', {
-          name: 'progress',
-          arguments: { n: 4, ms: 5 },
-          _meta: { progressToken: token },
-        })
-      const [one, two] = await Promise.all([call('token one'), call('token two')])
-      expect([textOf(one), textOf(two)]).toEqual(['done', 'done'])
-      expect(progressOf(bridge, 'token one')).toEqual([1, 2, 3, 4])
-      expect(progressOf(bridge, 'token two')).toEqual([1, 2, 3, 4])
-    }),
-  )
-
-  it(
     'cancels upstream, hears no late answer, and can use its connection on',
     staged(async (stage) => {
       const { bridge, remote } = await connected(stage, client, server)
@@ -67,24 +50,6 @@ describe.concurrent.each(pairs)('a %s client of a %s server', (client, server) =
       if (client === server) expect(remote.counters.cancelled).toEqual(['to cancel'])
       expect(await bridge.call('slow', { ms: 1600, text: 'another' })).toBe('another')
       expect(bridge.messages.filter(({ id }) => id === 'to cancel')).toEqual([])
-    }),
-  )
-
-  it(
-    'is told when tools change, and sees the new ones',
-    staged(async (stage) => {
-      const { bridge, remote } = await connected(stage, client, server)
-      if (client === 'modern') {
-        const notifications = { toolsListChanged: true }
-        void bridge.ask('subscriptions/listen', { notifications }, 'stream')
-      }
-      await until('the stream', () => remote.counters.streamsOpen === 1)
-      if (client === 'modern') {
-        await bridge.find(({ method }) => method === 'notifications/subscriptions/acknowledged')
-      }
-      await bridge.call('change')
-      await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
-      expect(JSON.stringify(await bridge.ask('tools/list'))).toContain('extra_1')
     }),
   )
 

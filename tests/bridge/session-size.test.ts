@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { readText, sendJson } from '../support/remote/exchange-parts.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { sendJson } from '../support/remote/exchange-parts.ts'
 import { type BridgeChild, peakMegabytes, textOf } from '../support/bridge/process/bridge-child.ts'
 import { echoedBy, startEchoServer } from '../support/bridge/process/echo-server.ts'
-import { listenOn } from '../support/bridge/process/socket-server.ts'
 import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
 const megabyte = 1024 * 1024
@@ -33,40 +31,14 @@ async function startLongServer(
   text: string,
   { gate, reply = 'json' }: { gate?: Promise<void>; reply?: 'json' | 'sse' } = {},
 ): Promise<{ url: string; calls(): number }> {
-  let calls = 0
-  const capabilities = { tools: {} }
-  const server = createServer((request, response) => {
-    void readText(request).then(async (body) => {
-      if (request.method !== 'POST') return void response.writeHead(405).end()
-      const { id, method } = JSON.parse(body) as JsonObject
-      if (id === undefined) return void response.writeHead(202).end()
-      const opening = {
-        protocolVersion: '2025-11-25',
-        capabilities,
-        serverInfo: { name: 'long', version: '1' },
-      }
-      if (method === 'tools/call') {
-        calls += 1
-        await gate
-        const content = { content: [{ type: 'text', text }] }
-        const result = era === 'modern' ? { resultType: 'complete', ...content } : content
-        const answer = { jsonrpc: '2.0', id, result }
-        if (reply === 'json') return sendJson(response, 200, answer)
-        response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-        return void response.end(`data: ${JSON.stringify(answer)}\n\n`)
-      }
-      if (method === 'server/discover' && era === 'modern') {
-        const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities }
-        return sendJson(response, 200, { jsonrpc: '2.0', id, result })
-      }
-      if (method === 'initialize' && era === 'legacy') {
-        return sendJson(response, 200, { jsonrpc: '2.0', id, result: opening })
-      }
-      return sendJson(response, 404, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } })
-    })
+  const server = await startEchoServer(stage, era, async (response, answer) => {
+    await gate
+    const message = answer({ content: [{ type: 'text', text }] })
+    if (reply === 'json') return sendJson(response, 200, message)
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    response.end(`data: ${JSON.stringify(message)}\n\n`)
   })
-  const { port } = await listenOn(stage, server)
-  return { url: `http://127.0.0.1:${port}/mcp`, calls: () => calls }
+  return { url: server.url, calls: () => server.of('tools/call').length }
 }
 
 async function open(bridge: BridgeChild, era: 'legacy' | 'modern'): Promise<void> {

@@ -69,7 +69,7 @@ describe.concurrent('after a sleep of the computer', () => {
       const { data, message } = errorOf(await old.answer)
       expect(data).toMatchObject({ code: 'network_reset', origin: scene.remote.origin })
       expect(message).toContain('slept')
-      expect(message).not.toContain('--body-timeout')
+      expect(message).not.toContain('--timeout')
       expect(textOf(await young.answer)).toBe('young')
     }),
   )

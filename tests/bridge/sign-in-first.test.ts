@@ -102,9 +102,11 @@ describe('a sign-in where no browser can be opened', { concurrent: true, timeout
       const bridge = scene.bridge({ opens: true })
       await bridge.open()
       const held = call(bridge)
-      await until(() => bridge.stderr().includes('enter the code'), 'a code')
+      await until(() => bridge.stderr().includes('the code '), 'a code')
       const [userCode = ''] = scene.remote.userCodes()
-      expect(bridge.stderr()).toContain(`open ${scene.remote.issuer}/device and enter the code ${userCode}`)
+      expect(bridge.stderr()).toContain(
+        `open ${scene.remote.issuer}/device?user_code=${userCode} in a browser on this computer and check that it shows the code ${userCode}`,
+      )
       expect(bridge.stderr()).not.toContain('No browser was opened')
       scene.remote.approve()
       expect(await held).toContain('clientId')

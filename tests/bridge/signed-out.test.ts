@@ -78,10 +78,10 @@ describe('a bridge that nobody signs in to', { concurrent: true, timeout: 60_000
     }),
   )
 
-  it.each(combinations)('does not wait for a device code: a %s client, a server of %s', (era, remote) =>
-    inAuthScene({ era: remote, approval: 'wait' }, async (scene) => {
+  it.each(eras)('does not wait for a device code: a %s client', (era) =>
+    inAuthScene({ approval: 'wait' }, async (scene) => {
       // No display: the sign-in is by a code on another device.
-      const bridge = scene.bridge({ era, opens: true, flags: ['--auth-wait', '40s'] })
+      const bridge = scene.bridge({ era, opens: true })
       const [, ms] = await timed(
         (async () => {
           await bridge.open()
@@ -89,7 +89,7 @@ describe('a bridge that nobody signs in to', { concurrent: true, timeout: 60_000
         })(),
       )
       expect(ms).toBeLessThan(promptMs)
-      expect(bridge.stderr()).toContain('enter the code')
+      expect(bridge.stderr()).toContain('the code ')
       expectOneSignInBegun(scene)
     }),
   )

@@ -15,7 +15,7 @@ export function registerAskingTools(server: McpServer, sdk: RegisterKit): void {
   registerRounds(server, sdk)
 }
 
-/** One schema that asks for a form with these fields. */
+/** Builds a schema that asks for a form with these fields. */
 function form(
   properties: Properties,
   required: string[] = Object.keys(properties),
@@ -27,7 +27,7 @@ function form(
   return { type: 'object', properties: properties as never, required }
 }
 
-/** The ones that the revisions up to 2025-11-25 ask by requests of the server. */
+/** Registers tools that ask by server requests, in revisions up to 2025-11-25. */
 function registerRequests(server: McpServer, { inputRequired, inputResponse }: RegisterKit): void {
   server.registerTool(
     'test_sampling',
@@ -63,7 +63,7 @@ function registerRequests(server: McpServer, { inputRequired, inputResponse }: R
     },
   )
 
-  /** Asks once for a form, in both eras, and answers what came. */
+  /** Asks once for a form, in both eras, and returns the response. */
   const askForm = (name: string, description: string, properties: Properties): void => {
     server.registerTool(name, { description, inputSchema: nothing }, (_input, { mcpReq }) => {
       const answer = inputResponse(mcpReq.inputResponses, 'form')
@@ -104,7 +104,7 @@ function registerRequests(server: McpServer, { inputRequired, inputResponse }: R
   })
 }
 
-/** The ones of 2026-07-28 that ask by `input_required`, in one round or more. */
+/** Registers tools of 2026-07-28 that ask by `input_required`, in one or more rounds. */
 function registerRounds(server: McpServer, sdk: RegisterKit): void {
   const { acceptedContent, inputRequired, inputResponse, sealState } = sdk
   const add = (

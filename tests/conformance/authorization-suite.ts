@@ -7,7 +7,7 @@ import { createPerson, type Person } from '../e2e/person.ts'
 import { type ServerProcess, startServer } from '../e2e/server-process.ts'
 import { readChecks, type ScenarioResult, startSuite, type SuiteRun } from './suite-process.ts'
 
-/** The scenarios that the suite has for an authorization server at revision 2026-07-28. */
+/** The suite's scenarios for an authorization server at revision 2026-07-28. */
 export const authorizationScenarios: readonly string[] = [
   'authorization-server-metadata-endpoint',
   'authorization-code-grant',
@@ -16,8 +16,8 @@ export const authorizationScenarios: readonly string[] = [
 const suiteTimeoutMs = 60_000
 
 /**
- * Runs the MCP conformance suite's `authorization` command against the built server with its embedded provider, and
- * plays the person at the browser: the suite prints the authorization URL and waits at its callback.
+ * Runs the MCP conformance suite's `authorization` command against the built server with its embedded provider, and plays the user
+ * in the browser: the suite prints the authorization URL and waits at its callback.
  */
 export async function runAuthorizationSuite(): Promise<SuiteRun> {
   const server = await startServer()
@@ -80,7 +80,7 @@ async function runSuite(
   return { exitCode, output: suite.output() + failure }
 }
 
-/** Signs in at `url` and lets the browser follow the redirect to the callback of the suite. */
+/** Signs in at `url` and follows the redirect to the callback of the suite. */
 async function allow(url: string, { email, password }: Person, server: ServerProcess): Promise<void> {
   const browser = createBrowser((request) => server.fetch(request))
   const login = await browser.visit(url)
@@ -88,7 +88,7 @@ async function allow(url: string, { email, password }: Person, server: ServerPro
   if (!callback.response?.ok) throw new Error(`The sign-in ended with status ${callback.response?.status}.`)
 }
 
-/** A scenario passed when at least one check succeeded and the others gave no more than a warning. */
+/** Reads the results. A scenario passed if at least one check succeeded and the others caused no more than a warning. */
 function readResults(folder: string): ScenarioResult[] {
   const reports = [...readChecks(folder)]
   return authorizationScenarios.map((scenario) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { authorizationScenarios, runAuthorizationSuite } from './authorization-suite.ts'
 
-/** What the suite recommends and the server does not offer. */
+/** Recommendations of the suite that the server does not implement. */
 const knownWarnings = new Set(['authorization-server-metadata-cimd'])
 
 describe('the MCP conformance suite for authorization servers', () => {

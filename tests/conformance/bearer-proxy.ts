@@ -1,15 +1,15 @@
 import { createServer, request as forward } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A reverse proxy on loopback that is signed in for whoever comes to `/mcp`. */
+/** A reverse proxy on loopback that adds a bearer token to requests for `/mcp`. */
 export interface BearerProxy {
   port: number
   close(): Promise<void>
 }
 
 /**
- * Passes everything on to the server at `origin`; what goes to `/mcp` gets the bearer that `token` answers. Host, Origin
- * and the body stay as they are, answers are streamed, and a client that goes away takes its request upstream with it.
+ * Passes everything on to the server at `origin`; requests for `/mcp` get the bearer token of `token`. Host, Origin and the body
+ * stay as they are, responses are streamed, and a client that disconnects also ends its upstream request.
  */
 export async function startBearerProxy(
   origin: string,

@@ -7,7 +7,7 @@ import { type DocumentName, documents, type Proof, readTitle } from './section.t
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const testFiles = '{shared,server,bridge,extension,tests}/**/*.test.ts'
 
-/** Every title of a test that names sections, read from the source of the tests. A template stands as it is written there. */
+/** Finds every test title that names sections, in the source of the tests. A template stays as it is written there. */
 export function findProofs(): Proof[] {
   const files = globSync(testFiles, { cwd: root, exclude: (path) => path.includes('node_modules') }).toSorted(
     (a, b) => a.localeCompare(b),
@@ -21,7 +21,7 @@ export function findProofs(): Proof[] {
   })
 }
 
-/** `docs/conformance.md` as Markdown. */
+/** Renders `docs/conformance.md` as Markdown. */
 export function conformancePage(): string {
   const proofs = findProofs()
   const names = (Object.keys(documents) as DocumentName[]).filter((name) =>
@@ -90,7 +90,7 @@ function headingOf(name: DocumentName): string {
   return `${name}: ${documents[name]}`
 }
 
-/** How GitHub and alike name a heading. */
+/** Returns a heading's anchor on GitHub and similar sites. */
 function anchorOf(name: DocumentName): string {
   return headingOf(name)
     .toLowerCase()

@@ -1,6 +1,6 @@
 import type { Deviation } from './section.ts'
 
-/** Rules that are not kept to the letter, each with its reason. */
+/** Rules that are not followed to the letter, each with its reason. */
 export const deviations: readonly Deviation[] = [
   {
     sections:
@@ -8,7 +8,7 @@ export const deviations: readonly Deviation[] = [
     what: '`/mcp` takes access tokens of the session provider, as bearer and in the session cookie, beside its own.',
     why: 'It was asked for (Spec 5.1, 5.3, 5.4). They are a kind of credential of their own: verified for this provider, audience and a person’s own session, never refreshed, never given to anybody but the provider and the web app behind the tools. The cookie is behind checks of origin, fetch metadata and content type.',
     off: '`SESSION_TOKENS=off`',
-    test: ['server/core/tokens/caller.test.ts', 'is invalid and not even looked at when switched off'],
+    test: ['server/core/tokens/caller-reader.test.ts', 'is invalid and not even looked at when switched off'],
   },
   {
     sections: 'RFC 9700 4.11.2, OAuth 2.1 7.12.2, MCP auth Open-Redirection',
@@ -119,11 +119,11 @@ export const deviations: readonly Deviation[] = [
   {
     sections: 'CIMD 4.2',
     what: 'There is no service that keeps documents for developers.',
-    why: 'It would be a place where anybody puts pages. A server on loopback fetches documents from loopback, and the operator can keep copies.',
-    off: '`CLIENT_DOCUMENT_FILE` has the copies.',
+    why: 'It would be a place where anybody puts pages. A server on loopback fetches documents from loopback.',
+    off: 'Cannot be switched off.',
     test: [
       'server/startup/open-clients.test.ts',
-      'CLIENT_DOCUMENT_FILE: a client whose host cannot be reached signs in',
+      'MCP auth Client-ID-Metadata-Documents: signs in without registration, and refreshes while its host is away for months',
     ],
   },
   {

@@ -9,7 +9,7 @@ const words = ['paris', 'park', 'party']
 
 const say = (text: string): Said => ({ role: 'user', content: { type: 'text', text } })
 
-/** Adds the prompts that the suite knows by name. */
+/** Adds the prompts that the suite uses. */
 export function registerPrompts(
   server: McpServer,
   { acceptedContent, completable, inputRequired }: RegisterKit,

@@ -3,7 +3,7 @@ import { pixel } from './media-sample.ts'
 
 type McpServer = Parameters<NonNullable<ToolModule['register']>>[0]
 
-/** Adds the resources that the suite knows by name. */
+/** Adds the resources that the suite uses. */
 export function registerResources(server: McpServer, { ResourceTemplate }: RegisterKit): void {
   server.registerResource(
     'static-text',

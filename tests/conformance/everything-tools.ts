@@ -1,4 +1,4 @@
-// Everything that the MCP conformance suite asks a server for by name, as a module for the TOOLS setting.
+// Everything that the MCP conformance suite requests of a server by name, as a module for the TOOLS setting.
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod/v4'
 import type { ModuleHost, ToolDeclaration, ToolModule } from '../../server/mcp/tools/tool-module.ts'
@@ -9,12 +9,12 @@ import { pixel, silence } from './media-sample.ts'
 
 type McpServer = Parameters<NonNullable<ToolModule['register']>>[0]
 
-/** Asked for by the loader: sampling, elicitation and roots need sessions in the revisions up to 2025-11-25. */
+/** The loader requires it: sampling, elicitation and roots need sessions in the revisions up to 2025-11-25. */
 export const asksClient = true
 
 let host: ModuleHost | undefined
 
-/** Takes what tells clients of changes. */
+/** Keeps the host, which notifies clients of changes. */
 export function start(given: ModuleHost): void {
   host = given
 }
@@ -175,7 +175,7 @@ export const tools: readonly ToolDeclaration[] = [
   },
 ]
 
-/** Adds what is no plain tool. */
+/** Registers everything but the plain tools. */
 export const register: NonNullable<ToolModule['register']> = (server, _context, sdk) => {
   server.server.registerCapabilities({ resources: { subscribe: true } })
   registerPrompts(server, sdk)
@@ -184,7 +184,7 @@ export const register: NonNullable<ToolModule['register']> = (server, _context, 
   registerReconnection(server)
 }
 
-/** Breaks its stream off in the middle: the client has to come back for the rest. */
+/** Breaks its stream off in the middle: the client must reconnect for the rest. */
 function registerReconnection(server: McpServer): void {
   server.registerTool(
     'test_reconnection',

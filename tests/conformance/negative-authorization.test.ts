@@ -3,7 +3,7 @@ import { describeCases } from './negative-suite.ts'
 
 const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-/** A good authorization request; a row changes some of it. */
+/** A valid authorization request; a row changes some of it. */
 const good = {
   response_type: 'code',
   client_id: '{client}',
@@ -18,11 +18,11 @@ const good = {
 const ask = (title: string, changes: Fields, expected: Expected): NegativeCase =>
   row(title, { path: '/oauth/authorize', query: { ...good, ...changes } }, expected)
 
-/** Goes back to the client. */
+/** Expects a redirect to the client. */
 const refused = (title: string, changes: Fields, error: string): NegativeCase =>
   ask(title, changes, { status: 303, redirectError: error })
 
-/** Goes nowhere: the person is told. */
+/** Expects an error page without a redirect. */
 const stranded = (title: string, changes: Fields): NegativeCase =>
   ask(title, changes, { status: 400, page: true })
 

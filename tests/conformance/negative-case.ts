@@ -3,10 +3,10 @@ import { baseUrl, type DrawbridgeFixture } from '../support/server/drawbridge-fi
 import { createStage, type Stage } from './negative-stage.ts'
 import { readTitle } from './section.ts'
 
-/** A value, several under one name, or undefined: left out. Texts may name what the stage has, as in `{client}`. */
+/** A value, several under one name, or undefined: omitted. Texts may contain values of the stage, as in `{client}`. */
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** One request. Without a method it is a POST when it has a body, else a GET. */
+/** One request. Without a method it is a POST if it has a body, else a GET. */
 export interface CaseRequest {
   path: string
   method?: string
@@ -17,47 +17,46 @@ export interface CaseRequest {
   headers?: Readonly<Record<string, string>>
 }
 
-/** What must come back. */
+/** The expected response. */
 export interface Expected {
   status: number
-  /** The `error` member of the JSON answer, whose description is checked, too. */
+  /** The `error` member of the JSON response; its description is checked too. */
   error?: string
-  /** The `error` parameter of a redirect to the client, which is to carry `iss` and the state. */
+  /** The `error` parameter of a redirect to the client, which must include `iss` and the state. */
   redirectError?: string
-  /** A page for a person, that leads nowhere else. */
+  /** A page without links elsewhere. */
   page?: true
-  /** Members of the JSON answer. */
   json?: Record<string, unknown>
-  /** The JSON answer is exactly that. */
+  /** The exact JSON response. */
   exactly?: unknown
-  /** Headers that must be there and match; `undefined`: must not be there. */
+  /** Headers that must match; `undefined`: must be absent. */
   headers?: Readonly<Record<string, RegExp | undefined>>
 }
 
-/** One thing that happens: time passes, or a request is made. `keep` names members of its answer for later steps. */
+/** One step: time passes, or a request is made. `keep` lists members of its response for later steps. */
 export type Step =
   | { advance: number }
   | { request: CaseRequest; expected: Expected; keep?: Readonly<Record<string, string>> }
 
 /**
- * A row: the rule with the document and section that it is from, and what is done. The title begins with the
- * section, in the form that `readTitle` reads.
+ * A row: the rule with its document and section, and the steps. The title starts with the section, in the form that `readTitle`
+ * parses.
  */
 export interface NegativeCase {
   title: string
   steps: readonly Step[]
 }
 
-/** A {@link NegativeCase} of a single request. */
+/** Creates a {@link NegativeCase} of a single request. */
 export function row(title: string, request: CaseRequest, expected: Expected): NegativeCase {
   return { title, steps: [{ request, expected }] }
 }
 
-/** Plays one row against `drawbridge`, with a cast of its own. */
+/** Runs one row against `drawbridge`, with its own stage. */
 export async function playCase({ title, steps }: NegativeCase, drawbridge: DrawbridgeFixture): Promise<void> {
   expect(readTitle(title), `${title}: begins with a document and a section`).toBeDefined()
   const stage = createStage(drawbridge)
-  // Whoever signs in counts against the limits of the account, which are per quarter of an hour.
+  // Sign-ins count against the limits of the account, which apply per quarter of an hour.
   drawbridge.runtime.advance(900)
   for (const step of steps) {
     if ('advance' in step) drawbridge.runtime.advance(step.advance)
@@ -119,7 +118,7 @@ function checkHeaders({ headers }: Response, expected: Expected): void {
   }
 }
 
-/** RFC 6749 section 5.2, and no cache keeps it. */
+/** Checks RFC 6749 section 5.2, and that no cache stores it. */
 function checkError({ headers }: Response, text: string, error: string): void {
   expect(headers.get('content-type')).toBe('application/json')
   expect(headers.get('cache-control')).toBe('no-store')
@@ -129,7 +128,7 @@ function checkError({ headers }: Response, text: string, error: string): void {
   })
 }
 
-/** Nothing leads from it to an address that the request named. */
+/** Checks that the page does not lead to an address from the request. */
 function checkPage({ headers }: Response, html: string): void {
   expect(headers.get('content-type')).toMatch(/^text\/html/)
   expect(headers.get('location')).toBeNull()
@@ -138,7 +137,7 @@ function checkPage({ headers }: Response, html: string): void {
   expect(html).not.toMatch(/<script|http-equiv|evil\.example/i)
 }
 
-/** RFC 6749 section 4.1.2.1 and RFC 9207 section 2: state and issuer, and never a code beside an error. */
+/** Checks RFC 6749 section 4.1.2.1 and RFC 9207 section 2: state and issuer, and never a code beside an error. */
 async function checkRedirect({ headers }: Response, error: string, stage: Stage): Promise<void> {
   const location = headers.get('location') ?? ''
   expect(location.startsWith(await stage.fill('{redirect_uri}?'))).toBe(true)

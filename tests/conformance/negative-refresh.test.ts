@@ -7,7 +7,7 @@ const tokenIsDead = (accessToken: string): Step => ({
   expected: { status: 401 },
 })
 
-/** Refused, and nothing was rotated. */
+/** Expects a refusal without rotation. */
 const refusedRefresh = (title: string, changes: Fields, error: string, status = 400): NegativeCase => ({
   title,
   steps: [

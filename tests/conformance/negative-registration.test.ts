@@ -146,7 +146,7 @@ const unauthorized: Expected = {
 }
 const stillThere = { request: manage('GET', 'Bearer {token}'), expected: { status: 200 } } as const
 
-/** Refused, and the registration is as it was. */
+/** Expects a refusal that leaves the registration unchanged. */
 const untouched = (title: string, request: CaseRequest, expected = unauthorized): NegativeCase => ({
   title,
   steps: [managed, { request, expected }, stillThere],

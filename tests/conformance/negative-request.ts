@@ -1,9 +1,9 @@
 import type { CaseRequest, Expected, Fields } from './negative-case.ts'
 
-/** An error answer (RFC 6749 section 5.2). */
+/** Expects an error response (RFC 6749 section 5.2). */
 export const bad = (error: string, status = 400): Expected => ({ status, error })
 
-/** The answer to a client that did not prove itself by the header that it sent. */
+/** The response to a client whose Authorization header failed. */
 export const challenged: Expected = {
   ...bad('invalid_client', 401),
   headers: { 'www-authenticate': /^Basic / },
@@ -12,14 +12,14 @@ export const challenged: Expected = {
 /** A token response. */
 export const issued: Expected = { status: 200, json: { token_type: 'Bearer' } }
 
-/** A request to the token endpoint. */
+/** Builds a request to the token endpoint. */
 export const token = (form: Fields, headers: Record<string, string> = {}): CaseRequest => ({
   path: '/oauth/token',
   form,
   headers,
 })
 
-/** A good redemption of the stage's code. */
+/** A valid redemption of the stage's code. */
 export const codeForm = {
   grant_type: 'authorization_code',
   client_id: '{client}',
@@ -28,20 +28,20 @@ export const codeForm = {
   redirect_uri: '{redirect_uri}',
 }
 
-/** A good refresh. */
+/** A valid refresh. */
 export const refreshForm = {
   grant_type: 'refresh_token',
   client_id: '{client}',
   refresh_token: '{refresh_token}',
 }
 
-/** {@link codeForm} with changes, as a request. */
+/** Builds a request of {@link codeForm} with changes. */
 export const redeem = (changes: Fields = {}): CaseRequest => token({ ...codeForm, ...changes })
 
-/** {@link refreshForm} with changes, as a request. */
+/** Builds a request of {@link refreshForm} with changes. */
 export const refresh = (changes: Fields = {}): CaseRequest => token({ ...refreshForm, ...changes })
 
-/** A request to the revocation endpoint. */
+/** Builds a request to the revocation endpoint. */
 export const revoke = (form: Fields, headers: Record<string, string> = {}): CaseRequest => ({
   path: '/oauth/revoke',
   form: { client_id: '{client}', ...form },

@@ -109,7 +109,7 @@ const call = (headers: Record<string, string>, changes: Partial<CaseRequest> = {
   ...changes,
 })
 
-/** RFC 9728 section 5.1: where to begin, and no word of an error that nobody made. */
+/** RFC 9728 section 5.1: where to begin, without an error. */
 const challenged: Expected = {
   status: 401,
   headers: {

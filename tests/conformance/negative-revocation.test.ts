@@ -17,7 +17,7 @@ const isDead = (token: string): Step => ({
   expected: { status: 401, headers: { 'www-authenticate': /error="invalid_token"/ } },
 })
 
-/** Refused, and the connection goes on. */
+/** Expects a refusal that leaves the connection alive. */
 const refused = (title: string, request: CaseRequest, expected: Expected): NegativeCase => ({
   title,
   steps: [{ request, expected }, isAlive('access_token'), refreshes],

@@ -8,19 +8,19 @@ import {
 } from '../support/server/drawbridge-fixture.ts'
 import { sessionCookieHeader, signInToWebApp } from '../support/server/web-app-session.ts'
 
-/** What a row of a table may name in braces, as in `{refresh_token}`. Each is made when a row first asks for it. */
+/** Values that a table row may use in braces, as in `{refresh_token}`. Each is created on first use. */
 export interface Stage {
-  /** `text` with every name in braces replaced by its value. */
+  /** Replaces every name in braces in `text` with its value. */
   fill(text: string): Promise<string>
-  /** Gives `name` a value, for later rows of the same case. */
+  /** Sets the value of `name` for later steps of the same case. */
   keep(name: string, value: string): void
-  /** Everything secret that was made so far: no answer that refuses may hold any of it. */
+  /** Returns every secret created so far: no refusal may contain any of them. */
   secrets(): Promise<string[]>
 }
 
 type Values = Record<string, (get: (name: string) => Promise<string>) => Promise<string>>
 
-/** Names whose values nobody but their owner may learn. */
+/** Names of secret values. */
 const secretNames =
   /^(?:code|refresh_token|access_token|client_secret|device_code|assertion|session_cookie|web_\w+_token)$/
 
@@ -28,9 +28,9 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 const deviceGrants = ['authorization_code', 'refresh_token', deviceGrant]
 
 /**
- * The cast of one case: `client` and `other` are public, `web` has a secret, `keyed` a key, `code_only` registered one
- * grant type; `code`, `refresh_token` and `access_token` belong to `client`, `device_code` to `device`, `assertion` to
- * `keyed`. `session_cookie` is what a browser sends whose user is signed in to the web app.
+ * Creates the values of one case: `client` and `other` are public, `web` has a secret, `keyed` a key, `code_only` registered one
+ * grant type; `code`, `refresh_token` and `access_token` belong to `client`, `device_code` to `device`, `assertion` to `keyed`.
+ * `session_cookie` is what a browser signed in to the web app sends.
  */
 export function createStage(drawbridge: DrawbridgeFixture): Stage {
   const values = new Map<string, Promise<string>>()
@@ -133,7 +133,7 @@ export function createStage(drawbridge: DrawbridgeFixture): Stage {
     const maker = makers[name]
     if (!maker) throw new Error(`A row names {${name}}, which the stage does not have.`)
     const made = maker(get)
-    // A maker may have given the name its value on the way.
+    // Creating it may already have set the value.
     const value = values.get(name) ?? made
     values.set(name, value)
     return value

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type DrawbridgeFixture, startDrawbridge } from '../support/server/drawbridge-fixture.ts'
 import { type NegativeCase, playCase } from './negative-case.ts'
 
-/** Declares the rows of each table as tests, all against one Drawbridge that they do not wear out. */
+/** Declares the rows of each table as tests, all against one Drawbridge, which they leave usable. */
 export function describeCases(tables: Readonly<Record<string, readonly NegativeCase[]>>): void {
   let drawbridge: DrawbridgeFixture
   beforeAll(async () => {

@@ -7,7 +7,7 @@ const tokenIsDead = (accessToken: string): Step => ({
   expected: { status: 401 },
 })
 
-/** Refused, and the code is still its owner's. */
+/** Expects a refusal that leaves the code to its owner. */
 const refusedCode = (title: string, changes: Fields, error: string, status = 400): NegativeCase => ({
   title,
   steps: [
@@ -118,7 +118,7 @@ const codes: NegativeCase[] = [
   {
     title: 'RFC 6749 4.1.2: a code after its 60 seconds',
     steps: [
-      // Names the code, so that it is made before the time passes.
+      // Contains the code, so that it is created before the time passes.
       { request: redeem({ code_verifier: 'x'.repeat(43) }), expected: bad('invalid_grant') },
       { advance: 60 },
       { request: redeem(), expected: bad('invalid_grant') },

@@ -1,4 +1,4 @@
-/** Documents that titles of tests may begin with, as in `RFC 6749 3.1: a scope twice`, in the order of `docs/conformance.md`. */
+/** Documents that test titles may start with, as in `RFC 6749 3.1: a scope twice`, in the order of `docs/conformance.md`. */
 export const documents = {
   Spec: 'MCP endpoint authentication',
   'MCP auth': 'Model Context Protocol 2026-07-28, Authorization',
@@ -41,7 +41,7 @@ export interface Section {
   section: string
 }
 
-/** What shows that a rule is kept: a test file, by its path from the root of the repository, and the title of a test in it. */
+/** Proof that a rule is followed: a test file, by its path from the root of the repository, and the title of a test in it. */
 export interface Proof {
   file: string
   /** Without the sections. */
@@ -49,16 +49,16 @@ export interface Proof {
   sections: readonly Section[]
 }
 
-/** A rule that is deliberately not kept to the letter. */
+/** A rule that is deliberately not followed to the letter. */
 export interface Deviation {
-  /** Documents and sections that say otherwise. */
+  /** The documents and sections it deviates from. */
   sections: string
-  /** What is done instead. */
+  /** The actual behaviour. */
   what: string
   why: string
-  /** How an operator gets the letter of the rule. */
+  /** How an operator can follow the rule to the letter. */
   off: string
-  /** A test file and the end of a title in it: shows that what is said here is what is done. */
+  /** A test file and the end of a title in it, which prove this behaviour. */
   test: readonly [file: string, title: string]
 }
 
@@ -69,8 +69,8 @@ const oneSection = String.raw`(?:${names}) [A-Z0-9][A-Za-z0-9.-]*`
 const titleForm = new RegExp(`^(${oneSection}(?:, ${oneSection})*): (\\S.*)$`, 's')
 
 /**
- * The sections that a title begins with, as in `RFC 6749 5.2, OAuth 2.1 3.2.4: no cache keeps it`, and the rest of it; undefined
- * for a title that names none.
+ * Returns the sections that a title starts with, as in `RFC 6749 5.2, OAuth 2.1 3.2.4: no cache keeps it`, and the rest of it;
+ * undefined for a title without any.
  */
 export function readTitle(text: string): { sections: Section[]; title: string } | undefined {
   const [, sections, title] = titleForm.exec(text) ?? []

@@ -23,9 +23,9 @@ const suiteTimeoutMs = 120_000
 const fixture = fileURLToPath(new URL('everything-tools.ts', import.meta.url))
 
 /**
- * Runs the suite's `server` command with the required scenarios of `revision` against the built server, whose tools are
- * those that the suite knows by name. The suite has no token: a proxy signs in for it, and everything else is the
- * server's own gate. With `isBehind` that server is the upstream of another one, which the suite talks to.
+ * Runs the suite's `server` command with the required scenarios of `revision` against the built server, with the tools that the
+ * suite uses. The suite has no token: a proxy adds it, and everything else is the server's own gate. With `isBehind` that server is
+ * the upstream of another one, which the suite talks to.
  */
 export async function runServerSuite(
   revision: RequiredRevision,
@@ -49,14 +49,14 @@ export async function runServerSuite(
   }
 }
 
-/** A server that everybody is signed in to. */
+/** A server behind a proxy that is signed in. */
 interface SignedInServer {
   mcpUrl: string
   close(): Promise<void>
 }
 
 async function openSignedIn(settings: ServerSettings): Promise<SignedInServer> {
-  // The server believes in the address of the proxy: Host passes through it untouched.
+  // The server's base URL is the proxy's address: Host passes through it unchanged.
   const port = await freePort()
   const server = await startServer({
     BASE_URL: `http://localhost:${port}`,
@@ -76,14 +76,14 @@ async function openSignedIn(settings: ServerSettings): Promise<SignedInServer> {
   }
 }
 
-/** No check may fail, and one has to succeed: a scenario that looked at nothing shows nothing. */
+/** Requires that no check failed and one succeeded: a scenario that checked nothing proves nothing. */
 function judge(scenario: string, checks: CheckResult[]): ScenarioResult {
   const failed = checks.some(({ status }) => status === 'FAILURE')
   const succeeded = checks.some(({ status }) => status === 'SUCCESS')
   return { scenario, checks, passed: !failed && succeeded }
 }
 
-/** The required ones first, those that did not run among them. */
+/** Sorts the required ones first, including those that did not run. */
 function inOrder(results: ScenarioResult[], required: readonly string[]): ScenarioResult[] {
   const found = required.map(
     (name) =>

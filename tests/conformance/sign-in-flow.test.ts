@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { hashSecret } from '../../server/core/seal.ts'
+import { type DocumentServer, startDocumentServer } from '../e2e/document-server.ts'
 import type { Browser } from '../support/server/browser.ts'
 import {
   account,
@@ -12,29 +10,26 @@ import {
   startDrawbridge,
 } from '../support/server/drawbridge-fixture.ts'
 
-/** Nobody listens there, so that the copy of the operator is taken. */
-const documentId = 'http://localhost:9/client.json'
-
-let folder: string
+let documents: DocumentServer
+let documentId: string
 let drawbridge: DrawbridgeFixture
 let clientId: string
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-flow-'))
-  const clientDocumentFile = join(folder, 'documents.json')
-  const document = {
+  documents = await startDocumentServer()
+  documentId = `${documents.origin}/client.json`
+  documents.publish('/client.json', {
     client_id: documentId,
     client_name: 'Quill',
     redirect_uris: ['https://quill.example/cb'],
-  }
-  writeFileSync(clientDocumentFile, JSON.stringify([document]))
-  drawbridge = await startDrawbridge({ clientDocumentFile })
+  })
+  drawbridge = await startDrawbridge()
   clientId = (await drawbridge.register()).client_id
 })
-// Whoever signs in counts against the limit of the account, which is per quarter of an hour.
+// Sign-ins count against the limit of the account, which applies per quarter of an hour.
 beforeEach(() => drawbridge.runtime.advance(900))
 afterAll(async () => {
   await drawbridge.close()
-  rmSync(folder, { recursive: true })
+  await documents.close()
 })
 
 const pendingOf = async (browser: Browser): Promise<number> => {
@@ -51,7 +46,7 @@ describe('the answer to the client', () => {
     expect(good.url.href).toMatch(
       /^https:\/\/quill\.example\/cb\?tenant=1&x=%20&code=[\w-]{43}&state=state-1&iss=/,
     )
-    // Only a client that somebody uses is redirected to without a click.
+    // Only a client in use is redirected to without a click.
     const redeemed = await drawbridge.redeem(id, good.url.searchParams.get('code') ?? '', asked)
     expect(redeemed.status).toBe(200)
     const refused = { ...asked, response_type: 'token' }

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 
 const listTimeoutMs = 60_000
 
-/** What the suite noted about one rule of a scenario. */
+/** The suite's result for one rule of a scenario. */
 export interface CheckResult {
   id: string
   status: string
   message: string | undefined
 }
 
-/** What the suite itself says that `revision` requires of one `side`. */
+/** Returns the scenarios that the suite requires of one `side` at `revision`. */
 export async function requiredScenarios(
   side: 'Server' | 'Client',
   revision: string,
@@ -24,14 +24,14 @@ export async function requiredScenarios(
   return [...(list ?? '').matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name ?? '')
 }
 
-/** How one scenario went. */
+/** The result of one scenario. */
 export interface ScenarioResult {
   scenario: string
   checks: CheckResult[]
   passed: boolean
 }
 
-/** Everything one run of the suite said. `required` names the scenarios that count; the others may fail. */
+/** The results of one run of the suite. `required` names the scenarios that count; the others may fail. */
 export interface SuiteRun {
   required: readonly string[]
   results: ScenarioResult[]
@@ -39,17 +39,16 @@ export interface SuiteRun {
   output: string
 }
 
-/** A run of the suite's command line that goes on. */
+/** A running process of the suite's command line. */
 export interface SuiteProcess {
   child: ChildProcess
-  /** What it wrote so far. */
   output(): string
   ended: Promise<number | null>
 }
 
 /**
- * Starts the command line of the suite, with `home` for what it wants to write. It is killed after `timeoutMs`.
- * `environment` reaches the programs that the suite starts.
+ * Starts the command line of the suite, with `home` for its files. Kills it after `timeoutMs`. `environment` reaches the programs
+ * that the suite starts.
  */
 export function startSuite(
   argv: readonly string[],
@@ -73,7 +72,7 @@ export function startSuite(
   return { child, output: () => output, ended }
 }
 
-/** The checks of each scenario that left its `checks.json` in `folder`, by the name of the scenario. */
+/** Reads the checks of each scenario that left its `checks.json` in `folder`, by the name of the scenario. */
 export function readChecks(folder: string): Map<string, CheckResult[]> {
   const reports = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('checks.json'),
@@ -87,7 +86,7 @@ export function readChecks(folder: string): Map<string, CheckResult[]> {
   )
 }
 
-/** `server-tools-list-2026-07-28T10-00-00-000Z` holds the scenario `tools-list`. */
+/** Returns the scenario of a folder: `server-tools-list-2026-07-28T10-00-00-000Z` contains `tools-list`. */
 function scenarioOf(folder: string): string {
   return folder.replace(/^(?:server|client|authorization)-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '')
 }

@@ -35,12 +35,12 @@ let authorization: string
 beforeAll(async () => {
   drawbridge = await startDrawbridge({}, undefined, route)
   authorization = `Bearer ${(await drawbridge.connect()).tokens.access_token}`
-  // Good ones first: what was kept of them must not answer a bad one.
+  // Valid ones first: anything cached from them must not answer an invalid one.
   for (const sent of [list(), call(), { method: 'server/discover' }]) await modern(sent)
 })
 afterAll(() => drawbridge.close())
 
-/** What a client of 2026-07-28 sends. `changes` to its headers; undefined leaves one out. */
+/** A request of a 2026-07-28 client. `changes` apply to its headers; undefined omits one. */
 interface Sent {
   method: string
   params?: Record<string, unknown>

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
 import type { Settings } from '../../server/config/setting.ts'
+import type { ToolModule } from '../../server/mcp/tools/tool-module.ts'
 import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
 import {
   account,
@@ -15,6 +16,7 @@ import {
 import { createFakeRuntime } from '../support/server/fake-runtime.ts'
 import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
 import { sessionCookieHeader, signInToWebApp } from '../support/server/web-app-session.ts'
+import { scopes, tools } from './scoped-tools.ts'
 
 type Outcome = 'let in' | 'refused'
 
@@ -55,17 +57,15 @@ function apply(rules: readonly object[]): void {
   drawbridge.runtime.advance(1)
 }
 
-/** A server with the local provider, which confirms addresses here. */
-async function start(rules: Rules, email: string = account.email): Promise<void> {
+async function start(rules: Rules, email: string = account.email, module?: ToolModule): Promise<void> {
   writeFileSync(file(), JSON.stringify({ rules: [] }))
-  drawbridge = await startDrawbridge({ access: file(), accessTokenTtl: '2h' })
+  drawbridge = await startDrawbridge({ access: file(), accessTokenTtl: '2h' }, createFakeRuntime(), module)
   const { admin } = drawbridge
-  admin.setAutoconfirm(false)
   const { id: sub } = admin.findUser(email) ?? (await admin.createUser({ email }))
   apply(rules({ sub, provider: 'email', claim: { 'app_metadata.provider': ['email'] } }))
 }
 
-/** A server with a real OpenID provider, whose requests go over sockets. */
+/** Starts a server with a real OpenID provider, reached over sockets. */
 async function startAtOidc(rules: Rules, settings: Settings = {}): Promise<void> {
   const who = { sub: oidcAccount.sub, provider: id.issuer, claim: { groups: ['makers'] } }
   writeFileSync(file(), JSON.stringify({ rules: rules(who) }))
@@ -85,7 +85,7 @@ async function startAtOidc(rules: Rules, settings: Settings = {}): Promise<void>
   )
 }
 
-/** A browser that reaches the server and the OpenID provider. */
+/** Opens a browser that reaches the server and the OpenID provider. */
 function oidcBrowser(): Browser {
   return createBrowser((request) => {
     const { origin } = new URL(request.url)
@@ -116,12 +116,12 @@ async function call(credential: Record<string, string>): Promise<Outcome> {
   return status === 200 ? 'let in' : 'refused'
 }
 
-/** Where a sign-in came to rest: at the client with a code, or on a page that says no. */
+/** Returns where a sign-in ended: at the client with a code, or on an error page. */
 function outcomeOf({ url, response, html }: Visit): Outcome {
   if (response === undefined && url.searchParams.has('code')) return 'let in'
   expect(response?.status).toBe(403)
   expect(html).toContain('This account may not connect here.')
-  // Nothing that a person can read says why.
+  // The page's text does not say why.
   expect(html.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, '')).not.toMatch(/access\.json|\brules?\b/)
   return 'refused'
 }
@@ -131,7 +131,7 @@ async function loginPage(browser: Browser): Promise<Visit> {
   return browser.visit(drawbridge.authorizeUrl(clientId))
 }
 
-/** Connects while everybody may; then the rules come. */
+/** Connects without rules; then applies them. */
 async function connectBefore(rules: Rules): Promise<string> {
   let later: readonly object[] = []
   await start((who) => {
@@ -210,7 +210,7 @@ const ways: Record<string, (rules: Rules) => Promise<Outcome>> = {
   },
 }
 
-/** Conditions that hold for Ada, and the same kind that does not. */
+/** Conditions that match Ada, and some of the same kind that do not. */
 const kinds: Record<string, (who: Who) => [fits: object, misses: object]> = {
   email: () => [{ email: ['ada@*'] }, { email: ['eve@*', '*@ada'] }],
   sub: ({ sub }) => [{ sub: [sub] }, { sub: [`${sub}0`] }],
@@ -250,7 +250,7 @@ describe('a connection of somebody whom the rules no longer let in', () => {
       drawbridge.runtime.now(),
     )
     expect(due).toHaveLength(1)
-    // The rules may let that person in again; what has ended stays so.
+    // The rules may allow that user again; what has ended stays ended.
     apply([{ allow: {} }])
     expect(await call({ authorization: `Bearer ${tokens.access_token}` })).toBe('refused')
   })
@@ -265,6 +265,41 @@ describe('a connection of somebody whom the rules no longer let in', () => {
     expect(drawbridge.logged()).toContain('"reason":"access_rule"')
   })
 
+  it('is refused with a token of that provider too, when userinfo names no group any more', async () => {
+    const audience = 'https://api.example.com'
+    const settings = { sessionCheck: '60', providerAudience: audience }
+    await startAtOidc(({ claim }) => [{ allow: { claim } }], settings)
+    let opaque = ''
+    drawbridge.runtime.fetch = async (request, options) => {
+      const response = await fetch(request, options)
+      if (new URL(request.url).pathname === '/token') {
+        ;({ access_token: opaque } = (await response.clone().json()) as Tokens)
+      }
+      return response
+    }
+    await connectAtOidc()
+    const now = drawbridge.runtime.now()
+    const claims = {
+      iss: id.issuer,
+      aud: audience,
+      sub: oidcAccount.sub,
+      scope: 'openid groups',
+      iat: now,
+      exp: now + 3600,
+      groups,
+    }
+    const authorization = `Bearer ${await id.signAccessToken(opaque, claims)}`
+    expect(await call({ authorization })).toBe('let in')
+    groups = []
+    expect(await call({ authorization })).toBe('let in')
+    drawbridge.runtime.advance(61)
+    expect(await call({ authorization })).toBe('refused')
+    expect(drawbridge.logged()).toContain('"reason":"no_rule"')
+    groups = ['makers']
+    drawbridge.runtime.advance(61)
+    expect(await call({ authorization })).toBe('let in')
+  })
+
   it('goes on while the provider is down', async () => {
     await startAtOidc(({ claim }) => [{ allow: { claim } }], { sessionCheck: '60' })
     const authorization = `Bearer ${await connectAtOidc()}`
@@ -272,6 +307,43 @@ describe('a connection of somebody whom the rules no longer let in', () => {
     drawbridge.runtime.fetch = () => Promise.reject(new Error('down'))
     drawbridge.runtime.advance(61)
     expect(await call({ authorization })).toBe('let in')
+  })
+})
+
+describe('a rule by an address that the provider does not prove', () => {
+  it('lets nobody in, and the log says why', async () => {
+    await start(() => [{ allow: { email: ['ada@*'] } }])
+    const { access_token: token } = await signInToWebApp(drawbridge)
+    const authorization = `Bearer ${token}`
+    expect(await call({ authorization })).toBe('let in')
+    drawbridge.admin.setConfirmation('off')
+    drawbridge.runtime.advance(601)
+    expect(await call({ authorization })).toBe('refused')
+    expect(drawbridge.logged()).toContain('"reason":"address_not_verified"')
+  })
+})
+
+describe('a rule that gives some scopes only', () => {
+  it('leaves a connection and a token of the provider no more than these, whatever they had before', async () => {
+    await start(everybody, account.email, { scopes, tools })
+    const { client_id: clientId } = await drawbridge.register()
+    const scope = 'mcp orders:write'
+    const { url } = await drawbridge.signIn(clientId, drawbridge.browser(), { scope })
+    const redeemed = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+    const connection = (await redeemed.json()) as Tokens
+    const { access_token: webToken } = await signInToWebApp(drawbridge)
+    const credentials = [connection.access_token, webToken]
+    const held = (): Promise<string[]> =>
+      Promise.all(credentials.map(async (token) => (await drawbridge.callTool(token, 'say_scope')).text))
+    expect(await held()).toEqual([scope, 'mcp orders:read orders:write'])
+    apply([{ allow: {}, scopes: ['mcp', 'orders:read'] }])
+    expect(await held()).toEqual(['mcp', 'mcp orders:read'])
+    for (const token of credentials) {
+      const authorization = `Bearer ${token}`
+      const params = { name: 'cancel_order', arguments: {} }
+      const refused = await drawbridge.mcp({ ...listTools, method: 'tools/call', params }, { authorization })
+      expect(await refused.json()).toHaveProperty('error')
+    }
   })
 })
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
     AUDIT: 'audit.jsonl',
     SIGN_IN_LIMIT: '1000',
     CALL_LIMIT: 'off',
-    // What the API says of events does not depend on the level of the log.
+    // The API's events do not depend on the log level.
     LOG: 'error',
   })
   person = await createPerson(server)
@@ -60,12 +60,11 @@ async function callStatus(accessToken: string): Promise<number> {
   return (await postMcp(server, { method: 'tools/list' }, headers)).status
 }
 
-/** The grants that are live, oldest answers first. */
 async function grantsOf(query: string): Promise<Facts[]> {
   return (await factsOf('GET', `/grants?${query}`))['grants'] as Facts[]
 }
 
-/** Every event of the process, page by page. */
+/** Returns every event of the process, page by page. */
 async function allEvents(): Promise<Facts[]> {
   const events: Facts[] = []
   for (let since = 0; ;) {
@@ -142,7 +141,7 @@ describe('the admin API', () => {
         state.calls += 1
       }
     })()
-    // A failure is told below; until then it must not end the process.
+    // A failure is reported below; until then it must not end the process.
     calling.catch(() => undefined)
     const facts = await factsOf('POST', '/keys/rotate')
     state.isStopped = true

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { type KeySample, signWith } from '../support/server/key-sample.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** Form fields by which a client proves itself with its key (RFC 7523 section 2.2). */
+/** Form fields that authenticate a client with its key (RFC 7523 section 2.2). */
 export interface AssertionFields extends Record<string, string> {
   client_assertion_type: string
   client_assertion: string
 }
 
-/** A proof of `clientId` for that server, good for a minute and for one request. */
+/** Creates an assertion of `clientId` for that server, valid for a minute and for one request. */
 export async function assertionFields(
   server: Pick<ServerProcess, 'baseUrl'>,
   clientId: string,

@@ -7,27 +7,27 @@ import { freePort } from '../support/server/free-port.ts'
 import { noteServed } from './secret-ledger.ts'
 import type { ServerSettings } from './server-process.ts'
 
-/** An auth API on a port of its own: what a Supabase project is to a server that is configured for one. */
+/** An auth API on its own port: like a Supabase project for a server configured for one. */
 export interface AuthServer {
   /** Origin that plays the web app; the auth API is below it. */
   appUrl: string
   url: string
   admin: ProviderAdmin
-  /** Settings of a server that signs people in here. All servers given the same ones are instances of one another. */
+  /** Settings of a server that signs users in here. All servers given the same ones are instances of one another. */
   settings: ServerSettings
   close(): Promise<void>
 }
 
-/** What else a project has at the origin of its auth API. */
+/** Another API at the origin of a project's auth API. */
 export interface DataApi {
   fetch(request: Request): Promise<Response>
   close(): Promise<void>
 }
 
-/** How an {@link AuthServer} differs from the usual one. */
+/** Options of an {@link AuthServer}. */
 export interface AuthServerOptions {
   tokenTtlSeconds?: number
-  /** Starts the data API of the project, which answers everything below `/rest/`. */
+  /** Starts the data API of the project, which serves everything below `/rest/`. */
   startDataApi?: (auth: { url: string; apiKey: string }) => Promise<DataApi>
 }
 
@@ -42,14 +42,14 @@ export async function startAuthServer(options: AuthServerOptions = {}): Promise<
     {
       url,
       siteUrl: appUrl,
-      redirectAllowList: ['http://localhost:*/oauth/callback'],
+      redirectAllowList: [],
       tokenTtlSeconds: options.tokenTtlSeconds ?? 3600,
       database: ':memory:',
       socialProviders: ['google', 'keycloak'],
     },
     systemRuntime,
   )
-  // What the server and the provider say to each other no test sees otherwise.
+  // Requests between the server and the provider are otherwise invisible to tests.
   const dataApi = await options.startDataApi?.({ url, apiKey })
   const serve = async (request: Request): Promise<Response> =>
     dataApi && new URL(request.url).pathname.startsWith('/rest/')

@@ -44,7 +44,7 @@ afterAll(async () => {
   await postgres?.close()
 })
 
-/** A browser of its own, which keeps the sign-in at the provider. */
+/** Opens a browser that keeps the sign-in at the provider. */
 function openBrowser(): Browser {
   const served = new Set([system.baseUrl, id.issuer])
   return createBrowser((request) =>
@@ -60,7 +60,6 @@ async function connect(browser: Browser): Promise<Tokens> {
   return (await (await client.redeem(back.url.searchParams.get('code') ?? '')).json()) as Tokens
 }
 
-/** The status of a call at each instance. */
 function statuses({ access_token: token }: Tokens): Promise<number[]> {
   return Promise.all(
     instances.map(async ({ origin }) => {
@@ -77,7 +76,7 @@ describe('a person who signs out at a real OpenID provider', () => {
     expect(await statuses(tokens)).toEqual([200, 200])
     const page = await browser.visit(`${id.issuer}/session/end`)
     await browser.submit(page, 'xsrf', { logout: 'yes' })
-    // The provider has told the server before it answers the browser.
+    // The provider notifies the server before it responds to the browser.
     expect(await statuses(tokens)).toEqual([401, 401])
     expect(await statuses(kept)).toEqual([200, 200])
     const refreshed = await client.refresh(tokens.refresh_token)

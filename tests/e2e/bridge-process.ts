@@ -5,20 +5,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type LocalClient, type LocalEra, startLocalClient } from '../conformance/client/local-client.ts'
 
-/** What is started as `drawbridge`. */
+/** The script started as `drawbridge`. */
 export const launcher: string = fileURLToPath(new URL('../../bridge/launcher.cjs', import.meta.url))
 const bundle = fileURLToPath(new URL('../../bridge/dist/main.mjs', import.meta.url))
 const linkTimeoutMs = 20_000
 
-/** The home folder of one user of the bridge: logins live in it. */
+/** The home folder of one user of the bridge, with their logins. */
 export interface BridgeHome {
   path: string
-  /** Text of every file in it, for a look whether something secret lies about. */
+  /** Returns the text of every file in it, to search for secrets. */
   files(): string
   remove(): void
 }
 
-/** A new, empty home. */
+/** Creates an empty home. */
 export function createBridgeHome(): BridgeHome {
   const path = mkdtempSync(join(tmpdir(), 'drawbridge-home-'))
   return {
@@ -32,7 +32,7 @@ export function createBridgeHome(): BridgeHome {
   }
 }
 
-/** A lock or a file in the making may be gone when its turn comes. */
+/** Reads a file; a lock or a draft may be gone by then. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -44,15 +44,15 @@ function readIfThere(path: string): string {
 /** The built bridge with a local client at its stdio. */
 export interface BridgeProcess extends LocalClient {
   stderr(): string
-  /** Waits for the link that a person is to open. */
+  /** Waits for the link for the user to open. */
   link(): Promise<string>
-  /** How many different links it showed. */
+  /** Returns the number of different links shown. */
   links(): number
-  /** These links, in order. */
+  /** Returns these links, in order. */
   allLinks(): readonly string[]
 }
 
-/** Starts the built bridge in front of `url`; by itself it opens no browser. Keys are in a file unless `flags` say otherwise. */
+/** Starts the built bridge in front of `url`; it opens no browser. Keys are in a file unless `flags` say otherwise. */
 export function startBridge(
   url: string,
   home: BridgeHome,
@@ -65,7 +65,7 @@ export function startBridge(
     era?: LocalEra
     flags?: readonly string[]
     environment?: Readonly<Record<string, string>>
-    /** Whether it may open a browser. */
+    /** Allows it to open a browser. */
     opens?: boolean
   } = {},
 ): BridgeProcess {

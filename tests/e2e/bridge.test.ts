@@ -43,7 +43,7 @@ async function signIn(started: BridgeProcess): Promise<void> {
   expect(page.status).toBe(200)
 }
 
-/** The tools that are there, once the sign-in is through. */
+/** Returns the available tools, once the sign-in is complete. */
 async function realTools(started: BridgeProcess): Promise<string[]> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const answer = await started.request('tools/list')

@@ -7,7 +7,7 @@ import type { ServerProcess } from './server-process.ts'
 
 const executable = findChromium()
 
-/** A connection of somebody with a client of that name. */
+/** A user's connection with a client of that name. */
 interface Connection {
   client: PlainClient
   tokens: Tokens
@@ -35,7 +35,6 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       return { client, tokens: await client.connect(by) }
     }
 
-    /** That neither token is good for anything any more. */
     async function expectEnded({ client, tokens }: Connection): Promise<void> {
       const authorization = `Bearer ${tokens.access_token}`
       const call = await postMcp(server, { method: 'tools/list' }, { authorization })
@@ -56,7 +55,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       copied = await connect('Old Laptop')
       await callTool(server, used.tokens.access_token, 'whoami')
       await copied.client.refresh(copied.tokens.refresh_token)
-      // What is in use is written down at the end; and a used refresh token is answered for two minutes more.
+      // Pending uses are written at the end; and a used refresh token still gets a response for two minutes.
       await server.kill('SIGTERM')
       await server.start({ aheadSeconds: 300 })
     }, patienceMs)
@@ -77,7 +76,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
     })
 
     it('says why it asked, and what each connection was allowed', async () => {
-      expect(why).toContain('this page can end connections, so it asks for itself')
+      expect(why).toContain('For safety this page asks you to sign in again')
       expect(await phone.text()).toContain('Allowed to Use the tools of the web app as you')
     })
 

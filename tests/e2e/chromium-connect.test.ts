@@ -45,7 +45,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       expect(await phone.heading()).toContain('Connect an AI client to')
       const cookies = await phone.page.cookies()
       expect(cookies.some(({ name }) => name.endsWith('auth-token'))).toBe(true)
-      // A script of the app on the same host gets what it always got.
+      // A script of the app on the same host still gets the usual response.
       const options = { headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') } }
       expect((await fetch(server.mcpUrl, options)).status).not.toBe(200)
     })
@@ -68,10 +68,10 @@ describe.skipIf(executable === undefined).each(phoneCases)(
     it('shows one client at a time, by keyboard', async () => {
       const shown = (): Promise<string[]> =>
         phone.page.$$eval('.client[open] pre', (all) => all.map(({ textContent }) => textContent ?? ''))
-      await phone.tabTo('.client:nth-of-type(3) summary')
+      await phone.tabTo('.client:nth-of-type(1) summary')
       await phone.type(' ')
       expect(await shown()).toEqual([expect.stringMatching(/^claude mcp add --transport http /)])
-      await phone.tabTo('.client:nth-of-type(4) summary')
+      await phone.tabTo('.client:nth-of-type(2) summary')
       await phone.type(' ')
       expect(await shown()).toEqual([
         expect.stringMatching(new RegExp(`^codex mcp add .* --url ${server.mcpUrl}$`)),

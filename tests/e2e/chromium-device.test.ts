@@ -42,7 +42,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
 
       await phone.open(device.verification_uri)
       expect(await phone.heading()).toBe('Connect a device')
-      // The field has the focus; small letters and a blank are as good.
+      // The field has the focus; small letters and a blank work too.
       await phone.type(device.user_code.toLowerCase().replace('-', ' '))
       await phone.enter()
       const asked = await phone.text()
@@ -59,7 +59,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       const tokens = await client.takeTokens(device)
       expect(tokens.scope).toBe('mcp')
       expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
-      // The code is used up, and whoever sends it again right away ends nothing.
+      // The code is used up; sending it again right away ends nothing.
       expect(await client.pollResult(device)).toBe('invalid_grant')
       expect(await callTool(server, tokens.access_token, 'whoami')).toContain(person.email)
     })
@@ -76,7 +76,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       await signInOn(phone, { ...person, password: 'wrong' })
       expect(await phone.page.title()).toContain('Not signed in')
       expect(await client.pollResult(device)).toBe('authorization_pending')
-      // The email is still there, and the focus is in the field to correct.
+      // The email is still filled in, and the focus is in the field to correct.
       await phone.insert(person.password)
       await phone.enter()
       expect(await phone.heading()).toBe('Your device can connect now')
@@ -107,8 +107,8 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       await phone.open(device.verification_uri)
       await phone.insert('BBBB-BBBB')
       await phone.enter()
-      expect(await phone.text()).toContain('No device waits with this code.')
-      // What was typed can be put right on the spot.
+      expect(await phone.text()).toContain('No device is waiting with this code.')
+      // The input can be corrected in place.
       await phone.tabTo(codeField)
       await phone.replace(device.user_code)
       await phone.enter()
@@ -120,7 +120,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       await phone.open(device.verification_uri_complete)
       await phone.tabTo('button[type=submit]')
       await phone.enter()
-      expect(await phone.text()).toContain('No device waits with this code.')
+      expect(await phone.text()).toContain('No device is waiting with this code.')
     })
   },
 )

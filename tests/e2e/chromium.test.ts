@@ -26,7 +26,7 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     chromium = await startChromium(executable ?? '')
     client = createServer((request, response) => {
       const url = new URL(request.url ?? '/', 'http://127.0.0.1')
-      // Chromium asks for the icon, too.
+      // Chromium requests the icon too.
       if (url.pathname === '/callback') codes.push(url.search)
       response.setHeader('content-type', 'text/html').end('<title>Client</title>Back at the client.')
     }).listen(0, '127.0.0.1')
@@ -39,7 +39,7 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     await server?.close()
   })
 
-  /** What the lines of docs/extension.md give, typed into the console of a page of the app. */
+  /** Returns the result of the lines of docs/extension.md, typed into the console of a page of the app. */
   async function tokenByReadme(page: Page): Promise<string> {
     const lines = /```js\n(const chunks.*?)```/s.exec(readFileSync(guide, 'utf8'))?.[1] ?? ''
     return String(await page.evaluate(lines))
@@ -73,7 +73,7 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
     expect(new URL(page.url()).pathname).toBe('/notes')
 
-    // As from the console: the page's own policy is in force.
+    // As from the console: the page's own policy applies.
     const byCookie = await page.evaluate(
       async (url, body) => {
         const response = await fetch(url, {
@@ -153,7 +153,7 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     await Promise.all([page.waitForNavigation(), page.click('button[value=google]')])
     await Promise.all([page.waitForNavigation(), page.click(second)])
     expect(page.url()).toMatch(new RegExp(`^${server.baseUrl}/oauth/callback`))
-    // The field has the focus: typing and Enter is all.
+    // The field has the focus: typing and Enter suffice.
     await page.waitForFunction(`document.activeElement.name === 'code'`)
     await page.keyboard.type(computeTotp(secret, Math.floor(Date.now() / 1000)))
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
@@ -184,7 +184,7 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
   })
 })
 
-/** Turns a second factor on at the auth API, as a web app does; answers its base32 secret. */
+/** Enables a second factor at the auth API, as a web app does; returns its base32 secret. */
 async function enrollTotp(server: ServerProcess, accessToken: string): Promise<string> {
   const post = async <Answer>(path: string, body: unknown): Promise<Answer> => {
     const response = await fetch(`${server.appUrl}/auth/v1/factors${path}`, {

@@ -47,7 +47,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Publishes the document of a client and answers its id, the address of the document. */
+/** Publishes the document of a client and returns its id, the address of the document. */
 function publishClient(at: DocumentServer, path: string, metadata: object): string {
   const id = at.origin + path
   at.publish(path, {
@@ -59,7 +59,7 @@ function publishClient(at: DocumentServer, path: string, metadata: object): stri
   return id
 }
 
-/** A program that listens on whatever port is free when it starts. */
+/** Returns a redirect URI on a free port, as for a program that listens on any. */
 async function loopbackUri(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}/callback`
 }
@@ -116,7 +116,7 @@ describe('a client that signs with its key, and publishes it (RFC 7523)', () => 
       expect(await outcome(await assertionFields(server, client.id, await keySample('first')))).toBe(
         'invalid_client',
       )
-      // The proof is good; the token that comes with it is unknown.
+      // The assertion is valid; the accompanying token is unknown.
       expect(['taken', 'invalid_grant']).toContain(await outcome(fresh))
       expect(await outcome(fresh)).toBe('invalid_client')
     },
@@ -198,7 +198,7 @@ describe('a public client, and the end of its web site', () => {
     const again = await createPlainClient(server, { id, redirectUri: await loopbackUri() })
     await again.connect(person)
 
-    // Two days later the document is too old to sign in with, and good enough for who is connected.
+    // Two days later the document is too old for signing in, but valid for connected clients.
     await server.kill('SIGTERM')
     await server.start({ aheadSeconds: twoDays })
     tokens = await refreshed(client, tokens)

@@ -15,7 +15,6 @@ afterEach(() => {
   occupant = undefined
 })
 
-/** Listens on a free port, so that nobody else can. */
 async function occupyPort(): Promise<number> {
   const port = await freePort()
   occupant = createServer()
@@ -24,14 +23,14 @@ async function occupyPort(): Promise<number> {
 }
 
 describe('drawbridge-server', () => {
-  it('--help has examples first, every command and flag, and exits 0', async () => {
+  it('--help has usage, every command, examples, where the flags are, and exits 0', async () => {
     const { code, stdout, stderr } = await runServer({ argv: ['--help'] })
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^Examples:/)
+    expect(stdout).toMatch(/^Usage:[^]*\nExamples:\n/)
     for (const command of ['serve', 'doctor', 'migrate', 'keys']) {
       expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'))
     }
-    expect(stdout).toContain('--base-url')
+    expect(stdout).toContain('serve --help')
     expect(stdout).toMatch(/^ +drawbridge-server /m)
     expect(stdout).toContain('Exit codes:')
     const serve = await runServer({ argv: ['serve', '--help'] })
@@ -78,7 +77,7 @@ describe('drawbridge-server', () => {
     [['doctr'], 'doctor'],
     [['keys', 'rotat'], 'rotate'],
     [['--bas-url', 'x'], '--base-url'],
-    [['keys', 'rotate', '--reseal-onyl'], '--reseal-only'],
+    [['clients', 'lits'], 'list'],
   ])('%j: the nearest name is suggested', async (argv, nearest) => {
     const { code, stderr } = await runServer({ argv })
     expect(code).toBe(2)
@@ -86,11 +85,11 @@ describe('drawbridge-server', () => {
   })
 
   it.each(['doctor', 'migrate', 'keys list', 'keys generate', 'keys rotate', 'keys remove'])(
-    '%s --help begins with examples and exits 0',
+    '%s --help has usage, flags and then examples, and exits 0',
     async (command) => {
       const { code, stdout } = await runServer({ argv: [...command.split(' '), '--help'] })
       expect(code).toBe(0)
-      expect(stdout).toMatch(new RegExp(`^Examples:\n  drawbridge-server ${command}`))
+      expect(stdout).toMatch(new RegExp(`^Usage:[^]*\nExamples:\n  drawbridge-server ${command}`))
       expect(stdout).toContain('--json')
     },
   )
@@ -133,7 +132,7 @@ describe('a wrong configuration', () => {
       expect(stderr).toContain(`DRAWBRIDGE_${name}: expected`)
     }
     expect(stderr).toContain('--access-token-ttl: expected')
-    // A key that does not fit may still be a secret.
+    // An invalid key may still be a secret.
     expect(stderr).not.toContain('dG9vIHNob3J0')
   })
 
@@ -175,7 +174,7 @@ describe('a port that is in use', () => {
     })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('EADDRINUSE')
-    expect(stderr).toMatch(/choose another/)
+    expect(stderr).toMatch(/take other ports/)
     expect(stderr).not.toMatch(/^ +at /m)
   })
 })

@@ -6,22 +6,22 @@ import { refuseSecretsOfCommand, type ServerProcess, type ServerSettings } from 
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 
-/** How a command beside a server ended. */
+/** How a command next to a server ended. */
 export interface CommandEnd {
   code: number | null
   stdout: string
   stderr: string
 }
 
-/** A command that runs beside a server. */
+/** A command running next to a server. */
 export interface RunningCommand {
   kill(signal: NodeJS.Signals): void
   ended: Promise<CommandEnd>
 }
 
 /**
- * Starts the built command line in the folder of `server` with its settings; `settings` (without prefix) come on top.
- * `input` is all there is on stdin. Nothing else of the caller's environment is there.
+ * Starts the built command line in the folder of `server` with its settings, overridden by `settings` (without prefix). `input` is
+ * all of stdin. Passes nothing else of the caller's environment.
  */
 export function startCommand(
   server: ServerProcess,
@@ -43,7 +43,7 @@ export function startCommand(
   return { kill: (signal) => void child.kill(signal), ended }
 }
 
-/** Runs a command as {@link startCommand} to its end. */
+/** Runs a command like {@link startCommand} to its end. */
 export function runCommand(
   server: ServerProcess,
   argv: readonly string[],

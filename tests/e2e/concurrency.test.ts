@@ -29,7 +29,7 @@ describe('many requests at the same moment', () => {
     const texts = await times(50, () => callTool(server, accessToken, 'list_notes'))
     expect(texts).toHaveLength(50)
     for (const text of texts) expect(text).toContain('kept')
-    // The log comes through a pipe, a moment after the answers.
+    // The log arrives through a pipe, a moment after the responses.
     await server.waitForEvent('provider_refreshed')
     expect(server.events('provider_refreshed')).toHaveLength(1)
   })

@@ -2,7 +2,7 @@ import type { Person } from './person.ts'
 import { postForm, type Tokens } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** What a device is told when it starts (RFC 8628 section 3.2). */
+/** The response to a device when it starts (RFC 8628 section 3.2). */
 export interface StartedDevice {
   device_code: string
   user_code: string
@@ -12,21 +12,20 @@ export interface StartedDevice {
   interval: number
 }
 
-/** A public client for devices that have no browser. */
+/** A public client for devices without a browser. */
 export interface DeviceClient {
   id: string
   start(): Promise<StartedDevice>
-  /** One poll, whenever it is sent. */
   poll(device: StartedDevice): Promise<Response>
-  /** What the token endpoint says to a poll: an error code, or `tokens`. */
+  /** Returns the token endpoint's response to a poll: an error code, or `tokens`. */
   pollResult(device: StartedDevice): Promise<string>
-  /** The tokens of a device that somebody has allowed. */
+  /** Fetches the tokens of an approved device. */
   takeTokens(device: StartedDevice): Promise<Tokens>
 }
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** Registers a client that calls itself `name` and has no redirect URI. */
+/** Registers a client called `name` without a redirect URI. */
 export async function registerDeviceClient(server: ServerProcess, name: string): Promise<DeviceClient> {
   const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
     method: 'POST',
@@ -68,7 +67,7 @@ export async function registerDeviceClient(server: ServerProcess, name: string):
   return client
 }
 
-/** Types the code of a device at `verificationUri`, and signs in there. Answers the page that says how it ended. */
+/** Types the code of a device at `verificationUri`, and signs in there. Returns the final page. */
 export async function allowDevice(
   { browser, email, password }: Person,
   {

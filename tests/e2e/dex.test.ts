@@ -14,15 +14,15 @@ import {
 } from './plain-client.ts'
 import { type ServerProcess, type ServerSettings, startServer, until } from './server-process.ts'
 
-// Longer than a sign-in takes beside a busy machine, so that no token ends on the way.
+// Longer than a sign-in takes on a busy machine, so that no token expires during it.
 const tokenSeconds = 6
 const isDexBuilt = await buildDex()
 
-/** A server in front of a dex of its own. */
+/** A server in front of its own dex. */
 interface DexRig {
   server: ServerProcess
   connect(name: string): Promise<Tokens>
-  /** Signs in to look at the connections; the page that shows them. */
+  /** Signs in to see the connections; returns their page. */
   openAccount(name: string): Promise<Visit>
   ping(tokens: Tokens): Promise<number>
   client: PlainClient
@@ -48,7 +48,7 @@ async function startRig(settings: ServerSettings): Promise<DexRig> {
   server.secrets.note('PROVIDER_CLIENT_SECRET', dexClient.secret)
   const client = await registerPlainClient(server)
 
-  /** A browser that reaches the server and dex, and stops at addresses of clients. */
+  /** Opens a browser that reaches the server and dex, and stops at addresses of clients. */
   function openBrowser(): Browser {
     const served = new Set([server.baseUrl, new URL(dex.issuer).origin])
     return createBrowser((request) =>
@@ -56,7 +56,7 @@ async function startRig(settings: ServerSettings): Promise<DexRig> {
     )
   }
 
-  /** From the login page at `url` through the form of dex, to where that ends. */
+  /** Goes from the login page at `url` through the form of dex; returns the final page. */
   async function signIn(name: string, url: string | URL): Promise<Visit> {
     const browser = openBrowser()
     const page = await browser.submit(await browser.visit(String(url)), 'provider', { provider: 'oidc' })
@@ -136,7 +136,7 @@ describe.runIf(isDexBuilt)('with PROVIDER_SESSIONS=one', { timeout: 180_000 }, (
     await untilDue()
     expect(await Promise.all([rig.ping(first), rig.ping(second)])).toEqual([200, 200])
 
-    // The token of the second one is over when it ends: it is not renewed to be signed out.
+    // The token of the second one has expired when it ends: it is not renewed just to be signed out.
     await untilDue()
     expect((await client.revoke(second.refresh_token)).status).toBe(200)
     expect(await rig.ping(second)).toBe(401)

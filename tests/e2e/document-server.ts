@@ -2,14 +2,13 @@ import { createServer as createPlainServer, type RequestListener } from 'node:ht
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
-/** The web site of somebody who makes clients: JSON documents at an address on loopback. */
+/** A client developer's web site: JSON documents at an address on loopback. */
 export interface DocumentServer {
   origin: string
-  /** Publishes a document under a path. */
   publish(path: string, document: object): void
-  /** How often each path was asked for. */
+  /** Number of requests per path. */
   asked: ReadonlyMap<string, number>
-  /** From now on nobody answers there. */
+  /** Stops responding from now on. */
   close(): Promise<void>
 }
 

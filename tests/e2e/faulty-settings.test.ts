@@ -24,7 +24,7 @@ function write(name: string, content: string): void {
   writeFileSync(path, content)
 }
 
-/** The faults that a command tells on stderr; FOLDER in settings stands for the folder with the files above. */
+/** Returns the faults that a command prints on stderr; FOLDER in settings stands for the folder with the files above. */
 async function faultsOf(
   settings: Readonly<Record<string, string>>,
   argv: readonly string[] = [],
@@ -51,13 +51,14 @@ describe('a file that a setting names and that cannot be used', () => {
     ['CLIENTS', 'FOLDER/missing', /there is no file .*missing\. .*docs\/clients\.md/],
     ['CLIENTS', 'FOLDER', /is a folder.*docs\/clients\.md/],
     ['CLIENTS', 'FOLDER/garbage', /garbage is not valid JSON.*docs\/clients\.md/],
-    ['CLIENTS', 'FOLDER/object.json', /object\.json must hold a JSON array.*docs\/clients\.md/],
-    ['CLIENT_DOCUMENT_FILE', 'FOLDER/missing', /there is no file .*missing\. .*docs\/clients\.md/],
-    ['CLIENT_DOCUMENT_FILE', 'FOLDER', /is a folder/],
-    ['CLIENT_DOCUMENT_FILE', 'FOLDER/garbage', /garbage is not valid JSON/],
+    ['CLIENTS', 'FOLDER/object.json', /object\.json: the document must be an array.*docs\/clients\.md/],
     ['TOOLS', 'FOLDER/missing.mjs', /there is no file .*missing\.mjs\. .*docs\/tools\.md/],
     ['TOOLS', 'FOLDER', /is a folder.*docs\/tools\.md/],
-    ['TOOLS', 'FOLDER/syntax.mjs', /syntax\.mjs does not load: .*docs\/tools\.md/],
+    [
+      'TOOLS',
+      'FOLDER/syntax.mjs',
+      /syntax\.mjs does not load: .+\. It is at \S+syntax\.mjs:\d\. .*docs\/tools\.md/,
+    ],
     ['TOOLS', 'FOLDER/nothing.mjs', /nothing\.mjs: The module exports only nothing/],
   ])('%s=%s is a fault of that setting, and exits 2', async (setting, value, fault) => {
     const { code, stdout, faults } = await faultsOf({ [setting]: value })
@@ -73,7 +74,6 @@ describe('a file that a setting names and that cannot be used', () => {
         STOER: 'memory:',
         STORE: 'sqlite:FOLDER',
         SECRET_KEYS: 'file:FOLDER/missing',
-        CLIENT_DOCUMENT_FILE: 'FOLDER/garbage',
         TOOLS: 'FOLDER/tools.mjs',
       },
       ['--clients', 'FOLDER/clients.json'],
@@ -86,9 +86,8 @@ describe('a file that a setting names and that cannot be used', () => {
       store: count('DRAWBRIDGE_STORE'),
       secretKeys: count('DRAWBRIDGE_SECRET_KEYS'),
       clients: count('--clients'),
-      documents: count('DRAWBRIDGE_CLIENT_DOCUMENT_FILE'),
       all: faults.length - count('DRAWBRIDGE_TOOLS'),
-    }).toEqual({ listen: 1, stoer: 1, store: 1, secretKeys: 1, clients: 2, documents: 1, all: 7 })
+    }).toEqual({ listen: 1, stoer: 1, store: 1, secretKeys: 1, clients: 2, all: 6 })
     expect(count('DRAWBRIDGE_TOOLS')).toBeGreaterThan(2)
   })
 
@@ -139,7 +138,6 @@ describe('a file that a setting names and that cannot be used', () => {
       STORE: 'sqlite:FOLDER',
       SECRET_KEYS: 'file:FOLDER/garbage',
       CLIENTS: 'FOLDER/garbage',
-      CLIENT_DOCUMENT_FILE: 'FOLDER',
       TOOLS: 'FOLDER/tools.mjs',
     }
     const { code, stdout } = await faultsOf(settings, ['doctor', '--json'])
@@ -160,7 +158,6 @@ describe('a file that a setting names and that cannot be used', () => {
 describe('a file with a byte order mark', () => {
   const entry = `one:${Buffer.alloc(32, 7).toString('base64')}`
   const client = { client_id: 'crm', redirect_uris: ['https://crm.example/callback'] }
-  const document = { ...client, client_id: 'https://crm.example/client.json', client_name: 'CRM' }
   const encodings: [encoding: string, encode: (text: string) => Buffer][] = [
     ['UTF-8', (text) => Buffer.from(`\uFEFF${text}`)],
     ['UTF-16, as the shell of Windows writes it', (text) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
@@ -170,24 +167,22 @@ describe('a file with a byte order mark', () => {
     for (const [name, text] of [
       ['marked-keys', `${entry}\n`],
       ['marked-clients.json', JSON.stringify([client])],
-      ['marked-documents.json', JSON.stringify([document])],
     ] as const) {
       writeFileSync(join(folder, name), encode(text), { mode: 0o600 })
     }
-    // Node reads it, and takes UTF-8 only.
+    // Node reads it, and accepts UTF-8 only.
     write('marked-tools.mjs', '\uFEFFexport const tools = []')
     const { stdout } = await faultsOf(
       {
         STORE: 'sqlite:FOLDER/marked/server.db',
         SECRET_KEYS: 'file:FOLDER/marked-keys',
         CLIENTS: 'FOLDER/marked-clients.json',
-        CLIENT_DOCUMENT_FILE: 'FOLDER/marked-documents.json',
         TOOLS: 'FOLDER/marked-tools.mjs',
       },
       ['doctor', '--json'],
     )
     const { checks } = JSON.parse(stdout) as { checks: { state: string; name: string }[] }
     const states = Object.fromEntries(checks.map(({ name, state }) => [name, state]))
-    expect(states).toMatchObject({ 'key-ring': 'ok', clients: 'ok', 'client-documents': 'ok', tools: 'ok' })
+    expect(states).toMatchObject({ 'key-ring': 'ok', clients: 'ok', tools: 'ok' })
   })
 })

@@ -5,15 +5,15 @@ import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import type { Person } from './person.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** A client of an official SDK that somebody has signed in with. */
+/** A client of an official SDK with a signed-in user. */
 export interface SignedInClient {
-  /** What it stores, and how often it asked for a sign-in. */
+  /** Its stored state, and the number of requested sign-ins. */
   provider: MemoryOAuthProvider
   sessionId(): string | undefined
   listTools(): Promise<string[]>
-  /** Calls a tool; answers its text, and the progress that was told before. */
+  /** Calls a tool; returns its text, and the progress reported before. */
   call(name: string, input?: Record<string, unknown>): Promise<{ text: string; progress: number[] }>
-  /** Ends the session, where there is one, and closes. */
+  /** Ends the session, if any, and closes. */
   end(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export const sdkClients = {
     connectSdk2(server, person, 'auto'),
 }
 
-/** Connects a client of `@modelcontextprotocol/sdk` as an application does: refused, browser, callback, connected. */
+/** Connects a client of `@modelcontextprotocol/sdk` like an application: refused, browser, callback, connected. */
 async function connectSdk1(server: ServerProcess, person: Person): Promise<SignedInClient> {
   const provider = new MemoryOAuthProvider()
   const open = (): Transport1 =>
@@ -43,7 +43,7 @@ async function connectSdk1(server: ServerProcess, person: Person): Promise<Signe
   )
 }
 
-/** Connects a client of `@modelcontextprotocol/client` likewise. */
+/** Connects a client of `@modelcontextprotocol/client` in the same way. */
 async function connectSdk2(
   server: ServerProcess,
   person: Person,

@@ -1,15 +1,24 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type SignedInClient, sdkClients } from './gateway-client.ts'
 import { startGateway } from './gateway-server.ts'
 import { createPerson } from './person.ts'
+import { registerPlainClient } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 const everything = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
 )
+
+/** Only root can run processes as another user. */
+const isRoot = process.getuid?.() === 0
+if (!isRoot) console.info('Not run: processes as another user take root.')
+const user = { uid: [20_000, 20_063], gid: 20_000 }
 
 let server: ServerProcess
 const clients: SignedInClient[] = []
@@ -18,7 +27,8 @@ beforeEach(async () => {
   server = await startGateway({
     command: process.execPath,
     args: [everything, 'stdio'],
-    env: { WHO: '${user:id}', TOKEN: '${user:provider_token}' },
+    env: { WHO: '${user:id}', ...(isRoot && { TOKEN: '${user:provider_token}' }) },
+    ...(isRoot && { user }),
     tools: { deny: ['get-sum'] },
   })
 })
@@ -28,7 +38,7 @@ afterEach(async () => {
   await server.close()
 })
 
-/** The processes of server-everything that run now. */
+/** Returns the running processes of server-everything. */
 function processes(): number[] {
   return execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
     .split('\n')
@@ -58,7 +68,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
       expect(text).toContain('completed')
       expect(progress).toEqual([1, 2])
       await expect(client.call('get-sum', { a: 1, b: 2 })).rejects.toThrow('There is no tool')
-      expect(processes()).toHaveLength(1)
+      await expect.poll(processes).toHaveLength(1)
       await server.kill('SIGTERM')
       expect(processes()).toEqual([])
     },
@@ -67,6 +77,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
   it('two people have a process each, with their own environment and nothing of the server', async () => {
     const [ada, bea] = [await connect('sdk 1, 2025-11-25'), await connect('client 2, 2026-07-28 if it can')]
     await Promise.all([ada.call('echo', { message: 'a' }), bea.call('echo', { message: 'b' })])
+    await expect.poll(processes).toHaveLength(2)
     const environments = processes().map((pid) =>
       Object.fromEntries(
         readFileSync(`/proc/${pid}/environ`, 'utf8')
@@ -80,7 +91,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
       expect(Object.keys(environment).filter((name) => !declared.has(name))).toEqual([])
     }
     expect(new Set(environments.map(({ WHO }) => WHO)).size).toBe(2)
-    expect(new Set(environments.map(({ TOKEN }) => TOKEN)).size).toBe(2)
+    if (isRoot) expect(new Set(environments.map(({ TOKEN }) => TOKEN)).size).toBe(2)
     for (const pid of processes()) {
       expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean)).toEqual([
         process.execPath,
@@ -90,10 +101,64 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
     }
   })
 
+  it.skipIf(!isRoot)(
+    'a process as another user reads nothing of the server and of other people',
+    async () => {
+      await server.close()
+      const scripted = fileURLToPath(new URL('../peers/stdio/scripted-server.mjs', import.meta.url))
+      const env = { TOKEN: '${user:provider_token}' }
+      server = await startGateway({ command: process.execPath, args: [scripted], env, user })
+      const [ada, bea] = [await connect('sdk 1, 2025-11-25'), await connect('client 2, 2025-11-25')]
+      const read = async (path: string): Promise<string> => (await ada.call('read', { path })).text
+      const { pid } = JSON.parse((await bea.call('grandchild')).text) as { pid: number }
+      const status = await read('/proc/self/status')
+      const [, door] = /^PPid:\t(\d+)/m.exec(status) ?? []
+      expect(readFileSync(`/proc/${door}/environ`, 'utf8')).toContain('UPSTREAM=')
+      expect(status).toMatch(/^Uid:\t(\d+)\t\1.*\nGid:\t20000\t20000.*\n(?:.*\n)*?Groups:\t *$/m)
+      for (const path of [
+        `/proc/${door}/environ`,
+        `/proc/${pid}/environ`,
+        join(server.directory, '.drawbridge', 'server.db'),
+        join(server.directory, '.drawbridge', 'secret-keys'),
+      ])
+        expect([path, await read(path)]).toEqual([path, 'EACCES'])
+      expect(await read('/proc/self/environ')).toContain('TOKEN=')
+      await server.kill('SIGKILL')
+      await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 5000 }).toBe(false)
+    },
+  )
+
+  it('clients that leave without ending their sessions, as command lines do, make room for the next', async () => {
+    const person = await createPerson(server)
+    const { access_token: token } = await (await registerPlainClient(server)).connect(person)
+    const runOnce = async (): Promise<number> => {
+      let isListening = false
+      const listeningFetch: typeof fetch = async (url, init) => {
+        const response = await server.fetch(new Request(url, init))
+        isListening ||= init?.method === 'GET' && response.ok
+        return response
+      }
+      const client = new Client({ name: 'command line', version: '1' }, { capabilities: { roots: {} } })
+      const transport = new StreamableHTTPClientTransport(new URL(server.mcpUrl), {
+        fetch: listeningFetch,
+        requestInit: { headers: { authorization: `Bearer ${token}` } },
+      })
+      await client.connect(transport)
+      const { tools } = await client.listTools()
+      await expect.poll(() => isListening).toBe(true)
+      await client.close()
+      return tools.length
+    }
+    const found = []
+    for (let run = 0; run < 10; run += 1) found.push(await runOnce())
+    expect(found).toEqual(Array(10).fill(found[0]))
+    await expect.poll(() => processes().length, { timeout: 8000 }).toBeLessThanOrEqual(8)
+  })
+
   it('nothing is left of a server that was killed', async () => {
     const client = await connect('client 2, 2025-11-25')
     await client.call('echo', { message: 'a' })
-    expect(processes()).toHaveLength(1)
+    await expect.poll(processes).toHaveLength(1)
     await server.kill('SIGKILL')
     await expect.poll(processes, { timeout: 3000 }).toEqual([])
   })

@@ -49,7 +49,7 @@ const send = (
   message: { method: string; params?: unknown } = call,
 ): Promise<Response> => postMcp(server, message, { ...headers, authorization: `Bearer ${token}` })
 
-/** What a client may try to speak as somebody else with, or what is about its own connection. */
+/** Headers with which a client may try to impersonate others, or that concern its own connection. */
 const forgedNames = [
   'Cookie',
   'Forwarded',
@@ -76,7 +76,7 @@ const forgedNames = [
 ]
 const forgedHeaders = Object.fromEntries(forgedNames.map((name) => [name, 'forged']))
 
-/** The only names of headers that reach an upstream that asks for nothing more. */
+/** The only headers that reach an upstream that requests no more. */
 const passedNames = [
   'accept',
   'connection',
@@ -147,7 +147,7 @@ describe('what says who calls, as plain headers', () => {
     const { headers, rawHeaders } = upstream.requests[0] as RecordedRequest
     expect(headers['x-forwarded-email']).toBe(ada.email)
     expect(headers['x-forwarded-user']).toMatch(/^[0-9a-f-]{36}$/)
-    // This one was asked for.
+    // This one was requested.
     expect(headers['x-user']).toBe('forged')
     expect(rawHeaders.filter((text) => text === 'forged')).toHaveLength(1)
     expect(headers).not.toHaveProperty('drawbridge-assertion')
@@ -213,7 +213,7 @@ describe('a hostile upstream', () => {
   beforeEach(() => {
     upstream.answer = answerHonestly
   })
-  // Whatever happened: the client has its tokens, and was asked to sign in once, at the beginning.
+  // Whatever happened: the client has its tokens, and was asked to sign in only once, at the start.
   afterEach(async () => {
     upstream.answer = answerHonestly
     expect((await client.call('anything')).text).toBe('done')

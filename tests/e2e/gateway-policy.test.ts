@@ -27,7 +27,7 @@ afterEach(async () => {
   http = undefined
 })
 
-/** An upstream that has the tools of that name, whoever asks. */
+/** Starts an upstream that offers the tools of that name to every caller. */
 async function startUpstream(): Promise<string> {
   http = createServer((request, response) => {
     let body = ''

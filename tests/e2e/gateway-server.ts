@@ -25,16 +25,16 @@ export async function startGateway(
   }
 }
 
-/** What a token says that is signed with the keys of a server, or with others. */
+/** Contents of a token signed with the keys of a server, or with others. */
 export interface SignedToken {
   audience: string
-  /** How long ago it was signed; by default now. */
+  /** Its age; by default 0. */
   ageSeconds?: number
-  /** Whether with keys of its own instead of those of the server. */
+  /** Signs with keys of its own instead of the server's. */
   isForged?: boolean
 }
 
-/** A token as {@link startGateway} sends to its upstream, signed here with the server's own keys. */
+/** Signs a token as {@link startGateway} sends it to its upstream, with the server's own keys. */
 export function signToken(
   { baseUrl, directory }: ServerProcess,
   { audience, ageSeconds = 0, isForged = false }: SignedToken,

@@ -21,13 +21,14 @@ let ada: Person
 let eve: Person
 const clients: SignedInClient[] = []
 
-/** Puts a server in front of one that is started when the address of the first is known. */
+/** Starts a server in front of an upstream, which starts once the server's address is known. */
 async function open(
   identity: string,
   start: (where: { port: number; issuer: string }) => Promise<Upstream>,
+  more: Record<string, unknown> = {},
 ): Promise<void> {
   const port = await freePort()
-  server = await startGateway({ url: `http://127.0.0.1:${port}/mcp`, identity: [identity] })
+  server = await startGateway({ url: `http://127.0.0.1:${port}/mcp`, identity: [identity], ...more })
   upstream = await start({ port, issuer: server.baseUrl })
   ada = await createPerson(server)
   eve = await createPerson(server)
@@ -59,7 +60,7 @@ const initialize = JSON.stringify({
   },
 })
 
-/** The status of a message straight to the upstream. */
+/** Returns the status of a message sent straight to the upstream. */
 async function statusPastTheDoor(headers: Record<string, string>): Promise<number> {
   const response = await fetch(upstream.url, {
     method: 'POST',
@@ -74,7 +75,7 @@ async function statusPastTheDoor(headers: Record<string, string>): Promise<numbe
   return response.status
 }
 
-/** The status of a message through the door, in a session of that client. */
+/** Returns the status of a message through the gateway, in a session of that client. */
 async function statusInSession(session: string, { provider }: SignedInClient): Promise<number> {
   const authorization = `Bearer ${provider.tokens()?.access_token}`
   const headers = { authorization, 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
@@ -83,7 +84,7 @@ async function statusInSession(session: string, { provider }: SignedInClient): P
 
 const names = Object.keys(sdkClients) as (keyof typeof sdkClients)[]
 
-/** What holds for every server that knows callers by what Drawbridge tells it. */
+/** Tests what applies to every upstream that identifies callers by Drawbridge's assertion. */
 function itKnowsCallers(header: (token: string) => Record<string, string>): void {
   it.each(names)('%s: lists, calls as two users, hears of progress, ends its session', async (name) => {
     const ofAda = await connect(name, ada)
@@ -123,6 +124,29 @@ describe.skipIf(!hasPythonPeers())('in Python', () => {
     beforeAll(() => open('bearer', python({ environment: 'fastmcp-4', script: 'fastmcp_server.py' })))
     afterAll(close)
     itKnowsCallers(bearer)
+  })
+
+  describe('FastMCP with its JWT verifier, and a tool that is said to be public', () => {
+    const fastmcp = python({ environment: 'fastmcp-4', script: 'fastmcp_server.py' })
+    beforeAll(() => open('bearer', fastmcp, { tools: { public: ['opening_hours'] } }))
+    afterAll(close)
+
+    it.each(names)('%s: signs in at once, since it takes nobody else', async (name) => {
+      const client = await connect(name, ada)
+      expect(client.provider.authorizationUrls).toHaveLength(1)
+      expect((await client.call('whoami')).text).toBe(`You are ${ada.email}.`)
+      expect((await client.call('opening_hours', { x: '' })).text).toBe('Open from 9 to 5.')
+    })
+
+    it('promises nobody a call without a sign-in', async () => {
+      const refused = await postMcp(server, { method: 'tools/list' })
+      expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+        401,
+        expect.stringContaining('resource_metadata='),
+      ])
+      const page = await server.fetch(`${server.baseUrl}/`, { headers: { accept: 'text/html' } })
+      expect(await page.text()).not.toContain('opening_hours')
+    })
   })
 
   describe.each(['mcp-1', 'mcp-2'] as const)('the SDK, %s', (environment) => {

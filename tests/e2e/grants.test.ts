@@ -22,7 +22,7 @@ describe('grants, beside a running server', () => {
   it('are listed, and one that is revoked is of no use from the very next request on', async () => {
     const client = await registerPlainClient(server)
     const tokens = await client.connect(person)
-    // Whatever the server remembers of a token it remembers now.
+    // From now on the server has cached all it can about the token.
     for (let n = 0; n < 3; n += 1) await callTool(server, tokens.access_token, 'whoami')
     const grant = (await listed()).find((row) => row['client_id'] === client.id)
     expect(grant).toMatchObject({ email: person.email, client_name: 'Plain client', state: 'live' })

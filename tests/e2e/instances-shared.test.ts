@@ -20,7 +20,7 @@ let postgres: PostgresServer
 let auth: AuthServer
 let balancer: LoadBalancer
 let instances: Record<Name, ServerProcess>
-/** The system under its public address; {@link at} says which instance answers. */
+/** The system under its public address; {@link at} selects the instance. */
 let system: ServerProcess
 
 type Name = 'A' | 'B'
@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 beforeEach(() => at('A'))
 
-/** From now on every request goes to that instance. */
+/** Sends every following request to that instance. */
 function at(name: Name): void {
   balancer.targets = [instances[name].origin]
 }
@@ -68,7 +68,7 @@ async function register(metadata: object): Promise<Registered> {
   return (await answer.json()) as Registered
 }
 
-/** A request of the client about its registration (RFC 7592). */
+/** Sends a request of the client about its registration (RFC 7592). */
 function manage(
   { registration_client_uri: uri, registration_access_token: token }: Registered,
   method: string,
@@ -117,7 +117,7 @@ describe('two instances on one Postgres, and what one does holds at the other at
       const { response } = await browser.submit(entry, 'user_code', { user_code: 'BBBB-BBBB' })
       statuses.push(response?.status)
     }
-    // Ten of one address; the right one of a test before may have been one of them.
+    // Ten of one address; the right one of an earlier test may have been one of them.
     expect(statuses.slice(0, 9)).toEqual(Array.from({ length: 9 }, () => 400))
     expect(statuses.slice(10)).toEqual([429, 429])
   })
@@ -153,7 +153,7 @@ describe('two instances on one Postgres, and what one does holds at the other at
     async (kind) => {
       const client = await registerPlainClient(system)
       const tokens = await client.connect(await createPerson(system))
-      // Whatever an instance remembers of a token, both remember it now.
+      // From now on both instances have cached all they can about the token.
       for (const name of ['B', 'A', 'B', 'A'] as const) {
         at(name)
         expect(await mcpStatus(tokens.access_token)).toBe(200)

@@ -23,7 +23,7 @@ beforeAll(async () => {
   auth = await startAuthServer({ tokenTtlSeconds: tokenSeconds })
   balancer = await startLoadBalancer()
   settings = { ...auth.settings, BASE_URL: balancer.url, STORE: await postgres.createDatabase() }
-  // All at once on an empty database: its schema is made exactly once.
+  // All at once on an empty database: its schema is created exactly once.
   instances = await Promise.all(Array.from({ length: 3 }, () => startServer(settings)))
   balancer.targets = instances.map(({ origin }) => origin)
   system = instances[0] as ServerProcess
@@ -70,7 +70,7 @@ describe('three instances on one database', () => {
     const lifetimes = Math.ceil((performance.now() - began) / 1000 / tokenSeconds)
     const rotations = auth.admin.counters.rotations - before
     expect(rotations).toBeGreaterThan(0)
-    // One, unless these calls take so long that the new token ends meanwhile.
+    // One, unless these calls take so long that the new token expires meanwhile.
     expect(rotations).toBeLessThanOrEqual(lifetimes)
   })
 
@@ -95,7 +95,7 @@ describe('three instances on one database', () => {
       balancer.targets = limited.map(({ origin }) => origin)
       const other = await registerPlainClient(system)
       const statuses: (number | undefined)[] = []
-      // Each from an address of its own, for an account of its own: only the limit of all together holds, two thirds of it for strangers.
+      // Each from its own address, for its own account: only the total limit applies, two thirds of it for strangers.
       for (let attempt = 1; attempt <= 8; attempt += 1) {
         const browser = createBrowser((request) => {
           request.headers.set('x-forwarded-for', `203.0.113.${attempt}`)
@@ -145,7 +145,7 @@ describe('three instances on one database', () => {
       }
     })
     const all = Promise.all(load)
-    // A failure is told below; until then it must not end the process.
+    // A failure is reported below; until then it must not end the process.
     all.catch(() => undefined)
     await until(() => countOf(200) > 0, 'a refresh')
     await postgres.kill()

@@ -12,20 +12,19 @@ let server: ServerProcess
 let person: Person
 
 beforeAll(async () => {
-  // Provider tokens live so short that the kills also hit the moments in which one is being replaced, yet long enough
-  // to be replaced before they expire under way.
-  // Short access tokens may be refreshed more often.
+  // Provider tokens live so briefly that the kills also hit the moments of replacement, yet long enough to be replaced before they
+  // expire in use. Short access tokens may be refreshed more often.
   server = await startServer({ EMBEDDED_TOKEN_TTL: `${tokenSeconds}s`, ACCESS_TOKEN_TTL: '10s' })
   person = await createPerson(server)
 })
 afterAll(() => server?.close())
 
-/** Whether nobody answered: the server was killed before or while it answered. Everything else is a real failure. */
+/** Returns whether the connection was lost: the server was killed before or during its response. Everything else is a real failure. */
 function isConnectionLoss(error: unknown): boolean {
   return error instanceof TypeError && /fetch failed|terminated/.test(error.message)
 }
 
-/** One connected client, which remembers only what it last received completely. */
+/** One connected client, which remembers only its last complete response. */
 interface Connection {
   client: PlainClient
   tokens: Tokens
@@ -33,7 +32,7 @@ interface Connection {
   calls: number
 }
 
-/** Refreshes with the token in hand and calls a tool, until nobody answers or `stopped` says so. */
+/** Refreshes with the current token and calls a tool, until the connection is lost or `stopped` returns true. */
 async function keepWorking(connection: Connection, stopped: () => boolean): Promise<void> {
   try {
     while (!stopped()) {
@@ -54,7 +53,7 @@ async function keepWorking(connection: Connection, stopped: () => boolean): Prom
   }
 }
 
-/** The same sequence in every run (mulberry32), from 0 up to 1. */
+/** Creates the same random sequence in every run (mulberry32), from 0 up to 1. */
 function createChance(seed: number): () => number {
   let state = seed
   return () => {
@@ -92,7 +91,7 @@ describe('kill -9', () => {
         await server.start()
       }
 
-      // However fast the rounds went: from here on the tokens of the provider are those of the past.
+      // However fast the rounds went: from here on the provider's tokens have expired.
       await delay(tokenSeconds * 1000)
       for (const { client, tokens } of all) {
         const refreshed = await client.refresh(tokens.refresh_token)
@@ -120,7 +119,7 @@ describe('kill -9', () => {
       await server.kill('SIGKILL')
       await server.start()
       expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
-      // The answer of a refresh can be had again, as if it had been lost on its way.
+      // The response to a refresh can be repeated, as if it had been lost.
       const again = (await (await client.refresh(tokens.refresh_token)).json()) as Tokens
       expect(again.refresh_token).toBe(refreshed.refresh_token)
     }

@@ -1,4 +1,4 @@
-// Loaded into a server before everything else: there it is later by that many seconds.
+// Preloaded into a server to shift its clock ahead by that many seconds.
 const aheadMs = Number(process.env['CLOCK_AHEAD_SECONDS'] ?? 0) * 1000
 const EarlierDate = Date
 

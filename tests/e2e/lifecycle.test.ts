@@ -8,7 +8,7 @@ import { type ServerProcess, startServer, until } from './server-process.ts'
 let server: ServerProcess
 afterEach(() => server?.close())
 
-/** A connection to the server that a test writes to piece by piece. */
+/** A connection to the server for writing piece by piece. */
 interface RawConnection {
   socket: Socket
   received(): string
@@ -52,7 +52,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
         '',
       ].join('\r\n'),
     )
-    // The answer to Expect: the server has taken the request and waits for its body.
+    // The response to Expect: the server has accepted the request and waits for its body.
     await until(() => received().includes('100 Continue'), 'the 100 Continue')
 
     const ended = server.kill(signal)
@@ -66,7 +66,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(received()).toContain('HTTP/1.1 201 Created')
     const before = Date.now()
     expect(await ended).toEqual({ code: 0, signal: null })
-    // The connection is kept alive by the client: that must not hold the server up.
+    // The client keeps the connection alive, which must not delay the server.
     expect(Date.now() - before).toBeLessThan(5000)
     socket.destroy()
   })
@@ -93,7 +93,7 @@ describe('the end behind a load balancer', () => {
       await server.waitForEvent('stopping')
       const ready = await server.fetch(`${server.baseUrl}/readyz`)
       expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining' }])
-      // Alive, and of use to whoever has not heard of it.
+      // Alive, and usable by clients that have not noticed.
       expect((await server.fetch(`${server.baseUrl}/healthz`)).status).toBe(200)
       await registerPlainClient(server)
       expect(await ended).toEqual({ code: 0, signal: null })
@@ -106,7 +106,7 @@ describe('the end behind a load balancer', () => {
 })
 
 describe('a second signal', () => {
-  /** Something that the server would wait for: a request whose body never comes. */
+  /** Opens something that the server would wait for: a request whose body never comes. */
   async function holdUp(): Promise<Socket> {
     const { socket, received } = await connect()
     const host = new URL(server.baseUrl).host

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
@@ -8,7 +8,7 @@ import { createPerson, type Person } from './person.ts'
 import { createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'
 
-// What one household, office or tunnel is given (RFC 6177 section 2): 65,536 blocks of the size of one link.
+// The prefix of one household, office or tunnel (RFC 6177 section 2): 65,536 blocks of the size of one link.
 const sourceInSite = (link: number): string => `2001:db8:1:${link.toString(16)}::1`
 
 const owner = '198.51.100.7'
@@ -19,7 +19,7 @@ afterEach(async () => {
   await server?.close()
 })
 
-/** Requests that seem to come from `address`, by way of the proxy that the server trusts. */
+/** Opens a browser whose requests seem to come from `address`, through the proxy that the server trusts. */
 function browserAt(address: string): Browser {
   return createBrowser((request) => {
     if (new URL(request.url).origin !== server.baseUrl) return undefined
@@ -37,7 +37,7 @@ async function signIn(
   return browser.submit(await browser.visit(authorizationUrl), 'password', { email, password })
 }
 
-/** What came of a sign-in: the status of the page it ended at, or `code`. */
+/** Returns the result of a sign-in: the status of its last page, or `code`. */
 const outcomeOf = ({ url, response }: Visit): number | 'code' =>
   response?.status ?? (url.searchParams.has('code') ? 'code' : 0)
 
@@ -47,7 +47,7 @@ describe('attempts that are given back', () => {
     const person = await createPerson(server)
     const client = await registerPlainClient(server)
     const outcomes = []
-    // A browser that keeps no cookies, as a private window.
+    // A browser that keeps no cookies, like a private window.
     for (let index = 0; index < 12; index += 1) {
       outcomes.push(outcomeOf(await signIn(client, person, browserAt(owner))))
     }
@@ -70,12 +70,14 @@ describe('attempts that are given back', () => {
   describe('by a provider that does not judge them', () => {
     let provider: AuthServer
     let front: Server
-    let fault: number | undefined
+    let fault: number | 'hang' | undefined
+    const held: ServerResponse[] = []
     beforeAll(async () => {
       provider = await startAuthServer()
       front = createServer((request, response) => {
         if (fault !== undefined && request.url?.startsWith('/auth/v1/token')) {
-          response.writeHead(fault).end()
+          if (fault === 'hang') held.push(response)
+          else response.writeHead(fault).end()
           return
         }
         const chunks: Buffer[] = []
@@ -110,17 +112,36 @@ describe('attempts that are given back', () => {
       await provider.close()
     })
 
+    const startBehindFront = (): Promise<ServerProcess> =>
+      startServer({
+        ...provider.settings,
+        PROVIDER_URL: `http://127.0.0.1:${(front.address() as AddressInfo).port}/auth/v1`,
+        PROVIDER_ISSUER: provider.url,
+        TRUSTED_PROXIES: '127.0.0.1',
+        SIGN_IN_LIMIT: '200',
+      })
+
+    it('five right passwords at once while it hangs: the sixth has to wait for seconds, and is let in then', async () => {
+      server = await startBehindFront()
+      const person = { email: 'person-hang@example.com', password: 'correct horse battery' }
+      await provider.admin.createUser(person)
+      const client = await registerPlainClient(server)
+      fault = 'hang'
+      const hanging = Array.from({ length: 5 }, async () => signIn(client, person, browserAt(owner)))
+      await expect.poll(() => held.length, { timeout: 20_000 }).toBe(5)
+      const { response } = await signIn(client, person, browserAt(owner))
+      expect(response?.status).toBe(429)
+      expect(Number(response?.headers.get('retry-after'))).toBeLessThanOrEqual(10)
+      for (const each of held) each.writeHead(503).end()
+      fault = undefined
+      for (const visit of await Promise.all(hanging)) expect(outcomeOf(visit)).not.toBe('code')
+      expect(outcomeOf(await signIn(client, person, browserAt(owner)))).toBe('code')
+    })
+
     it.each([503, 429])(
       'eight right passwords while it answers %i, then the ninth is let in',
       async (status) => {
-        const { port } = front.address() as AddressInfo
-        server = await startServer({
-          ...provider.settings,
-          PROVIDER_URL: `http://127.0.0.1:${port}/auth/v1`,
-          PROVIDER_ISSUER: provider.url,
-          TRUSTED_PROXIES: '127.0.0.1',
-          SIGN_IN_LIMIT: '200',
-        })
+        server = await startBehindFront()
         const person = { email: `person-${status}@example.com`, password: 'correct horse battery' }
         await provider.admin.createUser(person)
         const client = await registerPlainClient(server)
@@ -155,7 +176,7 @@ describe('a site with many blocks of addresses', () => {
     expect(flooded.filter((outcome) => outcome === 429).length).toBe(4)
     expect(outcomeOf(await signIn(client, person, browserAt('203.0.113.8')))).toBe('code')
 
-    // Another site uses up what is left for strangers.
+    // Another site uses up the rest of the strangers' share.
     await Promise.all(
       Array.from({ length: 6 }, (_, link) =>
         signIn(
@@ -182,7 +203,7 @@ describe('a site with many blocks of addresses', () => {
       })
       return response.status
     }
-    // Each link in a /56 of its own.
+    // Each link in its own /56.
     const statuses = []
     for (let link = 0; link < 40; link += 1) statuses.push(await register(sourceInSite(link * 256)))
     expect(statuses.filter((status) => status === 201)).toHaveLength(16)
@@ -221,7 +242,7 @@ describe('documents of clients that are new here', () => {
       const invented = await createPlainClient(server, { id: `${site.origin}/no-such-${index}` })
       statuses.push(await statusAt(stranger, invented))
     }
-    // Its own share is used up, which is its own fault: 429 counts as a refusal of this address.
+    // Its own share is used up by its own fault: 429 counts as a refusal of this address.
     expect(statuses.at(-1)).toBe(429)
     expect([...site.asked.keys()].filter((path) => path.startsWith('/no-such-')).length).toBeLessThanOrEqual(
       10,

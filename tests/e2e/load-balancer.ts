@@ -1,17 +1,17 @@
 import { createServer, request, type Server } from 'node:http'
 import { freePort } from '../support/server/free-port.ts'
 
-/** A load balancer without any stickiness: each request goes to the next target. */
+/** A load balancer without stickiness: each request goes to the next target. */
 export interface LoadBalancer {
   url: string
   /** Origins to send to; may change at any time. */
   targets: string[]
-  /** How many requests each target got. */
+  /** Number of requests per target. */
   sent: ReadonlyMap<string, number>
   close(): Promise<void>
 }
 
-/** Starts a {@link LoadBalancer} on a free port. A target that does not answer gives 502. */
+/** Starts a {@link LoadBalancer} on a free port. A target that does not respond results in 502. */
 export async function startLoadBalancer(): Promise<LoadBalancer> {
   const port = await freePort()
   const sent = new Map<string, number>()
@@ -21,7 +21,7 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
     sent.set(target, (sent.get(target) ?? 0) + 1)
     const onward = request(
       new URL(incoming.url ?? '/', target),
-      // The Host stays the public one: that is what the instances answer for.
+      // The Host stays the public one, which the instances expect.
       { method: incoming.method ?? 'GET', headers: incoming.headers },
       (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers)

@@ -16,7 +16,7 @@ beforeAll(async () => {
 // Closing compares the output of the server with every secret, here as in all tests of this folder.
 afterAll(() => server?.close())
 
-/** Everything that a request can do wrong with a secret in it. */
+/** Sends every kind of invalid request with a secret in it. */
 async function provokeFailures(tokens: Tokens): Promise<number[]> {
   const client = await registerPlainClient(server)
   const other = await registerPlainClient(server)
@@ -60,7 +60,7 @@ async function provokeFailures(tokens: Tokens): Promise<number[]> {
   return answers.map(({ status }) => status)
 }
 
-/** What else there is to send a secret to, rightly and wrongly. */
+/** Sends secrets to the other endpoints, in valid and invalid ways. */
 async function useTheOtherEndpoints(tokens: Tokens): Promise<number[]> {
   const send = (path: string, init: RequestInit): Promise<Response> =>
     server.fetch(path.startsWith('http') ? path : server.baseUrl + path, init)
@@ -156,7 +156,7 @@ describe('the log at its most talkative', () => {
       ]),
     )
     expect([...server.secrets.names()].some((name) => name.includes('cookie '))).toBe(true)
-    // There is something to compare with.
+    // There is output to search.
     expect(server.events('mcp_request').length).toBeGreaterThan(0)
     expect(server.events('token_issued').length).toBeGreaterThan(0)
     expect(server.events('sign_in_failed').length).toBeGreaterThan(0)

@@ -7,13 +7,13 @@ import type {
 } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { redirectUri } from './plain-client.ts'
 
-/** What an MCP client application keeps for one server, in memory. Both lines of the SDK accept it. */
+/** The stored state of an MCP client application for one server, in memory. Both lines of the SDK accept it. */
 export class MemoryOAuthProvider implements OAuthClientProvider {
   readonly redirectUrl = redirectUri
   readonly clientMetadata: OAuthClientMetadata
-  /** Where the SDK wanted to send the browser, oldest first. */
+  /** URLs the SDK wanted to send the browser to, oldest first. */
   readonly authorizationUrls: URL[] = []
-  /** Every token answer, oldest first. */
+  /** Token responses, oldest first. */
   readonly savedTokens: OAuthTokens[] = []
   readonly #state = randomUUID()
   #information: OAuthClientInformationMixed | undefined

@@ -9,12 +9,12 @@ let metricsUrl: string
 beforeAll(async () => {
   const port = await freePort()
   metricsUrl = `http://127.0.0.1:${port}/metrics`
-  // Metrics do not depend on what is logged.
+  // Metrics do not depend on the log level.
   server = await startServer({ METRICS_LISTEN: `127.0.0.1:${port}`, LOG: 'silent' })
 })
 afterAll(() => server?.close())
 
-/** The value of the sample with exactly that name and those labels. */
+/** Returns the value of the sample with exactly that name and those labels. */
 async function sample(name: string): Promise<number | undefined> {
   const text = await (await fetch(metricsUrl)).text()
   const line = text.split('\n').find((line) => line.startsWith(`${name} `))

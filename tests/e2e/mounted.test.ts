@@ -6,7 +6,7 @@ import { until } from './server-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The program of docs/library.md; what it hands to `fetch` beside the request is filled in. */
+/** The program of docs/library.md, with the second argument of `fetch` filled in. */
 const program = (config: object, peer: string): string => `
   import { serve } from '@hono/node-server'
   import { createDrawbridge } from './server/dist/library.mjs'
@@ -30,7 +30,7 @@ afterEach(async () => {
   await ended
 })
 
-/** Starts the program in a process of its own, with room for three registrations of one address. */
+/** Starts the program in its own process, with a limit of three registrations per address. */
 async function mount(settings: object, peer: string): Promise<void> {
   const port = await freePort()
   baseUrl = `http://localhost:${port}`
@@ -56,7 +56,7 @@ async function mount(settings: object, peer: string): Promise<void> {
   )
 }
 
-/** How many of ten registrations get through, with that header. */
+/** Counts how many of ten registrations succeed, with that header. */
 async function registered(forwardedFor?: string): Promise<number> {
   let count = 0
   for (let time = 0; time < 10; time += 1) {

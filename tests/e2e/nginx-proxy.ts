@@ -9,7 +9,7 @@ import { until } from './server-process.ts'
 const missingNginx = 'nginx or openssl is missing: install the apt packages `nginx-light` and `openssl`'
 const document = fileURLToPath(new URL('../../docs/deploy.md', import.meta.url))
 
-/** Whether nginx can be run. Prints one line when it cannot, and throws instead when CI=true. */
+/** Returns whether nginx can be run. Prints one line if not, and throws instead when CI=true. */
 export function hasNginx(environment: NodeJS.ProcessEnv = process.env): boolean {
   if (findProgram('nginx') && findProgram('openssl')) return true
   if (environment['CI'] === 'true') throw new Error(missingNginx)
@@ -17,29 +17,28 @@ export function hasNginx(environment: NodeJS.ProcessEnv = process.env): boolean 
   return false
 }
 
-/** An nginx in front of a server, with a certificate of its own making. */
+/** An nginx in front of a server, with a self-signed certificate. */
 export interface NginxProxy {
   /** PEM of the certificate, which is its own authority. */
   certificate: string
-  /** What it wrote to its access log. */
   accessLog(): string
   close(): Promise<void>
 }
 
-/** What is substituted in the configuration of the document. */
+/** Values substituted in the configuration of the document. */
 export interface NginxAddresses {
   /** Ports for https and for http. */
   port: number
   plainPort: number
   /** Port of the server behind it. */
   upstreamPort: number
-  /** The configuration for a path of a host that serves other things too, instead of the one for a host of its own. */
+  /** Uses the configuration for a path of a shared host, instead of the one for its own host. */
   atPath: boolean
 }
 
 /**
- * Starts nginx with the configuration that docs/deploy.md shows: word for word, but for names, ports and files. With
- * `atPath` the second block, in the server block of another site.
+ * Starts nginx with the configuration that docs/deploy.md shows: word for word, except for names, ports and files. With `atPath`
+ * the second block, in the server block of another site.
  */
 export async function startNginx(addresses: NginxAddresses): Promise<NginxProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-nginx-'))
@@ -75,7 +74,7 @@ export async function startNginx(addresses: NginxAddresses): Promise<NginxProxy>
   }
 }
 
-/** The nginx blocks of the document, in order: a host of its own, the locations of a path, what they include. */
+/** Returns an nginx block of the document by its position: its own host, the locations of a path, what they include. */
 function blockWith(text: string, index: number): string {
   const blocks = [...readFileSync(document, 'utf8').matchAll(/```nginx\n(.*?)```/gs)].map(
     ([, body = '']) => body,
@@ -118,7 +117,7 @@ ${locations}
 }`
 }
 
-/** Replaces each text everywhere; throws for one that is not there, as the document has changed then. */
+/** Replaces each text everywhere; throws for one that is missing, as the document has changed then. */
 function substitute(text: string, pairs: readonly (readonly [from: string, to: string])[]): string {
   return pairs.reduce((result, [from, to]) => {
     if (!result.includes(from)) throw new Error(`The configuration in docs/deploy.md has no ${from}.`)
@@ -126,7 +125,7 @@ function substitute(text: string, pairs: readonly (readonly [from: string, to: s
   }, text)
 }
 
-/** What a distribution has in its own nginx.conf. */
+/** Returns a distribution's own nginx.conf. */
 function mainConfiguration(folder: string): string {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `daemon off;

@@ -72,7 +72,7 @@ describe.skipIf(!hasNginx()).each([
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** A request by HTTP/1.1 from any loopback address: another one than the proxy's is what a client far away is. */
+  /** Sends a request over HTTP/1.1 from any loopback address: one that differs from the proxy's plays a remote client. */
   async function sendFrom(
     localAddress: string,
     at: string,
@@ -163,7 +163,7 @@ describe.skipIf(!hasNginx()).each([
     expect(cookie.length).toBeGreaterThan(120_000)
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
     const answer = await sendFrom('127.0.0.1', '/mcp', message, { cookie })
-    // The server itself says so, and not the proxy.
+    // The response comes from the server itself, not from the proxy.
     expect(answer).toMatchObject({ status: 401, headers: { 'x-request-id': expect.any(String) } })
 
     const session = connect(`https://localhost:${port}`, {
@@ -193,7 +193,7 @@ describe.skipIf(!hasNginx()).each([
       statuses.push((await sendFrom('127.0.0.2', '/oauth/register', registration, spoofed)).status)
     }
     expect(statuses).toEqual([201, 201, 201, 429])
-    // Somebody else is not held up.
+    // Another address is not held up.
     expect((await sendFrom('127.0.0.3', '/oauth/register', registration)).status).toBe(201)
     const addresses = (): unknown[] => server.events('client_registered').map(({ address }) => address)
     await until(() => addresses().includes('127.0.0.3'), 'the log line of the last registration')

@@ -10,7 +10,7 @@ import { runServer, startServer } from './server-process.ts'
 const floor = '22.13.0'
 const onFloorPlatform = process.platform === 'linux' && process.arch === 'x64'
 
-/** A Node on the PATH that is too old for the server, of the several that a machine may have. */
+/** Finds a Node on the PATH that is too old for the server, as a machine may have several. */
 function findOldNode(): { path: string; version: string } | undefined {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     const path = join(folder, 'node')
@@ -60,7 +60,7 @@ describe(`Node ${floor}, the oldest that is supported`, () => {
       const tokens = await client.connect(person)
       expect(await callTool(server, tokens.access_token, 'whoami')).toContain(person.email)
       expect((await client.refresh(tokens.refresh_token)).status).toBe(200)
-      // Plain text on stderr is allowed for one thing only: this Node calls its SQLite experimental.
+      // Plain text on stderr is allowed only for this Node's warning that its SQLite is experimental.
       const plain = server
         .stderr()
         .split('\n')
@@ -72,7 +72,7 @@ describe(`Node ${floor}, the oldest that is supported`, () => {
   })
 })
 
-/** Installs a Node into a folder of its own and answers the path of its binary. */
+/** Installs a Node into its own folder and returns the path of its binary. */
 async function installNode(version: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-node-'))
   folders.push(folder)

@@ -31,7 +31,6 @@ beforeAll(async () => {
     PROVIDER_URL: id.issuer,
     PROVIDER_CLIENT_ID: oidcClient.id,
     PROVIDER_CLIENT_SECRET: oidcClient.secret,
-    PROVIDER_NAME: 'Example ID',
     PROVIDER_PARAMETERS: 'prompt=consent',
     SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
     SIGN_IN_LIMIT: '1000',
@@ -44,7 +43,7 @@ afterAll(async () => {
   await id?.close()
 })
 
-/** A browser that reaches the server and the provider, and stops at addresses of clients. */
+/** Opens a browser that reaches the server and the provider, and stops at addresses of clients. */
 function openBrowser(): Browser {
   const served = new Set([server.baseUrl, id.issuer])
   return createBrowser((request) =>
@@ -52,7 +51,7 @@ function openBrowser(): Browser {
   )
 }
 
-/** Opens the login page and presses its button; the page of the provider that follows. */
+/** Opens the login page and presses its button; returns the provider's page that follows. */
 async function goToProvider(browser: Browser): Promise<Visit> {
   const page = await browser.submit(await browser.visit(client.authorizationUrl), 'provider', {
     provider: 'oidc',
@@ -81,7 +80,9 @@ describe('a server in front of an OpenID provider', () => {
   it('offers one button and no password', async () => {
     const { html } = await openBrowser().visit(client.authorizationUrl)
     const buttons = [...html.matchAll(/<button\b[^>]*\bname="provider"[^>]*>([^<]*)<\/button>/g)]
-    expect(buttons.map(([, text]) => text?.trim())).toEqual(['Continue with Example ID and allow'])
+    expect(buttons.map(([, text]) => text?.trim())).toEqual([
+      `Continue with ${new URL(id.issuer).host} and allow`,
+    ])
     expect(html).not.toMatch(/type="password"|name="email"/)
   })
 
@@ -110,7 +111,7 @@ describe('a server in front of an OpenID provider', () => {
     for (const refreshes of [1, 2]) {
       await delay(tokenSeconds * 1000 + 100)
       expect(await callTool(server, token, 'whoami')).toContain(oidcAccount.email)
-      // The log comes through a pipe, a moment after the answer.
+      // The log arrives through a pipe, a moment after the response.
       await until(() => server.events('provider_refreshed').length >= before + refreshes, 'the log line')
       expect(server.events('provider_refreshed')).toHaveLength(before + refreshes)
     }
@@ -137,7 +138,7 @@ describe('a server in front of an OpenID provider', () => {
     const before = revocations()
     await server.kill('SIGTERM')
     await server.start({ aheadSeconds: 30 })
-    // A code that comes back this late ends what came of it.
+    // A code that returns this late ends its grant.
     expect((await client.redeem(code)).status).toBe(400)
     await until(() => revocations() > before, 'the revocation at the provider')
   })

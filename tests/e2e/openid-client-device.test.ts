@@ -16,7 +16,7 @@ const secret = `${randomBytes(24).toString('base64')} with +/=:% in it`
 let server: ServerProcess
 let person: Person
 let folder: string
-/** A client that the operator knows, and two resource servers that may ask about all tokens. */
+/** A configured client, and two resource servers that may introspect all tokens. */
 let television: openid.Configuration
 let asking: Record<'by secret' | 'by key', openid.Configuration>
 
@@ -61,7 +61,7 @@ async function signIn(): Promise<openid.TokenEndpointResponse> {
     resource: server.mcpUrl,
   })
   await allowDevice(person, device)
-  // Whoever is allowed already may ask at once.
+  // An already approved device may poll at once.
   return openid.pollDeviceAuthorizationGrant(television, { ...device, interval: 0.01 })
 }
 
@@ -139,7 +139,7 @@ describe('openid-client with clients of the operator', () => {
     await expect(openid.refreshTokenGrant(television, refreshed.refresh_token ?? '')).rejects.toMatchObject({
       error: 'invalid_grant',
     })
-    // Giving back what is of no use is no fault.
+    // Revoking an invalid token is not an error.
     await openid.tokenRevocation(television, refreshed.refresh_token ?? '')
   })
 

@@ -17,7 +17,7 @@ function options(): openid.DynamicClientRegistrationRequestOptions {
   return {
     algorithm: 'oauth2',
     execute: [openid.allowInsecureRequests],
-    // What it sends is text; its type allows more than fetch does.
+    // It sends text; its type allows more than fetch does.
     [openid.customFetch]: (url, init) => server.fetch(url, init as RequestInit),
   }
 }
@@ -52,7 +52,7 @@ describe('openid-client', () => {
         state: expectedState,
       })
       const callback = await person.allow(url)
-      // It insists on iss, because the metadata announces it (RFC 9207 section 2.4).
+      // It requires iss, because the metadata announces it (RFC 9207 section 2.4).
       const tokens = await openid.authorizationCodeGrant(
         configuration,
         callback,

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { type Browser, createBrowser } from '../support/server/browser.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** Somebody with an account in the web app, and a browser. */
+/** A user with an account in the web app, and a browser. */
 export interface Person {
   email: string
   password: string
   browser: Browser
-  /** Opens an authorization request, signs in with the password, and answers where the browser was sent. */
+  /** Opens an authorization request, signs in with the password, and returns where the browser was sent. */
   allow(authorizationUrl: string | URL): Promise<URL>
 }
 
@@ -38,7 +38,7 @@ export async function createPerson(server: ServerProcess): Promise<Person> {
   }
 }
 
-/** A browser that reaches the server and the web app, and stops at addresses of clients. */
+/** Creates a browser that reaches the server and the web app, and stops at addresses of clients. */
 export function createServerBrowser(server: ServerProcess): Browser {
   const served = new Set([server.baseUrl, server.appUrl].map((url) => new URL(url).origin))
   return createBrowser((request) =>

@@ -2,19 +2,17 @@ import type { Browser, Page } from 'puppeteer-core'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { freePort } from '../support/server/free-port.ts'
 
-/** How a person comes to the server. */
+/** One way a user reaches the server. */
 export interface PhoneCase {
   title: string
-  /** Path of the base URL. */
   path: string
-  /** Whether the browser runs scripts. */
   scripts: boolean
 }
 
-/** Of a test with a browser: a busy machine takes its time to draw. */
+/** For tests with a browser: a busy machine is slow to draw. */
 export const patienceMs = 90_000
 
-/** The ways that every page has to work in. */
+/** The ways in which every page must work. */
 export const phoneCases: readonly PhoneCase[] = [
   { title: 'on a phone', path: '', scripts: true },
   { title: 'on a phone without scripts, below a path', path: '/tools', scripts: false },
@@ -30,33 +28,32 @@ export async function startServerAt(path: string): Promise<ServerProcess> {
   })
 }
 
-/** A browser of its own with the window of a phone, in which nobody touches anything: a keyboard has to do. */
+/** A browser with the window size of a phone, used by keyboard only. */
 export interface Phone {
   page: Page
   open(url: string): Promise<void>
-  /** Moves the focus on with the tab key to what `selector` names. Throws when it does not come there. */
+  /** Moves the focus to `selector` with the tab key. Throws if it does not get there. */
   tabTo(selector: string): Promise<void>
-  /** Presses a key for each character. */
   type(text: string): Promise<void>
-  /** Puts the text into the field that has the focus, at once, as the keyboard of a phone does with what it remembers. */
+  /** Inserts the text into the focused field at once, like a phone keyboard's suggestion. */
   insert(text: string): Promise<void>
-  /** {@link Phone.insert} in place of what the field holds. */
+  /** Like {@link Phone.insert}, replacing the field's content. */
   replace(text: string): Promise<void>
   /** Presses Enter, and waits for the page that follows. */
   enter(): Promise<void>
-  /** What a reader sees of the page, blanks made one. */
+  /** Returns the visible text of the page, with blanks collapsed. */
   text(): Promise<string>
   heading(): Promise<string>
   close(): Promise<void>
 }
 
-/** Opens a {@link Phone}. Every page that it comes to must fit the width of its window. */
+/** Opens a {@link Phone}. Every visited page must fit the width of its window. */
 export async function openPhone(browser: Browser, { scripts }: Pick<PhoneCase, 'scripts'>): Promise<Phone> {
   const context = await browser.createBrowserContext()
   const page = await context.newPage()
   page.setDefaultTimeout(patienceMs)
   await page.setViewport({ width: 360, height: 740, isMobile: true, hasTouch: true })
-  // What moves is drawn again and again, without a graphics card.
+  // Animations are redrawn constantly, without a graphics card.
   await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }])
   await page.setJavaScriptEnabled(scripts)
   const isFocused = async (selector: string): Promise<boolean> =>

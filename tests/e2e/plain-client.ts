@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import type { Person } from './person.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** Return address of every test client; nobody listens there. */
+/** Redirect URI of every test client; nothing listens there. */
 export const redirectUri = 'http://127.0.0.1:4711/callback'
 
-/** What the token endpoint answers. */
+/** The token endpoint's response. */
 export interface Tokens {
   access_token: string
   refresh_token: string
@@ -14,7 +14,7 @@ export interface Tokens {
   scope: string
 }
 
-/** An OAuth client that speaks plain HTTP: for what the libraries would not do, such as everything at once. */
+/** An OAuth client over plain HTTP, for what the libraries would not do, such as everything at once. */
 export interface PlainClient {
   id: string
   authorizationUrl: URL
@@ -22,23 +22,23 @@ export interface PlainClient {
   code(person: Person): Promise<string>
   redeem(code: string): Promise<Response>
   refresh(refreshToken: string): Promise<Response>
-  /** Gives a token back (RFC 7009). */
+  /** Revokes a token (RFC 7009). */
   revoke(token: string): Promise<Response>
-  /** Asks what a token is worth (RFC 7662). */
+  /** Introspects a token (RFC 7662). */
   introspect(token: string): Promise<Response>
   /** Signs in and redeems. */
   connect(person: Person): Promise<Tokens>
 }
 
-/** What the server knows of a client. */
+/** A client that the server knows. */
 export interface KnownClient {
   id: string
   redirectUri?: string
-  /** Form fields that prove it, anew for each request; default: none, a public client. */
+  /** Returns form fields that authenticate it, for each request; default: none, a public client. */
   prove?: () => Promise<Record<string, string>>
 }
 
-/** Registers a public client at the server, which calls itself `name`. */
+/** Registers a public client called `name` at the server. */
 export async function registerPlainClient(
   server: ServerProcess,
   name: string = 'Plain client',
@@ -57,7 +57,7 @@ export async function registerPlainClient(
   return createPlainClient(server, { id })
 }
 
-/** A client that the server knows without registration, or by one that has been made. */
+/** Creates a client that the server knows without registration, or that is already registered. */
 export async function createPlainClient(server: ServerProcess, known: KnownClient): Promise<PlainClient> {
   const { id, redirectUri: returnTo = redirectUri, prove = async () => ({}) } = known
   const codeVerifier = createCodeVerifier((length) => randomBytes(length))
@@ -106,7 +106,7 @@ export async function createPlainClient(server: ServerProcess, known: KnownClien
   return client
 }
 
-/** Posts a form to an endpoint of the server, which is named by its path below the base URL. */
+/** Posts a form to an endpoint of the server, given by its path below the base URL. */
 export function postForm(
   server: ServerProcess,
   path: string,
@@ -136,7 +136,7 @@ export function postMcp(
   })
 }
 
-/** Calls a tool with an access token and answers the text of its result. Throws unless it succeeds. */
+/** Calls a tool with an access token and returns the text of its result. Throws unless it succeeds. */
 export async function callTool(
   server: ServerProcess,
   accessToken: string,

@@ -1,21 +1,27 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client'
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio'
+import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startEverythingServer } from '../peers/everything-server.ts'
 import type { ServingProcess } from '../peers/serving-process.ts'
+import { type BridgeHome, createBridgeHome, launcher } from './bridge-process.ts'
 import { startGateway } from './gateway-server.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson } from './person.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
-/** A connected client that signs in only when it must. */
+/** A client that signs in only when it must. */
 interface LazyClient {
   provider: MemoryOAuthProvider
+  connect(): Promise<void>
   listTools(): Promise<string[]>
   call(name: string, input?: Record<string, unknown>): Promise<string>
-  /** Takes what the person brought back from signing in. */
+  /** Processes the parameters of the callback after the sign-in. */
   finish(callback: URLSearchParams): Promise<void>
   close(): Promise<void>
 }
@@ -23,13 +29,16 @@ interface LazyClient {
 const textOf = (result: Record<string, unknown>): string =>
   (result['content'] as { text?: string }[]).map(({ text = '' }) => text).join('')
 
-async function connect1({ mcpUrl, fetch }: ServerProcess): Promise<LazyClient> {
+function create1({ fetch }: ServerProcess, url: string): LazyClient {
   const provider = new MemoryOAuthProvider()
-  const transport = new Transport1(new URL(mcpUrl), { fetch, authProvider: provider })
   const client = new Client1({ name: 'lazy', version: '1' })
-  await client.connect(transport)
+  let transport: Transport1
   return {
     provider,
+    async connect() {
+      transport = new Transport1(new URL(url), { fetch, authProvider: provider })
+      await client.connect(transport)
+    },
     listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: async (name, input = {}) => textOf(await client.callTool({ name, arguments: input })),
     finish: (callback) => transport.finishAuth(callback.get('code') ?? ''),
@@ -37,13 +46,16 @@ async function connect1({ mcpUrl, fetch }: ServerProcess): Promise<LazyClient> {
   }
 }
 
-async function connect2({ mcpUrl, fetch }: ServerProcess, mode: 'legacy' | 'auto'): Promise<LazyClient> {
+function create2({ fetch }: ServerProcess, url: string, mode: 'legacy' | 'auto'): LazyClient {
   const provider = new MemoryOAuthProvider()
-  const transport = new Transport2(new URL(mcpUrl), { fetch, authProvider: provider })
   const client = new Client2({ name: 'lazy', version: '2' }, { versionNegotiation: { mode } })
-  await client.connect(transport)
+  let transport: Transport2
   return {
     provider,
+    async connect() {
+      transport = new Transport2(new URL(url), { fetch, authProvider: provider })
+      await client.connect(transport)
+    },
     listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: async (name, input = {}) => textOf(await client.callTool({ name, arguments: input })),
     finish: (callback) => transport.finishAuth(callback),
@@ -51,13 +63,13 @@ async function connect2({ mcpUrl, fetch }: ServerProcess, mode: 'legacy' | 'auto
   }
 }
 
-const clients: [string, (server: ServerProcess) => Promise<LazyClient>][] = [
-  ['sdk 1, 2025-11-25', connect1],
-  ['client 2, 2025-11-25', (server) => connect2(server, 'legacy')],
-  ['client 2, 2026-07-28 if it can', (server) => connect2(server, 'auto')],
+const clients: [string, (server: ServerProcess, url: string) => LazyClient][] = [
+  ['sdk 1, 2025-11-25', create1],
+  ['client 2, 2025-11-25', (server, url) => create2(server, url, 'legacy')],
+  ['client 2, 2026-07-28 if it can', (server, url) => create2(server, url, 'auto')],
 ]
 
-/** Signs a new person in where the client wants it. Answers who it is. */
+/** Signs a new user in where the client sends the browser. Returns the user. */
 async function signIn(server: ServerProcess, { provider, finish }: LazyClient): Promise<string> {
   const person = await createPerson(server)
   const url = provider.authorizationUrls.at(-1)
@@ -74,8 +86,9 @@ describe('a module with a public tool', () => {
   })
   afterAll(() => server?.close())
 
-  it.each(clients)('%s: calls it without signing in, and signs in for another', async (_name, connect) => {
-    const client = await connect(server)
+  it.each(clients)('%s: calls it without signing in, and signs in for another', async (_name, create) => {
+    const client = create(server, server.mcpUrl)
+    await client.connect()
     expect(await client.listTools()).toEqual(['search', 'who', 'cancel_order'])
     expect(await client.call('search')).toBe('Found for anybody.')
     expect(client.provider.authorizationUrls).toEqual([])
@@ -87,6 +100,99 @@ describe('a module with a public tool', () => {
     expect(await client.call('cancel_order')).toBe('Cancelled.')
     expect([await client.call('who'), await client.call('search')]).toEqual([email, `Found for ${email}.`])
     expect(client.provider.authorizationUrls).toHaveLength(1)
+    await client.close()
+  })
+
+  it.each(clients)(
+    '%s: signs in as it connects to /mcp?sign-in, for the same resource',
+    async (_name, create) => {
+      const client = create(server, `${server.mcpUrl}?sign-in`)
+      await expect(client.connect()).rejects.toThrow(/unauthorized/i)
+      expect(client.provider.authorizationUrls.at(-1)?.searchParams.get('resource')).toBe(server.mcpUrl)
+      const email = await signIn(server, client)
+      await client.connect()
+      expect(await client.listTools()).toEqual(['search', 'who', 'cancel_order'])
+      expect([await client.call('who'), await client.call('search')]).toEqual([email, `Found for ${email}.`])
+      await client.close()
+    },
+  )
+})
+
+describe('the bridge in front of a module with a public tool', { timeout: 60_000 }, () => {
+  let server: ServerProcess
+  let home: BridgeHome
+  let said = ''
+
+  beforeAll(async () => {
+    server = await startServer({ TOOLS: fileURLToPath(new URL('public-tools.ts', import.meta.url)) })
+  })
+  afterAll(() => server?.close())
+  beforeEach(() => {
+    home = createBridgeHome()
+    said = ''
+  })
+  afterEach(() => home.remove())
+
+  /** Builds a command that pretends to open a browser: the test opens the link instead. */
+  function command(...words: string[]) {
+    const env = { PATH: process.env['PATH'] ?? '', HOME: home.path, BROWSER: 'true' }
+    const args = [launcher, ...words, server.mcpUrl, '--store', 'file']
+    return { command: process.execPath, args, env, stderr: 'pipe' as const }
+  }
+
+  const hear = (stderr: { on(event: 'data', listener: (chunk: unknown) => void): unknown } | null): unknown =>
+    stderr?.on('data', (chunk) => (said += String(chunk)))
+
+  async function connect(sdk: string): Promise<Client1 | Client2> {
+    if (sdk === 'sdk 1') {
+      const [client, transport] = [new Client1({ name: 'lazy', version: '1' }), new Stdio1(command())]
+      hear(transport.stderr)
+      await client.connect(transport)
+      return client
+    }
+    const mode = sdk === 'client 2, 2026-07-28 if it can' ? 'auto' : 'legacy'
+    const client = new Client2({ name: 'lazy', version: '2' }, { versionNegotiation: { mode } })
+    const transport = new Stdio2(command())
+    hear(transport.stderr)
+    await client.connect(transport)
+    return client
+  }
+
+  async function allow(): Promise<string> {
+    const person = await createPerson(server)
+    const link = await expect
+      .poll(() => /Sign in here: (\S+)\s/.exec(said)?.[1], { timeout: 20_000 })
+      .toBeDefined()
+      .then(() => /Sign in here: (\S+)\s/.exec(said)?.[1] ?? '')
+    expect((await fetch(await person.allow(link))).status).toBe(200)
+    return person.email
+  }
+
+  it.each(['sdk 1', 'client 2, 2025-11-25', 'client 2, 2026-07-28 if it can'])(
+    '%s: a call of another tool waits for the person, and is answered by the server',
+    async (sdk) => {
+      const client = await connect(sdk)
+      const call = async (name: string) => textOf(await client.callTool({ name, arguments: {} }))
+      expect(await call('search')).toBe('Found for anybody.')
+      expect(said).not.toContain('Sign in here')
+      const called = call('who')
+      const email = await allow()
+      expect(await called).toBe(email)
+      expect(await call('search')).toBe(`Found for ${email}.`)
+      await client.close()
+    },
+  )
+
+  it('signs in with `login`, and a client that comes later is signed in', async () => {
+    const { command: program, args, env } = command('login')
+    const login = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    hear(login.stderr)
+    const ended = once(login, 'exit')
+    const email = await allow()
+    expect(await ended).toEqual([0, null])
+    expect(said).toContain('Signed in to')
+    const client = await connect('sdk 1')
+    expect(textOf(await client.callTool({ name: 'who', arguments: {} }))).toBe(email)
     await client.close()
   })
 })
@@ -104,8 +210,9 @@ describe('server-everything behind the door, one of its tools public', () => {
     await upstream?.close()
   })
 
-  it.each(clients)('%s: goes on in its session after the sign-in', async (_name, connect) => {
-    const client = await connect(server)
+  it.each(clients)('%s: goes on in its session after the sign-in', async (_name, create) => {
+    const client = create(server, server.mcpUrl)
+    await client.connect()
     expect(await client.listTools()).toEqual(expect.arrayContaining(['echo', 'get-sum']))
     expect(await client.call('echo', { message: 'hello' })).toContain('hello')
     expect(client.provider.authorizationUrls).toEqual([])

@@ -1,7 +1,7 @@
-// Tools of which one can be called without signing in.
+// Tools, one of which can be called without signing in.
 import type { ToolDeclaration } from '../../server/mcp/tools/tool-module.ts'
 
-/** Scopes beside `mcp`. */
+/** Scopes besides `mcp`. */
 export const scopes = { 'orders:write': 'Order and cancel in your name' }
 
 /** The plain tools. */

@@ -13,7 +13,7 @@ const closeLater = <Opened extends { close(): Promise<unknown> }>(given: Opened)
   return given
 }
 
-/** What `/readyz` says about the provider, with its status. */
+/** Returns the provider's state in `/readyz`, with its status. */
 async function readiness(server: ServerProcess): Promise<[status: number, provider: unknown]> {
   const response = await server.fetch(`${server.baseUrl}/readyz`)
   const { checks } = (await response.json()) as { checks: Record<string, unknown> }

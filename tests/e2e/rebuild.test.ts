@@ -19,7 +19,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-// A copy, because every other test uses what is built here.
+// A copy, because all other tests use this build.
 let copy: string
 beforeAll(() => {
   copy = mkdtempSync(join(tmpdir(), 'drawbridge-rebuild-'))
@@ -33,6 +33,7 @@ beforeAll(() => {
     'tsconfig.base.json',
     'rolldown.config.ts',
     'package.json',
+    'package-lock.json',
   ]) {
     cpSync(join(root, name), join(copy, name), { recursive: true, filter: isSource })
   }
@@ -42,18 +43,26 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(copy, { recursive: true }))
 
-/** The build of `npm start`, in a process of its own; answers what it says. */
+/** Changes its version, and builds that. */
 async function build(version: string): Promise<string> {
   const manifest = join(copy, 'server/package.json')
   writeFileSync(
     manifest,
     readFileSync(manifest, 'utf8').replace(/"version": ".*"/, `"version": "${version}"`),
   )
+  return buildAsItIs()
+}
+
+/** Runs the build of `npm start` in its own process; returns its output. */
+async function buildAsItIs(): Promise<string> {
   const { stdout, stderr } = await run(process.execPath, ['scripts/build.mjs'], { cwd: copy })
   return stdout + stderr
 }
 
-/** What a program that is started at this moment lacks: the entry, or a part that it names. */
+// The first line appears when it takes more than a second.
+const built = /^(?:Building \.\.\.\n)?Built in \d+\.\d s\.\n$/
+
+/** Returns the missing files of a program started at this moment: the entry, or a part that it imports. */
 function missing(folder: string): string[] {
   const entry = join(copy, folder, 'main.mjs')
   if (!existsSync(entry)) return [entry]
@@ -67,24 +76,24 @@ async function runServer(...argv: string[]): Promise<string> {
 }
 
 it('a program that is started while the build of npm start runs finds all of itself', async () => {
-  expect(await build('1.0.0')).toMatch(/^Built in \d+\.\d s\.\n$/)
+  expect(await build('1.0.0')).toMatch(built)
   expect(await runServer('--version')).toBe('1.0.0')
   const count = (): number => readdirSync(join(copy, 'server/dist')).length
   const before = count()
 
-  const built = new AbortController()
-  const rebuilt = build('2.0.0').finally(() => built.abort())
+  const finished = new AbortController()
+  const rebuilt = build('2.0.0').finally(() => finished.abort())
   let starts = 0
   async function startAgainAndAgain(): Promise<void> {
-    for (; !built.signal.aborted; starts += 1) {
+    for (; !finished.signal.aborted; starts += 1) {
       expect(await runServer('--version')).toMatch(/^[12]\.0\.0$/)
-      // Its code is a part that is loaded when the command is known.
+      // Its code is in a part that is loaded once the command is known.
       expect(await runServer('keys', 'generate')).toMatch(/^k\d+-\w+:/)
     }
   }
   const lacks = new Set<string>()
   async function look(): Promise<void> {
-    while (!built.signal.aborted) {
+    while (!finished.signal.aborted) {
       for (const path of ['server/dist', 'bridge/dist'].flatMap(missing)) lacks.add(path)
       await delay(1)
     }
@@ -97,4 +106,20 @@ it('a program that is started while the build of npm start runs finds all of its
   expect(await runServer('--version')).toBe('2.0.0')
   // Nothing of the first build is left.
   expect(count()).toBe(before)
+}, 120_000)
+
+it('nothing is built again until something has changed', async () => {
+  expect(await build('3.0.0')).toMatch(built)
+  expect(await buildAsItIs()).toBe('')
+  const added = join(copy, 'shared/added.ts')
+  const changes: readonly (() => void)[] = [
+    () => writeFileSync(added, ''),
+    () => rmSync(added),
+    () => writeFileSync(join(copy, 'package-lock.json'), '{}'),
+  ]
+  for (const change of changes) {
+    change()
+    expect(await buildAsItIs()).toMatch(built)
+    expect(await buildAsItIs()).toBe('')
+  }
 }, 120_000)

@@ -2,28 +2,27 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** One request as the upstream got it. */
+/** One request as the upstream received it. */
 export interface RecordedRequest {
   method: string
   headers: IncomingHttpHeaders
-  /** Names and values in turn, as they were sent. */
+  /** Alternating names and values, as they were sent. */
   rawHeaders: string[]
   body: string
 }
 
-/** An upstream that answers as a test says. */
+/** An upstream with scripted responses. */
 export interface RecordingUpstream {
   url: string
   requests: RecordedRequest[]
   answer: (response: ServerResponse, request: RecordedRequest) => void
-  /** How many connections to it are open. */
   connections(): Promise<number>
-  /** How many answers were given up before they were whole. */
+  /** Returns the number of aborted responses. */
   givenUp(): number
   close(): void
 }
 
-/** Starts an upstream on loopback. Until it is told otherwise it answers every request with an empty result. */
+/** Starts an upstream on loopback. By default it responds to every request with an empty result. */
 export async function startRecordingUpstream(): Promise<RecordingUpstream> {
   let givenUp = 0
   const server = createServer((request, response) => {
@@ -56,12 +55,12 @@ export async function startRecordingUpstream(): Promise<RecordingUpstream> {
   return upstream
 }
 
-/** The id of a request's message. */
+/** Returns the id of a request's message. */
 export function idOf({ body }: Pick<RecordedRequest, 'body'>): unknown {
   return body === '' ? undefined : (JSON.parse(body) as { id?: unknown }).id
 }
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function answerJson(
   response: ServerResponse,
   value: unknown,
@@ -71,7 +70,7 @@ export function answerJson(
   response.end(JSON.stringify(value))
 }
 
-/** As a server does that has nothing to say: a notification is accepted, there are no streams, and a request gets an empty result. */
+/** Responds like a minimal server: accepts a notification, has no streams, and returns an empty result for a request. */
 export function answerEmpty(response: ServerResponse, request: RecordedRequest): void {
   const id = idOf(request)
   if (request.method === 'POST' && id !== undefined) answerJson(response, { jsonrpc: '2.0', id, result: {} })

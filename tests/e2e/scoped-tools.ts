@@ -1,7 +1,7 @@
-// Tools of which one needs a scope of its own.
+// Tools, one of which requires its own scope.
 import type { ToolDeclaration } from '../../server/mcp/tools/tool-module.ts'
 
-/** Scopes beside `mcp`. */
+/** Scopes besides `mcp`. */
 export const scopes = { 'orders:read': 'See your orders', 'orders:write': 'Order and cancel in your name' }
 
 /** The plain tools. */

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-/** Restarts the server when it is that many seconds later for it. */
+/** Restarts the server with its clock that many seconds ahead. */
 async function restart(laterSeconds: number): Promise<void> {
   aheadSeconds += laterSeconds
   expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
@@ -34,7 +34,7 @@ function createClient(): Client {
   return new Client({ name: 'client-of-2025', version: '1.0.0' })
 }
 
-/** Connects the way an application does: refused, browser, callback, connected. */
+/** Connects like an application: refused, browser, callback, connected. */
 async function signIn(provider: MemoryOAuthProvider): Promise<Client> {
   const refused = createTransport(provider)
   await expect(createClient().connect(refused)).rejects.toThrow(UnauthorizedError)

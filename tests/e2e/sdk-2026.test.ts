@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-/** Restarts the server when it is that many seconds later for it. */
+/** Restarts the server with its clock that many seconds ahead. */
 async function restart(laterSeconds: number): Promise<void> {
   aheadSeconds += laterSeconds
   expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
@@ -46,7 +46,7 @@ async function signIn(provider: MemoryOAuthProvider, mode: Mode): Promise<Client
   const [authorizationUrl] = provider.authorizationUrls as [URL]
   const callback = await person.allow(authorizationUrl)
   expect(callback.searchParams.get('state')).toBe(provider.state())
-  // Checks iss before it looks at anything else.
+  // Checks iss before anything else.
   await refused.finishAuth(callback.searchParams)
   const client = createClient(mode)
   await client.connect(createTransport(provider))

@@ -18,12 +18,12 @@ import { createPerson } from './person.ts'
 import { callTool, type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'
 
-/** Streams are looked at every 15 seconds; the rest is for a busy machine. */
+/** Streams are checked every 15 seconds; the rest is for a busy machine. */
 const streamEndMs = 25_000
 
 let server: ServerProcess
 let client: PlainClient
-/** Sign-ins are limited for each address, so most tests share these. */
+/** Sign-ins are limited per address, so most tests share these. */
 let ada: Tokens
 let eve: Tokens
 
@@ -45,7 +45,7 @@ const bearer = (tokens: Tokens): { fetch: ServerProcess['fetch']; requestInit: R
   requestInit: { headers: { authorization: `Bearer ${tokens.access_token}` } },
 })
 
-/** A client of 2025-11-25 that answers what it is asked, and what it heard. */
+/** Opens a client of 2025-11-25 that answers requests, with the messages it received. */
 async function open2025(
   tokens: Tokens,
   opinion: string,
@@ -80,7 +80,7 @@ async function open2025(
   return { client, transport, heard }
 }
 
-/** A client of 2026-07-28 that accepts every form. */
+/** Opens a client of 2026-07-28 that accepts every form. */
 async function open2026(tokens: Tokens): Promise<{ client: ClientOf2026; heard: string[] }> {
   const heard: string[] = []
   const client = new ClientOf2026(
@@ -178,7 +178,7 @@ describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
 
   it('tells of changes, of subscribed resources and of log lines', async () => {
     const { client, heard } = await open2025(ada, 'ada')
-    // The client opens its stream beside the first calls.
+    // The client opens its stream alongside the first calls.
     await until(async () => {
       await textOf(client, 'test_trigger_tool_change')
       return heard.includes('notifications/tools/list_changed')
@@ -319,7 +319,7 @@ describe('open streams', () => {
   })
 })
 
-/** A session that nothing but its id is known of. */
+/** Opens a session; returns only its id. */
 async function rawSession(tokens: Tokens): Promise<string> {
   const answer = await server.fetch(server.mcpUrl, {
     method: 'POST',

@@ -1,6 +1,6 @@
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 
-/** Names of what is secret in JSON, forms, hidden fields and URLs, with the shortest value that is one and no word. */
+/** Names of secrets in JSON, forms, hidden fields and URLs, with the minimum length of a secret value. */
 const secretMembers = new Map([
   ['access_token', 12],
   ['refresh_token', 12],
@@ -21,12 +21,12 @@ const secretMembers = new Map([
   ['secret', 16],
 ])
 
-// What tests never see, because it stays inside the server, is recognised by its form.
+// Recognizes by their form secrets that stay inside the server, which tests never see.
 const secretForms = [
   // mcpc_ are client ids.
   ['a token of this server', /\bmcp[abd-z]_[A-Za-z0-9_-]{20,}/],
   ['a JWT', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]+\./],
-  // The log has a net of its own; nothing should ever fall into it.
+  // The log has its own redaction; it should never find anything.
   ['something that the log took out', /\[redacted\]/],
   ['a session cookie', /\bbase64-eyJ[A-Za-z0-9_-]{10,}/],
 ] as const
@@ -34,26 +34,26 @@ const secretForms = [
 // Shorter values are words, not secrets, and would be found everywhere.
 const shortestSecret = 12
 
-/** Everything secret that went over the wire, by value, with the name it went by. */
+/** Every secret sent over the wire, by value, with its name. */
 export interface SecretLedger {
   note(name: string, value: string): void
-  /** Sends a request as it is, and notes the secrets in it and in its answer. */
+  /** Sends a request unchanged, and records the secrets in it and in its response. */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /**
-   * The names of the noted secrets that `text` contains, plainly or as in a URL, and of anything that looks like one.
-   * Never the secrets themselves. What any other ledger of this process noted counts too: servers share stores, and
-   * libraries send requests of their own.
+   * Returns the names of recorded secrets that `text` contains, plainly or URL-encoded, and of anything that looks like one. Never
+   * returns the secrets themselves. Includes secrets of all ledgers of this process: servers share stores, and libraries send their
+   * own requests.
    */
   findIn(text: string): string[]
-  /** Names noted so far by this ledger, for a test to prove that it looked for something. */
+  /** Returns the names this ledger has recorded, so that a test can prove that it searched for something. */
   names(): Set<string>
 }
 
-/** What all tests of this process noted: each test file has a process of its own. */
+/** Secrets recorded by all tests of this process: each test file has its own process. */
 const everywhere = new Map<string, string>()
 const plainFetch = globalThis.fetch
 
-// The libraries under test call the global function: what they send is noted too.
+// The libraries under test call the global function: record their requests too.
 globalThis.fetch = (input, init) => noteExchange(new Request(input, init), plainFetch, noteEverywhere)
 
 function noteEverywhere(name: string, value: unknown, shortest: number = shortestSecret): void {
@@ -77,7 +77,7 @@ export function createSecretLedger(): SecretLedger {
   }
 }
 
-/** `serve`, with the secrets in its requests and answers noted for all ledgers: for a provider that a server calls by itself. */
+/** Wraps `serve` to record the secrets in its requests and responses for all ledgers: for a provider that a server calls directly. */
 export function noteServed<Rest extends unknown[]>(
   serve: (request: Request, ...rest: Rest) => Promise<Response>,
 ): (request: Request, ...rest: Rest) => Promise<Response> {
@@ -103,7 +103,7 @@ async function noteExchange(
     noteCookies('set-cookie', line.split(';', 1)[0] ?? '', note)
   }
   const type = response.headers.get('content-type') ?? ''
-  // The answers of /mcp are not copied: they may be streams, and hold no credentials.
+  // Responses of /mcp are not copied: they may be streams, and contain no credentials.
   if (/^(?:application\/json|text\/html)/.test(type) && !new URL(request.url).pathname.endsWith('/mcp')) {
     noteBody(type, await response.clone().text(), note)
   }
@@ -112,7 +112,7 @@ async function noteExchange(
 
 function noteMember(name: string, value: unknown, note: Note): void {
   const shortest = secretMembers.get(name)
-  // Error answers have a code as well, which is a word.
+  // Error responses have a code as well, which is a word.
   const isWord = name === 'code' && typeof value === 'string' && /^[a-z_]+$/.test(value)
   if (shortest !== undefined && !isWord) note(name, value, shortest)
 }

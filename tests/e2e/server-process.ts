@@ -24,39 +24,39 @@ export interface Exit {
 /** One line of the structured log. */
 export type LogLine = Readonly<Record<string, unknown>> & { event: string }
 
-/** A built server in a process of its own, with its own ports, data folder and empty home. */
+/** A built server in its own process, with its own ports, data folder and empty home. */
 export interface ServerProcess {
   readonly baseUrl: string
-  /** Where this very process listens; differs from the base URL behind a load balancer. */
+  /** Address of this process itself; differs from the base URL behind a load balancer. */
   readonly origin: string
   readonly appUrl: string
   readonly mcpUrl: string
   /** Working directory; the data is in `.drawbridge/` below it. */
   readonly directory: string
-  /** Everything secret that tests sent or received through {@link fetch}; other ways are noted for all servers. */
+  /** Secrets that tests sent or received through {@link fetch}; other requests are recorded for all servers. */
   readonly secrets: SecretLedger
   fetch: SecretLedger['fetch']
-  /** What all runs of the process wrote so far. */
+  /** Returns the output of all runs of the process so far. */
   stdout(): string
   stderr(): string
-  /** Log lines of that event, in order. */
+  /** Returns the log lines of that event, in order. */
   events(event: string): LogLine[]
   /** Resolves when the log has a line of that event. */
   waitForEvent(event: string): Promise<LogLine>
   /** Sends a signal that does not end it. */
   signal(signal: NodeJS.Signals): void
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits for the process to end. */
   kill(signal: NodeJS.Signals): Promise<Exit>
-  /** Starts again after {@link kill}, on the same ports and data, when it is `aheadSeconds` later than it is here. */
+  /** Starts again after {@link kill}, on the same ports and data, with a clock that is `aheadSeconds` ahead. */
   start(when?: { aheadSeconds: number }): Promise<void>
   /**
-   * Ends the process and removes its folder. Throws when it did not end by itself on SIGTERM, when its output contains
-   * a secret that any test of this process knows of, or when it logged a failure that no test provoked.
+   * Ends the process and removes its folder. Throws if it did not end by itself on SIGTERM, if its output contains a secret known
+   * to any test of this process, or if it logged a failure that no test provoked.
    */
   close(): Promise<void>
 }
 
-/** How a process that is expected to end by itself did so. */
+/** How a process that should end by itself did so. */
 export interface Finished extends Exit {
   stdout: string
   stderr: string
@@ -68,8 +68,8 @@ process.on('exit', () => {
 })
 
 /**
- * Starts the built server with debug logging and waits for its ready line. It listens on a port of its own, also when
- * `settings` name another BASE_URL. Give `node` to run it on another Node; `environment` is passed as it is.
+ * Starts the built server with debug logging and waits for its ready line. It listens on its own port, even if `settings` contain
+ * another BASE_URL. `node` runs it on another Node; `environment` is passed unchanged.
  */
 export async function startServer(
   settings: ServerSettings = {},
@@ -86,7 +86,7 @@ export async function startServer(
     LISTEN: `127.0.0.1:${port}`,
     APP_URL: appUrl,
     LOG: 'debug',
-    // Many tests call as one person for as long as they can.
+    // Many tests call as one user as fast as they can.
     CALL_LIMIT: 'off',
     CALLS_AT_ONCE: 'off',
     ...settings,
@@ -169,8 +169,8 @@ export async function startServer(
 }
 
 /**
- * Runs the built server's command line to its end. Give `node` to run it on another Node, `settings` without prefix;
- * `environment` is passed as it is.
+ * Runs the built server's command line to its end. `node` runs it on another Node; `settings` have no prefix; `environment` is
+ * passed unchanged.
  */
 export async function runServer(
   given: {
@@ -202,13 +202,13 @@ export async function runServer(
   }
 }
 
-/** Throws when `output` has anything in it that any test of this process knows to be secret, or that looks like it. */
+/** Throws if `output` contains a secret known to any test of this process, or anything that looks like one. */
 function refuseSecrets(whose: string, output: string): void {
   const leaked = createSecretLedger().findIn(output)
   if (leaked.length > 0) throw new Error(`The output of ${whose} contains: ${leaked.join(', ')}.`)
 }
 
-/** {@link refuseSecrets} for the output of a command line. What `clients add` is there to print may be in its stdout. */
+/** Calls {@link refuseSecrets} for the output of a command line. The secrets that `clients add` prints may be in its stdout. */
 export function refuseSecretsOfCommand(
   argv: readonly string[],
   { stdout, stderr }: { stdout: string; stderr: string },
@@ -217,7 +217,7 @@ export function refuseSecretsOfCommand(
   refuseSecrets(`drawbridge-server ${name}`, name === 'clients add' ? stderr : stdout + stderr)
 }
 
-/** Waits until `condition` holds, looking often; rejects after 25 seconds, naming what was awaited. */
+/** Waits until `condition` holds, polling frequently; rejects after 25 seconds with what it waited for. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   awaited: string | (() => string),
@@ -241,7 +241,7 @@ function noteSecretSettings(settings: ServerSettings, secrets: SecretLedger): vo
   if (store.startsWith('postgres') && URL.canParse(store)) secrets.note('STORE', new URL(store).password)
 }
 
-/** Nothing of the caller's environment: no setting, proxy or home of this machine gets into a test. */
+/** Returns an environment without the caller's: no setting, proxy or home of this machine affects a test. */
 function childEnvironment(directory: string, settings: ServerSettings): Record<string, string> {
   const home = join(directory, 'home')
   mkdirSync(home)
@@ -265,7 +265,7 @@ function timeout(ms: number): Promise<undefined> {
   })
 }
 
-/** The complete JSON lines of a log; the last line of a killed process may be cut. */
+/** Parses the complete JSON lines of a log; the last line of a killed process may be incomplete. */
 function logLines(text: string): LogLine[] {
   return text.split('\n').flatMap((line) => {
     try {

@@ -26,7 +26,7 @@ afterAll(async () => {
   await shortLived?.close()
 })
 
-/** A cookie jar as a browser has one for the host name of the web app and the server. */
+/** A cookie jar like a browser's, for the host name of the web app and the server. */
 class CookieJar {
   readonly cookies = new Map<string, string>()
 
@@ -46,7 +46,7 @@ class CookieJar {
   }
 }
 
-/** Signs in to the web app with the vendor's own library, which leaves the session in cookies. */
+/** Signs in to the web app with the vendor's own library, which stores the session in cookies. */
 async function signInToApp(
   at: ServerProcess,
   metadata?: object,
@@ -68,7 +68,7 @@ async function signInToApp(
   return { person, jar }
 }
 
-/** Section 5.4: what the popup, or a person in the developer console, takes out of the cookies. */
+/** Returns the access token in the cookies, as the popup or a user in the developer console extracts it (section 5.4). */
 function accessTokenIn(at: ServerProcess, jar: CookieJar): string {
   const name = defaultSessionCookieName(at.appUrl)
   const reading = readSessionCookie(parseCookieHeader(jar.header()), { name, now: Date.now() / 1000 })
@@ -94,7 +94,7 @@ const curl = (process.env['PATH'] ?? '')
   .map((folder) => join(folder, process.platform === 'win32' ? 'curl.exe' : 'curl'))
   .find((path) => existsSync(path))
 
-/** `POST /mcp` with curl, as a tester does; with fetch where there is no curl. */
+/** Sends `POST /mcp` with curl, as testers do; with fetch if curl is missing. */
 async function call(at: ServerProcess, headers: Record<string, string>): Promise<Answer> {
   if (curl === undefined) {
     const response = await at.fetch(at.mcpUrl, { method: 'POST', headers, body: listTools })
@@ -201,7 +201,7 @@ describe('the cookies themselves, without an Authorization header (5.3)', () => 
     const token = accessTokenIn(server, jar)
     for (const authorization of [`Bearer ${token}x`, 'Bearer mcpa_unknown', 'Bearer', 'Basic Og==', '']) {
       const headers = { Authorization: authorization, Cookie: jar.header(), ...contentHeaders }
-      // curl leaves a header without a value out, so that one goes by fetch.
+      // curl omits a header without a value, so that one goes by fetch.
       const status =
         authorization === '' ? await statusByFetch(headers) : (await call(server, headers)).status
       expect([authorization, status]).toEqual([authorization, 401])

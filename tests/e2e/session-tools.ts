@@ -1,4 +1,4 @@
-// The tools of the conformance suite, and two that show what becomes of a call that is cancelled.
+// The tools of the conformance suite, and two that show what happens to a cancelled call.
 import type { ToolDeclaration } from '../../server/mcp/tools/tool-module.ts'
 import { tools as everything } from '../conformance/everything-tools.ts'
 

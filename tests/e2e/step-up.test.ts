@@ -20,10 +20,10 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-/** What makes a proof of a client for a request of it. */
+/** Adds a client's assertion to one of its requests. */
 type Prove = (params: URLSearchParams) => Promise<void>
 
-/** A client application that keeps what it is given, and how it proves itself. */
+/** A client application that stores its responses, and how it authenticates. */
 interface Application {
   provider: MemoryOAuthProvider
   prove: Prove
@@ -94,7 +94,7 @@ describe.each(cases)('@modelcontextprotocol/client, $title', ({ mode, create }) 
     return content.map((block) => (block.type === 'text' ? block.text : '')).join('')
   }
 
-  /** Signs in as the client asked last, and gives it the answer. Answers what the person saw. */
+  /** Signs in as the client requested last, and passes it the callback. Returns what the user saw. */
   async function allow(by: StreamableHTTPClientTransport): Promise<string> {
     const url = application.provider.authorizationUrls.at(-1) ?? ''
     const { html } = await person.browser.visit(url)

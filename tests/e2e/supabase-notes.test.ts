@@ -10,7 +10,7 @@ import { type ServerProcess, startServer } from './server-process.ts'
 
 const example = fileURLToPath(new URL('../../examples/supabase-notes/', import.meta.url))
 
-/** The example as it is in the repository, in front of a real Postgres with its policies. */
+/** The example of the repository, in front of a real Postgres with its policies. */
 let postgres: PostgresServer
 let database: string
 let auth: AuthServer
@@ -40,7 +40,7 @@ afterAll(async () => {
   await postgres?.close()
 })
 
-/** Somebody with an account, known to the database, and connected. */
+/** Creates a user with an account, known to the database, and connects. */
 async function connect(): Promise<{ person: Person; token: string; id: string }> {
   const person = await createPerson(server)
   const id = auth.admin.findUser(person.email)?.id ?? ''
@@ -80,7 +80,7 @@ describe('the example for Supabase, with row-level security in a real Postgres',
     expect(await listNotes(ada.token)).toEqual([{ ...ofAda, text: 'anew' }])
     await callTool(server, ada.token, 'delete_note', { id: ofAda?.id })
     expect(await listNotes(ada.token)).toEqual([])
-    // All of them are there: it was the policies that hid them.
+    // All of them exist: the policies hid them.
     expect(await postgres.query(database, 'select user_id from notes')).toEqual([
       { user_id: bob.id },
       { user_id: bob.id },

@@ -22,7 +22,7 @@ afterAll(async () => {
   await auth?.close()
 })
 
-/** Presses the first button of the stand-in for a social provider. */
+/** Presses the first button of the fake social provider. */
 function chooseFirst(browser: Browser, at: Visit): Promise<Visit> {
   const [, name = '', value = ''] = /<button\b[^>]*\bname="([^"]*)"[^>]*\bvalue="([^"]*)"/.exec(at.html) ?? []
   return browser.submit(at, name, { [name]: value })
@@ -122,7 +122,7 @@ describe('a server in front of an auth API of its own', () => {
     expect((await client.redeem(code)).status).toBe(200)
     expect(auth.admin.listSessions(id)).toHaveLength(before + 2)
     await delay(11_000)
-    // A code that comes back this late ends what came of it.
+    // A code that returns this late ends its grant.
     expect((await client.redeem(code)).status).toBe(400)
     await until(() => auth.admin.listSessions(id).length === before + 1, 'the sign-out at the provider')
     expect(await callTool(server, kept.access_token, 'whoami')).toContain(person.email)

@@ -19,10 +19,10 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** A server on a terminal of its own, as if `npm start` had started it. */
+/** A server on its own terminal, as if `npm start` had started it. */
 interface TerminalServer {
   baseUrl: string
-  /** Everything on the terminal, without colours. */
+  /** Returns everything on the terminal, without colours. */
   shown(): string
   type(text: string): void
   ended: Promise<number | null>
@@ -122,14 +122,14 @@ describe('commands that are advised', () => {
     const { stderr } = await runServer({ environment, settings: { LOG: 'verbose' } })
     expect(stderr).toContain(`\nEvery setting: ${prefix}serve --help`)
     const { stdout } = await runServer({ environment, argv: ['keys', 'rotate', '--help'] })
-    expect(stdout).toMatch(new RegExp(`^Examples:\n  ${prefix}keys rotate\n`))
+    expect(stdout).toMatch(new RegExp(`\nExamples:\n  ${prefix}keys rotate\n`))
   })
 })
 
 describe('a folder that cannot be written', () => {
   it.runIf(process.getuid?.() !== undefined)('is named, with the next step', async () => {
     chmodSync(folder, 0o555)
-    // Root may write everywhere, so another user runs it.
+    // Root can write everywhere, so another user runs it.
     const [program = '', ...argv] =
       process.getuid?.() === 0
         ? ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, launcher]
@@ -146,7 +146,7 @@ describe('a folder that cannot be written', () => {
 
 describe('the build of npm start', () => {
   it('that fails says why, and exits 1', async () => {
-    // A project of its own, without a configuration of the build.
+    // A separate project, without a build configuration.
     mkdirSync(join(folder, 'scripts'))
     copyFileSync(builder, join(folder, 'scripts', 'build.mjs'))
     symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(folder, 'node_modules'))

@@ -20,7 +20,7 @@ describeBrowsers('every screen in %s', (kind) => {
     expect(browser.complaints).toEqual([])
   })
 
-  /** What axe finds wrong in which of the views. */
+  /** Returns axe's findings in each view. */
   async function wrongIn<View>(
     stage: Stage<View>,
     views: Readonly<Record<string, View>>,
@@ -31,7 +31,7 @@ describeBrowsers('every screen in %s', (kind) => {
     return Object.fromEntries(Object.entries(found).filter(([, wrong]) => wrong.length > 0))
   }
 
-  /** By how many pixels which of the views is wider than the page. */
+  /** Returns by how many pixels each view is wider than the page. */
   async function tooWideIn<View>(
     stage: Stage<View>,
     views: Readonly<Record<string, View>>,
@@ -72,7 +72,7 @@ describeBrowsers('every screen in %s', (kind) => {
   it('what a test asks for is in view when it appears on a low screen', async () => {
     const { page, show } = await openPopupStage(browser)
     await page.setViewport({ width: 360, height: 496 })
-    // No driver makes the screen itself low.
+    // No driver can make the screen itself low.
     await page.evaluate(() => {
       for (const rule of document.styleSheets[0]?.cssRules ?? []) {
         if (rule instanceof CSSMediaRule && rule.conditionText.includes('device-height'))

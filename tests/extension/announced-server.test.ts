@@ -28,7 +28,7 @@ describeBrowsers('an MCP server that a web app announces, in %s', (kind) => {
     await server?.close()
   })
 
-  /** A tab at an app with that in its head, and the popup over it. */
+  /** Opens a tab of an app with `head`, and the popup over it. */
   async function openAt(name: string, head: string): Promise<{ tab: Tab; popup: Page }> {
     const host = `${name}.app.example`
     site.add(host, { setCookies: setCookies(session), head })
@@ -87,7 +87,7 @@ describeBrowsers('an MCP server that a web app announces, in %s', (kind) => {
     await press(popup, 'test')
     const result = (): Promise<string> => popup.$eval('[data-slot=test-said]', (element) => element.className)
     await until(async () => !/^(?:none|running|)$/.test(await result()), 'the result')
-    // This session is of nobody: the server itself says so.
+    // The session is unknown: the server itself says so.
     expect(await result()).toBe('refused')
     expect(await browser.stored()).toContain(server.baseUrl)
     await popup.close()
@@ -100,7 +100,7 @@ describeBrowsers('an MCP server that a web app announces, in %s', (kind) => {
 
   it('a client is opened in a tab of its own, which leaves the app alone', async () => {
     const { tab, popup } = await openAt('used', '')
-    // The address of the new tab is nobody's business: without permission for it, it is a tab with a number.
+    // Without permission for the new tab's address, only its id is known.
     const tabs = (): Promise<{ id: number; active: boolean }[]> =>
       popup.evaluate(() => {
         const { chrome } = globalThis as unknown as {

@@ -32,7 +32,7 @@ describeBrowsers('testing a connection that does not work, in %s', (kind) => {
     await server?.close()
   })
 
-  /** The popup of an app whose MCP server is at that address, after the test. */
+  /** Opens the popup of an app with its MCP server at that address, and tests the connection. */
   async function testAt(baseUrl: string): Promise<Page> {
     const appUrl = 'https://notes.app.example'
     await browser.store({
@@ -64,7 +64,7 @@ describeBrowsers('testing a connection that does not work, in %s', (kind) => {
     expect(await shown(popup, 'test-said')).toContain('404')
   })
 
-  it('nobody there', async () => {
+  it('no server', async () => {
     const popup = await testAt(`http://localhost:${await freePort()}`)
     expect(await resultOf(popup)).toBe('unreachable')
   })

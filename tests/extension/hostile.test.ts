@@ -12,7 +12,7 @@ const markup = '"><img src="x" onerror="globalThis.wasExecuted=1"><script>global
 const usualName = 'sb-abcdefghijklmnopqrst-auth-token'
 const soon = Math.floor(Date.now() / 1000) + 1800
 
-/** A session whose token has that payload, good or bad. */
+/** Returns a session whose token has that payload, valid or not. */
 function withPayload(payload: unknown): string[] {
   return withToken(tokenSample(payload))
 }
@@ -21,7 +21,7 @@ function withToken(token: unknown): string[] {
   return setCookies({ ...sessionSample(), access_token: token, expires_at: soon })
 }
 
-/** A cookie with that value as it is. */
+/** Returns a cookie with that value unchanged. */
 function raw(value: string, name: string = usualName): string[] {
   return [`${name}=${value}; Path=/`]
 }
@@ -77,11 +77,11 @@ const cases: [title: string, cookies: string[], view: PopupView['kind']][] = [
   ],
   ['projects called like members of objects', numberedSessions(0, ['__proto__', 'constructor']), 'several'],
   [
-    'bytes that are no UTF-8',
+    'bytes that are not UTF-8',
     raw(base64(Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80]))),
     'corrupt',
   ],
-  ['percent signs that are no UTF-8', raw('%ff%fe%c0%zz%'), 'corrupt'],
+  ['percent signs that are not UTF-8', raw('%ff%fe%c0%zz%'), 'corrupt'],
   ['bytes outside of ASCII', raw('\u00ff\u00e9'), 'corrupt'],
   ['half a character pair', withPayload({ exp: soon, email: '\ud800\udfff\ud800@example.com' }), 'ready'],
   [
@@ -94,12 +94,12 @@ const cases: [title: string, cookies: string[], view: PopupView['kind']][] = [
     withPayload({ exp: soon, email: {}, sub: [1], iss: 5, aud: null, iat: 'x' }),
     'ready',
   ],
-  ['a life that is no number', withPayload({ exp: 'tomorrow', email: 'a@example.com' }), 'ready'],
+  ['a lifetime that is not a number', withPayload({ exp: 'tomorrow', email: 'a@example.com' }), 'ready'],
   ['a life longer than any calendar', withPayload({ exp: 1e300, email: 'a@example.com' }), 'ready'],
   ['a life before any calendar', withPayload({ exp: -1e300, email: 'a@example.com' }), 'expired'],
   ['a payload that is a list', withPayload([1, 2, 3]), 'ready'],
   ['a payload that is nothing', withPayload(null), 'ready'],
-  ['a token that is no JWT', withToken('not-a-jwt-but-a-token'), 'ready'],
+  ['a token that is not a JWT', withToken('not-a-jwt-but-a-token'), 'ready'],
   ['a token of 90 kB', withToken(tokenSample({ exp: soon, about: 'y'.repeat(50_000) })), 'ready'],
   ['a token that breaks out of a header', withToken('abc\r\nX-Evil: 1'), 'corrupt'],
   ['a token that breaks out of a shell', withToken("abc'; touch /tmp/x; '"), 'corrupt'],
@@ -145,7 +145,7 @@ describeBrowsers('hostile sessions in %s', (kind) => {
     await tab.page.goto(`https://${host}/`)
     await reopen(popup)
     expect(await viewOf(popup)).toBe(view)
-    // Everything folded out, and whatever is shown only then.
+    // Everything expanded, including what is shown only then.
     const seen = await popup.evaluate(() => {
       for (const details of document.querySelectorAll('details')) details.open = true
       const added =

@@ -13,7 +13,7 @@ import {
 
 const isPossible = findBrowser('chromium') !== undefined && hasVirtualDisplay()
 
-// Everywhere else the question is answered beforehand; here Chromium really asks, and closes the popup to do so.
+// Other tests grant the permission beforehand; here Chromium really prompts, and closes the popup.
 describe.skipIf(!isPossible)('the question that Chromium asks', () => {
   let display: VirtualDisplay
   let site: SampleSite
@@ -37,7 +37,7 @@ describe.skipIf(!isPossible)('the question that Chromium asks', () => {
     const tab = await browser.openTab('https://closed.app.example/')
 
     await ask(await browser.clickToolbar(tab))
-    // No is what has the focus.
+    // The focus is on No.
     await display.press('Return')
     const again = await browser.clickToolbar(tab)
     expect(await again.read((popup) => popup.document.body.dataset['view'])).toBe('no-permission')
@@ -52,12 +52,12 @@ describe.skipIf(!isPossible)('the question that Chromium asks', () => {
     expect(await popup.read(({ document }) => document.body.innerText)).toContain('ada@example.com')
   })
 
-  /** Clicks what asks. The popup is closed by the question, so the click may never be answered. */
+  /** Clicks the button that prompts. The prompt closes the popup, so the click may never be answered. */
   async function ask(popup: RealPopup): Promise<void> {
     void popup.click('button[name=allow]').catch(() => undefined)
     const isOpen = (): Promise<boolean> => popup.read(() => true).catch(() => false)
     await expect.poll(isOpen).toBe(false)
-    // The question takes no key for half a second, as that may have been meant for something else.
+    // The prompt ignores keys for half a second, as they may have been meant for something else.
     await delay(1000)
   }
 })

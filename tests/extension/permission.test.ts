@@ -38,7 +38,7 @@ describeBrowsers('permission for a site in %s', (kind) => {
       await popup.click('button[name=allow]')
       await until(async () => (await view(popup)) === 'ready', 'the session')
     } else {
-      // Firefox would draw its question below the popup: a page asks, and leads back to the tab.
+      // Firefox would draw its prompt below the popup, so a page prompts and returns to the tab.
       const opened = browser.nextSettings()
       await popup.click('button[name=allow]')
       const settings = await opened
@@ -51,7 +51,7 @@ describeBrowsers('permission for a site in %s', (kind) => {
     expect(await browser.badge(tab)).toMatch(/^(?:59|60)$/)
   })
 
-  it('a page that is allowed nothing is a tab without an app to whoever has not clicked the icon', async () => {
+  it('a page without permission is a tab without an app until the icon is clicked', async () => {
     site.add('other.app.example', { setCookies: setCookies(sessionSample()) })
     const tab = await browser.openTab('https://other.app.example/')
     const popup = await browser.openPopupFor(tab)

@@ -53,7 +53,7 @@ describeBrowsers('sessions as %s keeps them', (kind) => {
     await popup.bringToFront()
     await popup.keyboard.press('a')
     expect(await viewOf(popup)).toBe('signed-out')
-    // The page may be gone before the driver has heard of the key.
+    // The page may be gone before the driver learns of the key.
     await popup.keyboard.press('Escape').catch(() => undefined)
     await untilGone(popup)
   })
@@ -104,7 +104,7 @@ describeBrowsers('sessions as %s keeps them', (kind) => {
     expect(await copied(popup, tab)).toBe(one.access_token)
   })
 
-  it('an expired token: the tab is reloaded, the app renews it, and the popup goes on by itself', async () => {
+  it('an expired token: the tab is reloaded, the app renews it, and the popup continues by itself', async () => {
     const renewed = sessionSample()
     site.add(
       'expired.app.example',

@@ -65,7 +65,7 @@ describeBrowsers('the page of settings in %s', (kind) => {
 
   it('exports it without secrets, deletes it, and imports it again', async () => {
     await settings.evaluate(() => {
-      // What would be downloaded is read instead.
+      // Read the download instead of saving it.
       const { createObjectURL } = URL
       URL.createObjectURL = (blob) => {
         void (blob as Blob).text().then((text) => (document.documentElement.dataset['exported'] = text))

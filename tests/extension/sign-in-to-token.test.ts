@@ -97,7 +97,7 @@ describeBrowsers('from a sign-in to a token in %s', (kind) => {
     expect(await pasted(tab)).toBe(token)
 
     await popup.bringToFront()
-    // From the first control on: before it, and behind the last, the keys are the browser's.
+    // Starts at the first control: before it, and after the last, keys go to the browser.
     await popup.evaluate(() => document.querySelector('button')?.focus())
     await popup.keyboard.press('Tab')
     await popup.keyboard.down('Shift')
@@ -107,7 +107,7 @@ describeBrowsers('from a sign-in to a token in %s', (kind) => {
     for (let count = 0; count < 30; count++) {
       await popup.keyboard.press('Tab')
       reached.add(await popup.evaluate(focused))
-      // Opens what is folded.
+      // Expands a closed section.
       if (await popup.evaluate(() => document.activeElement?.matches('details:not([open]) > summary'))) {
         await popup.keyboard.press('Enter')
       }
@@ -172,7 +172,7 @@ describeBrowsers('from a sign-in to a token in %s', (kind) => {
   })
 
   it('sign out in the app: the popup says so', async () => {
-    // Without it, nobody could tell whether there is a cookie that the page does not see.
+    // Without it, a cookie hidden from the page would be undetectable.
     await browser.grant('localhost')
     const popup = await browser.openPopupFor(tab)
     await waitForView(popup, 'ready')
@@ -198,7 +198,7 @@ describeBrowsers('from a sign-in to a token in %s', (kind) => {
   })
 })
 
-/** Runs in the page: the name of what has the focus, and whether that can be seen. */
+/** Runs in the page: returns the name of the focused element, and whether its focus is visible. */
 function focused(): string {
   const element = document.activeElement
   if (element === null || element === document.body) return ''
@@ -207,12 +207,12 @@ function focused(): string {
   return outlineStyle === 'none' && boxShadow === 'none' ? `${name} cannot be seen` : name
 }
 
-/** What became of the test, by the name of its kind. */
+/** Returns the kind of the test's result. */
 function testOf(popup: Page): Promise<string> {
   return popup.$eval('[data-slot=test-said]', (element) => element.className)
 }
 
-/** Allows the test: in Firefox on the page of settings, which then goes away. */
+/** Allows the test: in Firefox on the settings page, which then closes. */
 async function allowTest(browser: TestBrowser, popup: Page): Promise<void> {
   await browser.answerYes('localhost')
   if (browser.kind === 'chromium') {
@@ -227,7 +227,7 @@ async function allowTest(browser: TestBrowser, popup: Page): Promise<void> {
   await press(popup, 'test')
 }
 
-/** Body of the answer to `tools/list`, asked by a client without cookies. */
+/** Returns the body of the answer to `tools/list` for a client without cookies. */
 async function toolsBy(server: ServerProcess, token: string): Promise<string> {
   const response = await server.fetch(server.mcpUrl, {
     method: 'POST',

@@ -1,13 +1,15 @@
-/** Where hostile cases come from: one number says all of one. */
+/** Source of hostile cases: one number determines a whole case. */
 export interface Chance {
-  /** A whole number below `end`. */
+  /** Returns a whole number below `end`. */
   below(end: number): number
-  /** True once in so many times. */
+  /** Returns true with a probability of 1 in `times`. */
   once(times: number): boolean
   pick<Value>(values: readonly Value[]): Value
 }
 
-/** A {@link Chance} of `seed`, the same each time (mulberry32). Made to be fast: cases are cheaper than what is done with them. */
+/**
+ * Creates a {@link Chance} from `seed`, the same each time (mulberry32). Fast, as cases are cheaper than their tests.
+ */
 export function createChance(seed: number): Chance {
   let state = seed >>> 0
   const next = (): number => {

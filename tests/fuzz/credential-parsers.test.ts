@@ -104,7 +104,7 @@ it(
         read += 1
         for (const part of [jwt.header, jwt.claims]) {
           if (typeof part !== 'object' || part === null || Array.isArray(part))
-            throw new Error('This is no JWT.')
+            throw new Error('This is not a JWT.')
         }
         if (jwt.expiresAt !== undefined && !Number.isFinite(jwt.expiresAt))
           throw new Error('This never ends.')
@@ -136,7 +136,7 @@ it(
         ]),
       work(given) {
         const parsed = parseJsonRpcMessage(given)
-        if (parsed.kind === 'invalid' && parsed.reason === '') throw new Error('Nobody learns why.')
+        if (parsed.kind === 'invalid' && parsed.reason === '') throw new Error('There is no reason.')
       },
     })
   },

@@ -1,16 +1,16 @@
 import { assert, asyncProperty, integer, noShrink } from 'fast-check'
 import { type Chance, createChance } from './chance.ts'
 
-/** How many cases each parser is given. */
-const parserRuns = 100_000
+/** Number of cases per parser; releases are tested with ten times as many. */
+const parserRuns = Number(process.env['FUZZ_CASES'] ?? 10_000)
 
-/** Another one each time; FUZZ_SEED replays a run that failed. */
+/** Different each time; FUZZ_SEED replays a failed run. */
 const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
-// A hundred times of what the slowest parser takes for its longest case: only what backtracks takes more.
+// A hundred times what the slowest parser needs for its longest case: only backtracking takes more.
 const maxCpuMs = 1000
 
-/** What is tried: `make` makes a case, `work` throws when it is handled wrongly. */
+/** A fuzz test: `make` creates a case, `work` throws when it is handled incorrectly. */
 export interface Fuzzing<Case> {
   name: string
   make: (chance: Chance) => Case
@@ -19,16 +19,16 @@ export interface Fuzzing<Case> {
 }
 
 /**
- * Tries so many cases. Fails when one is handled wrongly, or takes a second of processor time twice, and says which. The
- * seed is printed: `FUZZ_SEED=... npx vitest run tests/fuzz` is the same run again.
+ * Runs the cases. Fails when one is handled incorrectly, or takes a second of processor time twice, and reports it.
+ * Prints the seed: `FUZZ_SEED=... npx vitest run tests/fuzz` repeats the run.
  */
 export async function fuzz<Case>({ name, make, work, runs = parserRuns }: Fuzzing<Case>): Promise<void> {
   process.stdout.write(`fuzz ${name}: ${runs} cases, FUZZ_SEED=${seed}\n`)
-  // A case is one number: making it of many would take longer than trying it.
+  // A case is one number: generating it from many would take longer than testing it.
   const cases = noShrink(integer().map((number) => make(createChance(number))))
   const attempt = async (given: Case): Promise<void> => {
     const cpuMs = await cpuMsOf(given, work)
-    // Once may have been a collection of garbage.
+    // The first time may have been a garbage collection.
     if (cpuMs > maxCpuMs && (await cpuMsOf(given, work)) > maxCpuMs) {
       throw new Error(`This case takes ${Math.round(cpuMs)} ms.`)
     }

@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts'
 
-// What parsers trip over: separators, escapes, line ends, numbers at the edge, members that every object has.
+// Typical problems for parsers: separators, escapes, line ends, extreme numbers, members that every object has.
 const common: readonly string[] = [
   ...' \t\0\n,;:=&+%"\'\\/.-_@#?[]{}<>*|~`^$()'.split(''),
   '',
@@ -53,7 +53,7 @@ const repeatable = [
 ] as const
 const maxRepeats = 3000
 
-/** Text of `fragments` that a parser knows, mixed with what it does not expect, and now and then very long. */
+/** Returns text from `fragments` known to a parser, mixed with unexpected characters, and occasionally very long. */
 export function hostileText(chance: Chance, fragments: readonly string[] = []): string {
   let text = ''
   const pieces = chance.below(9)
@@ -70,12 +70,12 @@ function piece(chance: Chance, fragments: readonly string[]): string {
   return String.fromCharCode(chance.below(chance.once(2) ? 128 : 65_536), 32 + chance.below(95))
 }
 
-/** {@link hostileText} as it can stand in a header: bytes, without line ends. */
+/** Returns {@link hostileText} that is valid in a header: bytes, without line ends. */
 export function hostileHeader(chance: Chance, fragments: readonly string[] = []): string {
   return hostileText(chance, fragments).replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '')
 }
 
-/** JSON of any type, at most so deep. */
+/** Returns JSON of any type with limited depth. */
 export function hostileJson(chance: Chance, fragments: readonly string[], depth = 3): unknown {
   const kind = chance.below(depth > 0 ? 9 : 6)
   const few = chance.below(4)
@@ -101,7 +101,10 @@ export function hostileJson(chance: Chance, fragments: readonly string[], depth 
   }
 }
 
-/** `good` as it comes from a JSON parser, with up to three members changed, left out or added; now and then no object at all. */
+/**
+ * Returns `good` as from a JSON parser, with up to three members changed, removed or added; occasionally not an
+ * object.
+ */
 export function damaged(
   chance: Chance,
   good: Readonly<Record<string, unknown>>,
@@ -115,7 +118,7 @@ export function damaged(
     if (chance.once(4)) members.delete(name)
     else members.set(name, hostileJson(chance, fragments, 2))
   }
-  // Through text, so that `__proto__` is a member like any other.
+  // Through text, so that `__proto__` is an ordinary member.
   const text = [...members]
     .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
     .join(',')

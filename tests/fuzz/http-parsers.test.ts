@@ -98,11 +98,11 @@ it(
       work({ header, peer }) {
         for (const address of [trusting(header, peer), trusting(header, '10.0.0.1')]) {
           if (address === undefined) continue
-          if (isIP(address) === 0) throw new Error(`${address} is no address.`)
+          if (isIP(address) === 0) throw new Error(`${address} is not an address.`)
           addressBlocks(address)
         }
         if (trusting(header, '192.0.2.1') !== '192.0.2.1') throw new Error('A stranger was believed.')
-        // What the nearest proxy wrote stands at the end; nothing before it counts.
+        // The nearest proxy's entry is at the end; nothing before it counts.
         if (trusting(`${header}, 198.51.100.9`, '10.0.0.1') !== '198.51.100.9')
           throw new Error('The client chose.')
         addressBlocks(peer)
@@ -149,7 +149,7 @@ it(
         if (fault) return
         letIn += 1
         const read = url.startsWith('/') ? own + url : url
-        // A host that is none is refused by what makes a URL of it.
+        // An invalid host is rejected where a URL is made of it.
         if (!URL.canParse(read)) return
         const { pathname } = new URL(read)
         const sent = url.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0]

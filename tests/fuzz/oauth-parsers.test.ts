@@ -34,7 +34,7 @@ const clients = {
   findClient: async (id: string): Promise<Client | undefined> => (id === client.id ? client : undefined),
 }
 
-/** Does what may fail with an OAuth error, and with nothing else. */
+/** Runs work that may fail only with an OAuth error. */
 function orRefused<Result>(work: () => Result): Result | undefined {
   try {
     return work()
@@ -94,7 +94,7 @@ it(
           return
         }
         accepted += 1
-        if (!/^[\w-]{43}$/.test(result.request.codeChallenge)) throw new Error('This is no challenge.')
+        if (!/^[\w-]{43}$/.test(result.request.codeChallenge)) throw new Error('This is not a challenge.')
         if (result.request.resource !== resource) throw new Error('This is another resource.')
       },
     })
@@ -139,7 +139,7 @@ it(
 )
 
 it(
-  'Basic headers: whoever is read is somebody (RFC 7617 section 2)',
+  'Basic headers: a parsed client has an id (RFC 7617 section 2)',
   async () => {
     const form = new URLSearchParams()
     let read = 0
@@ -152,7 +152,7 @@ it(
       },
       work(header) {
         const credentials = orRefused(() => readClientCredentials(header, form))
-        if (credentials?.id === '') throw new Error('Nobody is no client.')
+        if (credentials?.id === '') throw new Error('The client id is empty.')
         if (credentials) read += 1
       },
     })
@@ -180,7 +180,7 @@ const uris = [
   '\\',
 ]
 
-/** Addresses that codes may be sent to: https, and http on this very computer. */
+/** Addresses that codes may be sent to: https, and http on this computer. */
 const safeUri = /^https:\/\/[^/@\\]+(?:[/?]|$)|^http:\/\/(?:localhost|127(?:\.\d+){3}|\[::1\])(?:[:/?]|$)/i
 
 it(
@@ -216,7 +216,7 @@ it(
       work(given) {
         const reading = readClientDocument(url, given, policy)
         if (reading.kind === 'invalid') {
-          if (reading.reason === '') throw new Error('Nobody learns why.')
+          if (reading.reason === '') throw new Error('There is no reason.')
           return
         }
         read += 1

@@ -10,7 +10,7 @@ const runs = 1500
 let drawbridge: DrawbridgeFixture
 let clientId: string
 let accessToken: string
-/** The sealed field of a login page that is open in the browser of {@link binding}. */
+/** The sealed field of the login page opened by the browser of {@link binding}. */
 let transaction: string
 const binding = `drawbridge-browser=${'a'.repeat(43)}`
 beforeAll(async () => {
@@ -31,23 +31,23 @@ interface Sent {
   init: RequestInit
 }
 
-/** What no answer may say, whatever was asked: where in the program it failed. */
+/** Internal details that no response may contain: where in the program it failed. */
 const trace = /\n\s+at |node:internal|\.ts:\d|\.mjs:\d|TypeError|RangeError|SyntaxError|SQLITE|sqlite_/
 
 async function send({ path, init }: Sent): Promise<void> {
   const response = await drawbridge.fetch(path, init)
   const body = await response.text()
-  // 503: the id of a client was the URL of a document, and a fixture has no network.
+  // 503: a client id was the URL of a document, and a fixture has no network.
   if (response.status >= 500 && response.status !== 503) {
     throw new Error(`This is answered ${response.status}: ${body.slice(0, 500)}`)
   }
   const head = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n')
   const told = trace.exec(head + body)
   if (told) throw new Error(`The answer says ${told[0]}.`)
-  if (!response.headers.has('x-request-id')) throw new Error('Nobody can ask about this.')
+  if (!response.headers.has('x-request-id')) throw new Error('The response has no request id.')
 }
 
-/** Fields of a form, some of them changed. */
+/** Returns the fields of a form, some of them changed. */
 function formOf(
   chance: Chance,
   good: Readonly<Record<string, string>>,
@@ -62,7 +62,7 @@ function formOf(
   return chance.once(20) ? hostileText(chance, [fields.toString()]) : fields.toString()
 }
 
-/** Headers of these names, each hostile one time in so many, and absent as often. */
+/** Returns headers with these names, each hostile with a probability of 1 in `times`, and absent as often. */
 function headersOf(
   chance: Chance,
   good: Readonly<Record<string, string>>,
@@ -84,7 +84,7 @@ const browser = {
   accept: 'text/html',
 }
 
-describe('whatever is sent, the answer is no failure and tells nothing of the program', () => {
+describe('any request gets a response without a server failure or internal details', () => {
   it.each<[name: string, path: string, good: Record<string, string>]>([
     [
       'code',
@@ -355,7 +355,7 @@ describe('whatever is sent, the answer is no failure and tells nothing of the pr
           }
         },
         async work({ path, init }: Sent) {
-          // A stream stays open until whoever asked has gone.
+          // A stream stays open until its client has disconnected.
           const gone = new AbortController()
           const response = await drawbridge.fetch(path, { ...init, signal: gone.signal })
           if (response.headers.get('content-type')?.startsWith('text/event-stream')) {

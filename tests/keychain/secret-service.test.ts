@@ -30,7 +30,7 @@ async function session(service: SecretService, more?: Record<string, string>): P
 
 function configOf(home: string, changes: Partial<CredentialsConfig> = {}): CredentialsConfig {
   const drawbridge = join(home, '.drawbridge')
-  return { home: drawbridge, backend: undefined, keyFile: undefined, keychainTimeoutMs: 2500, ...changes }
+  return { home: drawbridge, backend: undefined, keychainTimeoutMs: 2500, ...changes }
 }
 
 async function open(
@@ -43,7 +43,7 @@ async function open(
   return child
 }
 
-/** Everything below the home that can be read, and all names. */
+/** Returns the content of all readable files below the home, and all names. */
 function everything(folder: string): string {
   return readdirSync(folder, { withFileTypes: true })
     .map((entry) => {
@@ -95,7 +95,7 @@ describe.skipIf(isSkipped)('with a keychain', () => {
 
   it('it is found in the bare environment that clients give', async (context) => {
     const folder = `/run/user/${String(process.getuid?.())}`
-    // A real session of this user is not to be touched.
+    // Do not touch a real session of this user.
     if (existsSync(folder)) return context.skip(`${folder} is in use`)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     endings.push(() => rmSync(folder, { recursive: true }))
@@ -110,7 +110,7 @@ describe.skipIf(isSkipped)('with a keychain', () => {
     expect(here.search().match(/^secret = /gm)).toHaveLength(1)
     const next = await open(bare)
     expect(await next.ask({ do: 'read', id })).toMatchObject({ value: credential })
-    // The proof that it was the repair: an address in the environment is not touched.
+    // Proves that the repair was needed: an address in the environment is not replaced.
     const broken = {
       ...bare,
       environment: { ...environment, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' },
@@ -160,7 +160,7 @@ describe.skipIf(isSkipped)(
       const before = await open(here)
       await before.ask({ do: 'write', id, credential })
       here.lock()
-      // Who has the key goes on.
+      // A process that has the key continues.
       expect(await before.ask({ do: 'read', id })).toMatchObject({ value: credential })
       await unchanged(here, await open(here), 'keychain_locked')
       // In a child process too.
@@ -173,7 +173,7 @@ describe.skipIf(isSkipped)(
       here.run('secret-tool', 'clear', 'service', 'drawbridge')
       await unchanged(here, await open(here), 'key_missing')
       expect(here.search()).toBe('')
-      // What it sealed is given up: then there can be a new one.
+      // Its sealed data is discarded, so that there can be a new one.
       const child = await open(here)
       await child.ask({ do: 'remove', id })
       expect(await child.ask({ do: 'write', id, credential })).not.toHaveProperty('fault')
@@ -182,7 +182,7 @@ describe.skipIf(isSkipped)(
 
     it.each<[SecretService, string[]]>([
       ['none', ['keychain_absent']],
-      // With a slow start of the child the deadline comes first.
+      // If the child starts slowly, the deadline comes first.
       ['mute', ['keychain_mute', 'keychain_locked']],
     ])('it is gone: %s', async (service, faults) => {
       const here = await session('unlocked')
@@ -194,7 +194,7 @@ describe.skipIf(isSkipped)(
       expect(performance.now() - startedAt).toBeLessThan(underLoad(3500))
       expect(faults).toContain(fault)
       await unchanged(here, child, expect.toBeOneOf(faults))
-      // And it holds nobody who wants to end.
+      // It also does not delay the exit.
       const endedAt = performance.now()
       await child.stop()
       expect(performance.now() - endedAt).toBeLessThan(underLoad(1500))
@@ -235,7 +235,7 @@ describe.skipIf(isSkipped)('without a keychain that works', () => {
     expect(announced).toHaveLength(1)
     expect(announced[0]).toMatch(/^The keychain cannot be used: .*\. Credentials are sealed with a key in /)
     expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'file' })
-    // A keychain that appears later changes nothing.
+    // A keychain that becomes available later changes nothing.
     const later = await session('unlocked')
     const next = await open({ home: here.home, environment: later.environment })
     expect(await next.ask({ do: 'read', id })).toEqual({ value: credential, announced: [] })

@@ -10,7 +10,7 @@ const programs: readonly [program: string, apt: string][] = [
   ['dbus-test-tool', 'dbus-tests'],
 ]
 
-/** What has to be installed before these tests can run, as packages of Debian. On other systems: one line that says so. */
+/** Returns the Debian packages missing for these tests; on other systems, one line that says so. */
 export function missingPackages(): string[] {
   if (process.platform !== 'linux') return ['Linux']
   const folders = (process.env['PATH'] ?? '').split(':')
@@ -19,23 +19,23 @@ export function missingPackages(): string[] {
     .map(([, apt]) => apt)
 }
 
-/** What keeps secrets on the bus of a {@link KeyringSession}. */
+/** The secret service on the bus of a {@link KeyringSession}. */
 export type SecretService = 'unlocked' | 'no-collection' | 'none' | 'mute'
 
-/** A session bus of its own, with a home of its own. */
+/** A separate session bus with its own home. */
 export interface KeyringSession {
   home: string
-  /** Complete, for child processes that are to see the bus. */
+  /** A complete environment for child processes on this bus. */
   environment: Record<string, string>
-  /** Locks the login keyring. It does not open again. */
+  /** Locks the login keyring permanently. */
   lock(): void
-  /** What `secret-tool` finds of ours: its standard output. */
+  /** Returns the output of `secret-tool` for our entries. */
   search(): string
   run(program: string, ...args: string[]): string
   close(): Promise<void>
 }
 
-/** Starts one. Rejects when the service does not come up. */
+/** Starts a session. Rejects when the service does not start. */
 export async function startKeyringSession(
   service: SecretService,
   more: Record<string, string> = {},

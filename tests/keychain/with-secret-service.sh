@@ -1,12 +1,12 @@
 #!/bin/sh
-# with-secret-service.sh CMD...   Runs CMD on a session bus of its own, with a home of its own.
+# with-secret-service.sh CMD...   Runs CMD on a separate session bus with its own home.
 #
-# SECRET_SERVICE says what keeps secrets on that bus:
+# SECRET_SERVICE selects the secret service on that bus:
 #   unlocked (default)   gnome-keyring with an unlocked login keyring
 #   no-collection        gnome-keyring that was never unlocked
 #   none                 nothing
-#   mute                 something that takes the name and never answers
-# BUS_SOCKET=PATH puts the bus there. Exit 70: the service did not come up.
+#   mute                 a service that takes the name and never responds
+# BUS_SOCKET=PATH puts the bus there. Exit 70: the service did not start.
 #
 # Debian: dbus-daemon gnome-keyring libglib2.0-bin libsecret-tools libsecret-1-0 dbus-tests
 set -eu
@@ -19,7 +19,7 @@ chmod 700 "$H/run"
 SECRET_SERVICE=${SECRET_SERVICE:-unlocked}
 export SECRET_SERVICE
 
-# A bus that starts no service by itself: else the name may be taken before the keyring is there.
+# A bus without service activation: otherwise the name may be taken before the keyring starts.
 cat >"$H/bus.conf" <<CONF
 <busconfig>
   <type>session</type>

@@ -4,7 +4,7 @@ import { type ServingProcess, startServingProcess } from './serving-process.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Starts `@modelcontextprotocol/server-everything` by Streamable HTTP. It does not ask who calls. */
+/** Starts `@modelcontextprotocol/server-everything` with Streamable HTTP. It does not authenticate callers. */
 export async function startEverythingServer(): Promise<ServingProcess> {
   const program = require.resolve('@modelcontextprotocol/server-everything/dist/index.js')
   const port = await freePort()

@@ -4,12 +4,13 @@ import { promisify } from 'node:util'
 
 const buildTimeoutMs = 8 * 60_000
 
-/** Where {@link buildGoProgram} puts what it makes of a folder. */
+/** Returns the path of the program that {@link buildGoProgram} builds from a folder. */
 export const goProgram = (folder: string): string => join(folder, 'dist', 'program')
 
 /**
- * Compiles the Go module in `folder`. Returns false and prints one line where that cannot be done, because Go is missing or too
- * old, or its modules cannot be fetched; throws instead when CI=true. Takes a minute or two when Go has nothing cached.
+ * Compiles the Go module in `folder`. Returns false and prints one line where that is impossible, because Go is
+ * missing or too old, or its modules cannot be fetched; throws instead when CI=true. Takes a minute or two without
+ * Go's cache.
  */
 export async function buildGoProgram(folder: string): Promise<boolean> {
   try {

@@ -6,17 +6,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const startTimeoutMs = 40_000
 
-/** A server of others in a process of its own. */
+/** A third-party server in a separate process. */
 export interface ServingProcess {
   url: string
   close(): Promise<void>
 }
 
-/** What to run. */
+/** The command of a server. */
 export interface ServingCommand {
   command: string
   args: readonly string[]
-  /** Where it will listen, on 127.0.0.1. */
+  /** Its port on 127.0.0.1. */
   port: number
   environment?: Readonly<Record<string, string>>
 }
@@ -26,7 +26,10 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts a server and waits until it listens. Rejects with what it said when it ends before, or takes more than 40 seconds. */
+/**
+ * Starts a server and waits until it listens. Rejects with its output when it exits first, or takes more than 40
+ * seconds.
+ */
 export async function startServingProcess({
   command,
   args,

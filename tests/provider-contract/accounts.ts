@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { codeOf, textOf, type Wire, type WireAnswer } from './wire.ts'
 
-/** An account of this run, and of nobody else. */
+/** An account used only by this run. */
 export interface ContractAccount {
   id: string
   email: string
   password: string
 }
 
-/** How the accounts of a server are made. Ban, unconfirmed addresses and deletion need its service key. */
+/** Creates the accounts of a server. Bans, unconfirmed addresses and deletion need its service key. */
 export interface Accounts {
-  /** Confirmed unless told otherwise. No session of it is left. */
+  /** Creates an account, by default confirmed, without a session. */
   create(options?: { confirmed?: boolean; banned?: boolean }): Promise<ContractAccount>
-  /** One for all cases that change nothing about it: passwords are slow by design. */
+  /** Returns an account shared by all cases that do not change it: passwords are slow by design. */
   shared(): Promise<ContractAccount>
   ban(id: string): Promise<void>
   delete(id: string): Promise<void>
-  /** Deletes what this run has made, as far as the server lets it. */
+  /** Deletes everything that this run has created, as far as the server permits. */
   clean(): Promise<void>
 }
 
-/** By sign-up where that confirms at once, otherwise as an operator. */
+/** Uses the sign-up where that confirms at once, otherwise the operator's API. */
 export function createAccounts({
   wire,
   serviceKey,
@@ -33,7 +33,7 @@ export function createAccounts({
   async function asAdmin(method: string, path: string, body?: unknown): Promise<WireAnswer> {
     if (serviceKey === undefined) throw new Error('GOTRUE_SERVICE_KEY is not set.')
     const answer = await wire()(method, `/admin/users${path}`, {
-      // A gateway may want to see it as the API key too.
+      // A gateway may require it as the API key too.
       apiKey: serviceKey,
       bearer: serviceKey,
       ...(body !== undefined && { body }),
@@ -42,7 +42,7 @@ export function createAccounts({
     throw new Error(`/admin/users refused ${method}: ${answer.status} ${String(codeOf(answer))}.`)
   }
 
-  /** Undefined when the server does not like the address: some know that nobody reads mail there. */
+  /** Returns undefined when the server rejects the address: some detect that it receives no mail. */
   async function signUp(email: string, password: string): Promise<string | undefined> {
     const ask = wire()
     const answer = await ask('POST', '/signup', { body: { email, password } })

@@ -21,7 +21,7 @@ const shared: ReadonlySet<ProviderFailure> = new Set<ProviderFailure & ContractF
   'transient',
 ])
 
-/** Our own adapter. */
+/** Creates a driver for our own adapter. */
 export function createAdapterDriver(server: ContractServer, send: CaseFetch): Driver {
   const provider = createGotrueProvider(
     {

@@ -1,7 +1,7 @@
 import type { AuthError, GoTrueClient, Session } from '@supabase/auth-js'
 import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'
 
-// Written from the vendor's list of error codes, not from our adapter, which it is compared with.
+// Based on the vendor's list of error codes rather than on our adapter, which is compared with it.
 const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractFailure>([
   ['invalid_credentials', 'invalid_credentials'],
   ['email_not_confirmed', 'email_unconfirmed'],
@@ -22,7 +22,7 @@ const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractF
   ['conflict', 'transient'],
 ])
 
-/** What the client calls a failure that came without a code. */
+/** The client's names for failures without a code. */
 const failuresByName: ReadonlyMap<string, ContractFailure> = new Map<string, ContractFailure>([
   ['AuthSessionMissingError', 'terminal'],
   ['AuthPKCECodeVerifierMissingError', 'expired'],
@@ -30,17 +30,17 @@ const failuresByName: ReadonlyMap<string, ContractFailure> = new Map<string, Con
   ['AuthRetryableFetchError', 'transient'],
 ])
 
-/** One of the vendor's clients, unmodified. `open` makes one with a memory of its own: a device. */
+/** Creates a driver for one of the vendor's clients, unmodified. `open` creates one with separate memory: a device. */
 export function createClientDriver(open: () => GoTrueClient): Driver {
   return {
-    // They look at signature and expiry.
+    // They check signature and expiry only.
     judgesClaims: false,
 
     async signIn({ email, password }, captchaToken) {
       const device = open()
       const options = captchaToken === undefined ? {} : { captchaToken }
       const { data, error } = await device.signInWithPassword({ email, password, options })
-      // A form must not tell a ban from a wrong password.
+      // A form must not distinguish a ban from a wrong password.
       if (error?.code === 'user_banned') return refusal(error, 'invalid_credentials')
       return error ? refusal(error) : stepOf(device, data.session)
     },
@@ -64,7 +64,7 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
     async refresh({ refreshToken }) {
       const device = open()
       const { data, error } = await device.refreshSession({ refresh_token: refreshToken })
-      // The client forgets its session at this answer, too.
+      // The client forgets its session at this response, too.
       if (error) return refusal(error, error.code === 'validation_failed' ? 'terminal' : undefined)
       return data.session
         ? { ok: true, value: sessionOf(device, data.session) }
@@ -86,7 +86,7 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
     async life(accessToken) {
       const { data, error } = await open().getUser(accessToken)
       if (!error) {
-        // Older releases name the ban in a good answer.
+        // Older releases report the ban in a successful response.
         const bannedUntil = (data.user as { banned_until?: string }).banned_until ?? ''
         return { ok: true, value: Date.parse(bannedUntil) > Date.now() ? 'ended' : 'live' }
       }

@@ -4,9 +4,9 @@ import { type Accounts, createAccounts } from './accounts.ts'
 import type { OpenTarget, Target } from './target.ts'
 import { codeOf, createCaseFetch, createWire, textOf, type Wire } from './wire.ts'
 
-/** What the server's own tokens carry: nothing about them is assumed. */
+/** Properties of the server's own tokens, as found. */
 export interface TokenFacts {
-  /** One of a session that lives. */
+  /** A token of a live session. */
   sample: string
   algorithm: string
   issuer: string | undefined
@@ -14,9 +14,9 @@ export interface TokenFacts {
   role: unknown
 }
 
-/** Why something cannot be checked at this server; undefined where it can. */
+/** Reasons why something cannot be checked at this server; undefined where it can. */
 export interface Lacks {
-  /** Accounts with a password that one can sign in with. */
+  /** Accounts with a usable password. */
   accounts: string | undefined
   /** Accounts that are banned, unconfirmed or deleted. */
   admin: string | undefined
@@ -25,18 +25,18 @@ export interface Lacks {
   verifier: string | undefined
 }
 
-/** A server with what was found out about it. */
+/** A server with its detected features. */
 export interface ContractServer extends OpenTarget {
   accounts: Accounts
   token: TokenFacts | undefined
   lacks: Lacks
-  /** A captcha is asked for that nobody here can solve. */
+  /** Requires a captcha that the tests cannot solve. */
   hasCaptcha: boolean
-  /** Requests without any client, from an address of their own. */
+  /** Creates requests without a client, from a separate address. */
   wire(): Wire
 }
 
-/** Opens `target` and finds out what is switched on there. */
+/** Opens `target` and detects its features. */
 export async function openContractServer(target: Target): Promise<ContractServer> {
   const open = await target.open()
   const wire = (): Wire => createWire(open.authUrl, open.apiKey, createCaseFetch())
@@ -90,7 +90,7 @@ async function discover(
 }
 
 async function asksForCaptcha(wire: Wire): Promise<boolean> {
-  const body = { email: 'nobody@example.com', password: 'not the password of anybody' }
+  const body = { email: 'nobody@example.com', password: 'not a real password' }
   return codeOf(await wire('POST', '/token?grant_type=password', { body })) === 'captcha_failed'
 }
 
@@ -109,7 +109,7 @@ function lackOfAccounts(
   adminLack: string | undefined,
 ): string | undefined {
   if (!hasPasswords) return 'passwords are switched off at this server'
-  if (hasCaptcha) return 'a captcha is asked for that nobody here can solve'
+  if (hasCaptcha) return 'it requires a captcha that the tests cannot solve'
   return canSignUp || adminLack === undefined ? undefined : `sign-ups have to be confirmed, and ${adminLack}`
 }
 
@@ -118,7 +118,7 @@ async function readToken(accounts: Accounts, wire: Wire): Promise<TokenFacts> {
   const answer = await wire('POST', '/token?grant_type=password', { body: { email, password } })
   const sample = textOf(answer, 'access_token')
   const jwt = readJwt(sample)
-  if (!jwt) throw new Error('The access token is no JWT.')
+  if (!jwt) throw new Error('The access token is not a JWT.')
   const { iss, aud, role } = jwt.claims
   return {
     sample,
@@ -130,7 +130,7 @@ async function readToken(accounts: Accounts, wire: Wire): Promise<TokenFacts> {
 }
 
 function lackOfVerifier(token: TokenFacts | undefined, jwtSecret: string | undefined): string | undefined {
-  if (!token) return 'there is no token to look at'
+  if (!token) return 'there is no token to inspect'
   if (token.issuer === undefined) return 'tokens have no iss: GOTRUE_JWT_ISSUER is not set at the server'
   if (token.role !== 'authenticated')
     return 'tokens have no role "authenticated": see GOTRUE_JWT_DEFAULT_GROUP_NAME'

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import { type ContractFailure, failureOf } from './driver.ts'
 import { skipFor, type Stage } from './stage.ts'
 
-/** The burst that GoTrue allows is 30. */
+/** GoTrue allows a burst of 30. */
 const maxTries = 40
 const solved = 'the captcha token of the contract'
 
-/** What stands in the way of too many, and of machines. */
+/** Cases of rate limits and captchas. */
 export function limitCases(stage: () => Stage): void {
-  it('too many attempts are told, and not taken for wrong passwords', async (context) => {
+  it('too many attempts are reported, and not mistaken for wrong passwords', async (context) => {
     const { driver, server } = stage()
     skipFor(
       context,
@@ -20,7 +20,7 @@ export function limitCases(stage: () => Stage): void {
     )
     server.levers?.limitTokens(true)
     try {
-      const nobody = { email: 'nobody@example.com', password: 'not the password of anybody' }
+      const nobody = { email: 'nobody@example.com', password: 'not a real password' }
       let failure: ContractFailure | 'none' = 'none'
       for (let tries = 0; tries < maxTries && failure !== 'rate_limited'; tries += 1) {
         failure = failureOf(await driver.signIn(nobody))
@@ -37,7 +37,7 @@ export function limitCases(stage: () => Stage): void {
     if (!server.levers && !server.hasCaptcha) skipFor(context, 'this server asks for no captcha')
     server.levers?.askForCaptcha(solved)
     try {
-      const nobody = { email: 'nobody@example.com', password: 'not the password of anybody' }
+      const nobody = { email: 'nobody@example.com', password: 'not a real password' }
       expect(failureOf(await driver.signIn(nobody))).toBe('captcha')
       if (!server.levers) return
       expect(failureOf(await driver.signIn(nobody, 'a guess'))).toBe('captcha')

@@ -1,6 +1,6 @@
 import { type Listener, listen } from '../../server/http/listener/listener.ts'
 
-/** What is about one connection, or about bytes that `fetch` has decoded already. */
+/** Headers of a single connection, or of the encoding that `fetch` has already decoded. */
 const notPassedOn = [
   'connection',
   'content-encoding',
@@ -12,14 +12,14 @@ const notPassedOn = [
 
 /** A proxy on a loopback port. */
 export interface PrefixProxy {
-  /** What a client that appends `/auth/v1` is given. */
+  /** URL for clients that append `/auth/v1`. */
   projectUrl: string
   close(): Promise<void>
 }
 
 /**
- * Lets clients that append `/auth/v1` reach an auth API that lives elsewhere: what is asked for below that prefix is
- * fetched below `authUrl`, and redirects are passed on as they are.
+ * Lets clients that append `/auth/v1` reach an auth API at another path: fetches requests below that prefix from
+ * `authUrl`, and passes on redirects unchanged.
  */
 export async function startPrefixProxy(authUrl: string): Promise<PrefixProxy> {
   const listener: Listener = await listen(

@@ -7,8 +7,8 @@ import { describeOnServers, type MakeDriver, type ServerChoice } from './stage.t
 import { tokenCases } from './token-cases.ts'
 
 /**
- * Every case of the contract with one client. `servers`: the embedded provider comes in several shapes, and clients with
- * the same core need not all see each of them.
+ * Runs every case of the contract with one client. `servers`: the embedded provider comes in several variants, and
+ * clients with the same core need not run with all of them.
  */
 export function describeProviderContract(title: string, servers: ServerChoice, makeDriver: MakeDriver): void {
   describeOnServers(title, { servers, makeDriver }, (stage) => {

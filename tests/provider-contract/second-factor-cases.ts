@@ -14,7 +14,7 @@ interface EnrolledAccount extends ContractAccount {
 
 const label = 'Phone of the contract'
 
-/** The second step of a sign-in. */
+/** Cases of the second step of a sign-in. */
 export function secondFactorCases(stage: () => Stage): void {
   let known: EnrolledAccount | undefined
 
@@ -23,7 +23,7 @@ export function secondFactorCases(stage: () => Stage): void {
     return (known ??= await enroll(context))
   }
 
-  /** An account with an authenticator app, set up as its web app does it. */
+  /** Creates an account with an authenticator app, set up as by its web app. */
   async function enroll(context: TestContext): Promise<EnrolledAccount> {
     const { driver, server, wire } = stage()
     const account = await server.accounts.create()
@@ -67,7 +67,7 @@ export function secondFactorCases(stage: () => Stage): void {
     expect(claimsOf(session.accessToken)['aal']).toBe('aal1')
   })
 
-  it('a wrong code is told, and the right one is still good', async (context) => {
+  it('a wrong code is reported, and the right one still works', async (context) => {
     const { driver } = stage()
     const account = await enrolled(context)
     const { session } = await halfWay(account)
@@ -93,7 +93,7 @@ export function secondFactorCases(stage: () => Stage): void {
     const { session } = await halfWay(account)
     const proven = valueOf(await driver.verifySecondFactor(session, account.factorId, account.code()))
     const old = await driver.refresh(session)
-    // Opaque tokens are forgiven as the parent of the proven one, others within the reuse interval only.
+    // Opaque tokens are forgiven as the parent of the proven one, others only within the reuse interval.
     if (old.ok) expect(old.value.refreshToken).toBe(proven.refreshToken)
     else expect(failureOf(old)).toBe('terminal')
   })

@@ -71,11 +71,11 @@ describe.each(targets)('the wire at $name', (target) => {
           ? { code: 'invalid_credentials', message: expect.any(String) }
           : { code: 400, error_code: 'invalid_credentials', msg: expect.any(String) },
       )
-      // Without the echo today's clients do not read the code.
+      // Without this header, current clients do not read the code.
       expect(answer.headers.get('x-supabase-api-version')).toBe(isNamed ? '2024-01-01' : null)
     })
 
-    it('of a wrong password is that of an unknown account, to the letter', async (context) => {
+    it('of a wrong password is exactly that of an unknown account', async (context) => {
       skipFor(context, server.lacks.accounts)
       const { email, password } = await server.accounts.shared()
       const wrong = await signIn({ email, password: `${password}!` })
@@ -143,7 +143,7 @@ describe.each(targets)('the wire at $name', (target) => {
 
     it('is refused by name without a token and with a bad one', async () => {
       const none = await wire('GET', '/user')
-      // A gateway may take the API key for the token.
+      // A gateway may mistake the API key for the token.
       expect(['401 no_authorization', '403 bad_jwt']).toContain(`${none.status} ${String(codeOf(none))}`)
       const bad = await wire('GET', '/user', { bearer: 'a.b.c' })
       expect([bad.status, codeOf(bad)]).toEqual([403, 'bad_jwt'])
@@ -151,7 +151,7 @@ describe.each(targets)('the wire at $name', (target) => {
   })
 
   describe('the API of operators', () => {
-    it('refuses nobody and a user', async (context) => {
+    it('refuses a missing token and a user', async (context) => {
       skipFor(context, server.lacks.accounts)
       expect([401, 403]).toContain((await wire('GET', '/admin/users')).status)
       const answer = await wire('GET', '/admin/users', { bearer: server.token?.sample ?? '' })

@@ -3,10 +3,10 @@ import { claimsOf, type ContractSession, failureOf, signedIn, valueOf } from './
 import { skipFor, type Stage } from './stage.ts'
 import { codeOf } from './wire.ts'
 
-/** Settings of a server under which a session alone may not set a password. */
+/** Errors of servers whose settings require more than a session to set a password. */
 const needsMore: ReadonlySet<unknown> = new Set(['reauthentication_needed', 'current_password_required'])
 
-/** Sessions: how they begin, go on and end. */
+/** Cases of starting, continuing and ending sessions. */
 export function sessionCases(stage: () => Stage): void {
   async function session(): Promise<ContractSession> {
     const { driver, server } = stage()
@@ -37,14 +37,14 @@ export function sessionCases(stage: () => Stage): void {
     expect(unknown).toEqual(wrong)
   })
 
-  it('an email with space around it is another one: whoever asks for it has to trim', async (context) => {
+  it('an email with surrounding space is a different one: the caller has to trim', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.accounts)
     const { email, password } = await server.accounts.shared()
     expect(failureOf(await driver.signIn({ email: ` ${email} `, password }))).toBe('invalid_credentials')
   })
 
-  it('an unconfirmed address is told only to who knows the password', async (context) => {
+  it('an unconfirmed address is reported only with the right password', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.admin)
     const account = await server.accounts.create({ confirmed: false })
@@ -101,7 +101,7 @@ export function sessionCases(stage: () => Stage): void {
     expect(failureOf(after)).toBe('terminal')
   })
 
-  it('refreshes at once with one token leave a session that goes on', async (context) => {
+  it('concurrent refreshes with one token leave the session alive', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.accounts)
     const first = await session()
@@ -115,11 +115,14 @@ export function sessionCases(stage: () => Stage): void {
     expect((await driver.refresh({ ...first, refreshToken: successor ?? '' })).ok).toBe(true)
   })
 
-  it.each(['nonsense', 'abcdefghijkl'])('%s is no refresh token, for good', async (refreshToken) => {
-    const { driver } = stage()
-    const made = { accessToken: '', refreshToken, device: undefined }
-    expect(failureOf(await driver.refresh(made))).toBe('terminal')
-  })
+  it.each(['nonsense', 'abcdefghijkl'])(
+    '%s is permanently rejected as a refresh token',
+    async (refreshToken) => {
+      const { driver } = stage()
+      const made = { accessToken: '', refreshToken, device: undefined }
+      expect(failureOf(await driver.refresh(made))).toBe('terminal')
+    },
+  )
 
   it('a sign-out ends this session and no other', async (context) => {
     const { driver, server } = stage()
@@ -141,7 +144,7 @@ export function sessionCases(stage: () => Stage): void {
     expect((await driver.signOut(over)).ok).toBe(true)
   })
 
-  it('an access token that nobody signed is refused, not taken for the end of a session', async () => {
+  it('an unsigned access token is refused, not mistaken for the end of a session', async () => {
     const { driver } = stage()
     const payload = Buffer.from(JSON.stringify({ sub: 'x', exp: 9_999_999_999 })).toString('base64url')
     const header = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')

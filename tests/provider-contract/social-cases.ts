@@ -4,16 +4,16 @@ import { walkSocialSignIn } from './social-walk.ts'
 import { skipFor, type Stage } from './stage.ts'
 import { callbackUrl } from './target.ts'
 
-/** Sign-in through a social provider. */
+/** Cases of signing in through a social provider. */
 export function socialCases(stage: () => Stage): void {
-  /** Two sign-ins under way, one of which came back. */
+  /** Starts two sign-ins, one of which returns. */
   async function returned(context: TestContext) {
     const { driver, server, send } = stage()
     skipFor(context, server.lacks.social)
     const leg = await driver.socialStart(server.socialProvider, callbackUrl)
     const other = await driver.socialStart(server.socialProvider, callbackUrl)
     const walk = await walkSocialSignIn(leg.url, callbackUrl, send)
-    if (walk.kind === 'stuck') skipFor(context, `nobody came back from the social provider: ${walk.reason}`)
+    if (walk.kind === 'stuck') skipFor(context, `the social provider did not redirect back: ${walk.reason}`)
     return { leg, other, params: walk.kind === 'returned' ? walk.params : new URLSearchParams() }
   }
 
@@ -30,7 +30,7 @@ export function socialCases(stage: () => Stage): void {
       code_challenge_method: 's256',
     })
     const response = await send(url, { redirect: 'manual' })
-    // Some providers are asked for their metadata first, and that one cannot be reached has a strange name.
+    // Some providers are asked for their metadata first, and the name of an unreachable one is unusual.
     const text = response.status === 302 ? '' : await response.text()
     if (!server.levers && /unsupported provider/i.test(text)) {
       skipFor(context, 'this server cannot reach the social provider')

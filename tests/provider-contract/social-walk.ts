@@ -2,12 +2,12 @@ import type { CaseFetch } from './wire.ts'
 
 const maxSteps = 12
 
-/** Where a walk through a social sign-in ended. */
+/** End of a social sign-in. */
 export type SocialWalk = { kind: 'returned'; params: URLSearchParams } | { kind: 'stuck'; reason: string }
 
 /**
- * Walks from the auth API through the social provider and back to `callbackUrl`, as a browser would: with redirects and
- * cookies. A page stops it, as nobody is here to read it; only the one of the embedded provider's stand-in is answered.
+ * Goes from the auth API through the social provider and back to `callbackUrl` like a browser, with redirects and
+ * cookies. Stops at any page except that of the embedded provider's stand-in.
  */
 export async function walkSocialSignIn(
   start: string,
@@ -39,7 +39,7 @@ export async function walkSocialSignIn(
   return { kind: 'stuck', reason: 'the redirects never end' }
 }
 
-/** The form of the embedded provider's stand-in, its first account chosen. */
+/** Returns the form of the embedded provider's stand-in, with its first account chosen. */
 function standInForm(page: string): { action: string; fields: URLSearchParams } | undefined {
   const attribute = (pattern: RegExp): string | undefined => pattern.exec(page)?.[1]
   const action = attribute(/<form method="post" action="([^"]*)"/)

@@ -4,19 +4,19 @@ import type { Driver } from './driver.ts'
 import { targets } from './target.ts'
 import { type CaseFetch, createCaseFetch, createWire, type Wire } from './wire.ts'
 
-/** What one case works with. Its requests come from one address of its own. */
+/** Tools of one case, whose requests come from a separate address. */
 export interface Stage {
   server: ContractServer
   driver: Driver
-  /** Requests without a client, for what a client does not do. */
+  /** Requests without a client, for calls that clients do not make. */
   wire: Wire
   send: CaseFetch
 }
 
-/** Makes a client for one case. */
+/** Creates a client for one case. */
 export type MakeDriver = (server: ContractServer, send: CaseFetch) => Driver
 
-/** The servers that a client is run with. */
+/** Selects the servers for a client. */
 export type ServerChoice = 'all' | 'first' | 'last'
 
 const slices: Readonly<Record<ServerChoice, [start: number, end?: number]>> = {
@@ -25,7 +25,7 @@ const slices: Readonly<Record<ServerChoice, [start: number, end?: number]>> = {
   last: [-1],
 }
 
-/** Declares `cases` for each of the servers, with a fresh driver for each case. */
+/** Declares `cases` for each of the servers, with a new driver for each case. */
 export function describeOnServers(
   title: string,
   { servers, makeDriver }: { servers: ServerChoice; makeDriver: MakeDriver },
@@ -50,13 +50,13 @@ export function describeOnServers(
   })
 }
 
-/** Skips the case when something lacks, and says what. */
+/** Skips the case when something is missing, and names it. */
 export function skipFor(context: TestContext, ...lacks: (string | undefined)[]): void {
   const reason = lacks.find((lack) => lack !== undefined)
   context.skip(reason !== undefined, reason)
 }
 
-/** The same server for a client that signs nobody in without verifying the token. */
+/** Wraps a server for a client that verifies the token of every sign-in. */
 function withVerifier(server: ContractServer): ContractServer {
   const { accounts, admin, social, verifier } = server.lacks
   const lacks = {

@@ -1,26 +1,25 @@
 import { listen } from '../../server/http/listener/listener.ts'
-import type { EmbeddedProviderConfig } from '../../server/sandbox/provider/embedded-config.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import { type ControlledProvider, createControlledProvider } from '../support/sandbox/controlled-provider.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
 
-/** Where the social provider sends the browser back to. Nobody listens there; a loopback address is always allowed. */
+/** Redirect address of the social provider. No program listens there; a loopback address is always allowed. */
 export const callbackUrl = 'http://127.0.0.1:4712/callback'
 
-/** What can be done to the embedded provider and to no other. */
+/** Controls of the embedded provider that others lack. */
 export interface Levers {
-  /** `/token` answers 429 from now on, or no more. */
+  /** Makes `/token` answer 429, or stops that. */
   limitTokens(on: boolean): void
-  /** A password needs `secret` as its captcha token from now on, or none. */
+  /** Requires `secret` as the captcha token of a password, or stops that. */
   askForCaptcha(secret: string | undefined): void
   closeReuseInterval(): void
 }
 
-/** A server that the contract is checked against. */
+/** A server checked against the contract. */
 export interface OpenTarget {
   /** Auth base URL without trailing slash. */
   authUrl: string
-  /** What is given to clients that append `/auth/v1`. */
+  /** URL for clients that append `/auth/v1`. */
   projectUrl: string
   apiKey: string
   serviceKey: string | undefined
@@ -38,18 +37,18 @@ export interface Target {
 
 const given = process.env
 
-/** The server of `GOTRUE_URL`; without it the embedded provider, in the two shapes that differ most. */
+/** The server of `GOTRUE_URL`, or else the embedded provider in its two most different variants. */
 export const targets: readonly Target[] = given['GOTRUE_URL']
   ? [{ name: new URL(given['GOTRUE_URL']).host, open: () => openGiven(given['GOTRUE_URL'] ?? '') }]
   : [
       {
-        name: 'embedded: ES256, refresh tokens that name their session, below /auth/v1',
-        open: () => openEmbedded('/auth/v1', {}),
+        name: 'embedded: ES256, below /auth/v1',
+        open: () => openEmbedded('/auth/v1'),
       },
       {
-        name: 'embedded: HS256, opaque refresh tokens, no reuse interval, at the root',
+        name: 'embedded: HS256, no reuse interval, at the root',
         open: () =>
-          openEmbedded('', { refreshTokenVersion: 1 }, ({ admin }) => {
+          openEmbedded('', ({ admin }) => {
             admin.setAlgorithm('HS256')
             admin.setReuseInterval(0)
           }),
@@ -71,7 +70,6 @@ async function openGiven(url: string): Promise<OpenTarget> {
 
 async function openEmbedded(
   path: string,
-  config: Pick<EmbeddedProviderConfig, 'refreshTokenVersion'>,
   prepare: (provider: ControlledProvider) => void = () => {},
 ): Promise<OpenTarget> {
   let provider: ControlledProvider | undefined
@@ -82,10 +80,12 @@ async function openEmbedded(
   const siteUrl = `http://127.0.0.1:${listener.port}`
   const authUrl = `${siteUrl}${path}`
   const common = { siteUrl, redirectAllowList: [], tokenTtlSeconds: 3600, database: ':memory:' }
-  const embedded = createControlledProvider({ ...common, ...config, url: authUrl }, systemRuntime)
+  const embedded = createControlledProvider({ ...common, url: authUrl }, systemRuntime)
   provider = embedded
   prepare(embedded)
   const { admin } = embedded
+  // Lets the cases sign up.
+  admin.setConfirmation('off')
   const project = await projectOf(authUrl)
   return {
     projectUrl: project.projectUrl,
@@ -107,7 +107,7 @@ async function openEmbedded(
   }
 }
 
-/** supabase-js appends `/auth/v1` to what it is given: an auth API that lives elsewhere gets a proxy. */
+/** supabase-js appends `/auth/v1` to its URL: an auth API at another path gets a proxy. */
 async function projectOf(authUrl: string): Promise<Pick<OpenTarget, 'projectUrl' | 'close'>> {
   const projectUrl = /^(.*)\/auth\/v1$/.exec(authUrl)?.[1]
   return projectUrl === undefined ? startPrefixProxy(authUrl) : { projectUrl, close: async () => {} }

@@ -4,7 +4,7 @@ import { expect, it, type TestContext } from 'vitest'
 import { claimsOf, failureOf, valueOf } from './driver.ts'
 import { skipFor, type Stage } from './stage.ts'
 
-/** A JWT signed with a shared secret; an empty one leaves it unsigned. */
+/** Creates a JWT signed with a shared secret; an empty one leaves it unsigned. */
 function signToken(
   claims: Record<string, unknown>,
   secret: string,
@@ -20,7 +20,7 @@ function part(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** Access tokens: whose they are, and which are refused. */
+/** Cases of access tokens: their users, and which are rejected. */
 export function tokenCases(stage: () => Stage): void {
   function sampleToken(context: TestContext): string {
     const { server } = stage()
@@ -67,7 +67,7 @@ export function tokenCases(stage: () => Stage): void {
   })
 
   it.for(['anon', 'service_role'])(
-    'the %s key is nobody, good as its signature is',
+    'the %s key is not a user, despite its valid signature',
     async (role, context) => {
       const { driver, server } = stage()
       const { jwtSecret = '' } = server

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 
-/** A `fetch` whose requests seem to come from one address of their own. */
+/** A `fetch` whose requests seem to come from a separate address. */
 export type CaseFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 /**
- * A {@link CaseFetch} with a new address: servers that limit by `X-Forwarded-For` do not take the cases for one
- * impatient visitor, and a second factor is challenged and verified from the same place.
+ * Creates a {@link CaseFetch} with a new address: servers that limit by `X-Forwarded-For` do not mistake the cases
+ * for one impatient visitor, and a second factor is challenged and verified from the same address.
  */
 export function createCaseFetch(): CaseFetch {
   const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`
@@ -17,27 +17,27 @@ export function createCaseFetch(): CaseFetch {
   }
 }
 
-/** An answer as it came over the wire. `body` is undefined where there is no JSON object. */
+/** A response on the wire. `body` is undefined unless it is a JSON object. */
 export interface WireAnswer {
   status: number
   headers: Headers
   body: JsonObject | undefined
 }
 
-/** What a call may carry besides its path. */
+/** Optional parts of a call. */
 export interface WireOptions {
   body?: unknown
   bearer?: string
-  /** Sent in place of the usual one. */
+  /** Replaces the default one. */
   apiKey?: string
-  /** Default the version that today's clients ask for; null asks for none. */
+  /** Defaults to the version of current clients; null sends none. */
   apiVersion?: string | null
 }
 
-/** A call of the auth API without any client. Follows no redirect. */
+/** Calls the auth API without a client. Follows no redirect. */
 export type Wire = (method: string, path: string, options?: WireOptions) => Promise<WireAnswer>
 
-/** A {@link Wire} to the auth API at `authUrl`. */
+/** Creates a {@link Wire} to the auth API at `authUrl`. */
 export function createWire(authUrl: string, apiKey: string, send: CaseFetch): Wire {
   return async (method, path, { body, bearer, apiVersion = '2024-01-01', ...options } = {}) => {
     const headers = new Headers({ apikey: options.apiKey ?? apiKey, 'content-type': 'application/json' })
@@ -54,12 +54,12 @@ export function createWire(authUrl: string, apiKey: string, send: CaseFetch): Wi
   }
 }
 
-/** The error code of an answer, in either dialect. */
+/** Returns the error code of a response, in either dialect. */
 export function codeOf({ body }: WireAnswer): unknown {
   return typeof body?.['code'] === 'string' ? body['code'] : body?.['error_code']
 }
 
-/** The text under `name`; throws when there is none, saying what came instead. */
+/** Returns the text under `name`; throws with the response when it is missing. */
 export function textOf(answer: WireAnswer, name: string): string {
   const value = answer.body?.[name]
   if (typeof value === 'string') return value

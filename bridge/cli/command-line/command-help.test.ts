@@ -1,23 +1,38 @@
+import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { commandHelp, programHelp } from './command-help.ts'
+import { FlagReader } from '../../config/setting-argument.ts'
+import { commandName } from '../command.ts'
+import { createProgram } from './command-line.ts'
 import { commandTable } from './command-table.ts'
+
+/** The help of the program, or of the command that `name` calls, on a terminal of `width` columns. */
+function helpOf(name: string, width: number): string {
+  const printed: string[] = []
+  const nothing = async (): Promise<void> => {}
+  const runner = { print: (text: string) => void printed.push(text), connect: nothing, run: nothing }
+  let command: Command | undefined = createProgram(name.split(' '), new FlagReader(), runner)
+  for (const word of name.split(' ').filter(Boolean))
+    command = command?.commands.find((known) => known.name() === word)
+  command?.configureOutput({ getOutHelpWidth: () => width }).outputHelp()
+  return printed.join('')
+}
 
 /** The longest line that is no command line, URL or name: those are not folded. */
 function longest(text: string): number {
-  const lines = text.split('\n').filter((line) => !/^ {2}\S|https?:/.test(line))
+  const lines = text.split('\n').filter((line) => !/^Usage:|^ {2}\S|https?:/.test(line))
   return Math.max(...lines.map((line) => line.length))
 }
 
 describe('help', () => {
   it.each([40, 60, 80, 100])('on a terminal of %d columns is no wider', (width) => {
-    expect(longest(programHelp(width))).toBeLessThanOrEqual(width)
-    for (const row of commandTable) expect(longest(commandHelp(row, width))).toBeLessThanOrEqual(width)
+    for (const name of ['', ...commandTable.map(commandName)])
+      expect(longest(helpOf(name, width))).toBeLessThanOrEqual(width)
   })
 
   it('names both words of what can be switched on and off, and how to ask', () => {
-    const help = programHelp(100)
-    expect(help).toContain('  --open, --no-open  ')
-    expect(help).toContain('  --proxy <url>, --no-proxy  ')
+    const help = helpOf('', 100)
+    expect(help).toMatch(/^ {2}--open, --no-open {2}/m)
+    expect(help).toMatch(/^ {2}--proxy <url>, --no-proxy {2}/m)
     expect(help).toMatch(/^ {2}-h, --help +Print this/m)
     expect(help).toMatch(/^ {2}-V, --version +Print the version/m)
   })

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -65,44 +64,5 @@ describe('the command line', () => {
       expect.stringContaining('Did you mean https://mcp.example.com?'),
       'Every flag: drawbridge login --help',
     ])
-  })
-
-  it('completes in bash', async () => {
-    const { stdout } = await runCommand(['completion', 'bash'], { home })
-    const script = join(home, 'completion.bash')
-    writeFileSync(script, stdout)
-    const complete = (...words: string[]): string[] =>
-      execFileSync('bash', [
-        '-c',
-        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _drawbridge; printf "%s\\n" "${COMPREPLY[@]}"',
-        'bash',
-        script,
-        ...words,
-      ])
-        .toString()
-        .trimEnd()
-        .split('\n')
-    expect(complete('drawbridge', 'log')).toEqual(['login', 'logout'])
-    expect(complete('drawbridge', 'token', 's')).toEqual(['set'])
-    expect(complete('drawbridge', 'login', '--fo')).toEqual(['--force'])
-    expect(complete('drawbridge', 'https://x', '--transport', 'sse')).toEqual(['sse-first', 'sse-only'])
-    expect(complete('drawbridge', 'https://x', '--no-')).toEqual(['--no-open', '--no-proxy'])
-    expect(complete('drawbridge', 'completion', 'f')).toEqual(['fish'])
-  })
-
-  it.each(['bash', 'zsh', 'fish'])('completes every flag in %s, and none that is secret', async (shell) => {
-    const { stdout, code } = await runCommand(['completion', shell], { home })
-    expect(code).toBe(0)
-    for (const setting of settings) {
-      const written = shell === 'fish' ? `-l ${setting.name} ` : `${flagOf(setting)} `
-      if (setting.secret) expect(stdout).not.toContain(written)
-      else expect(`${stdout} `).toContain(written)
-    }
-  })
-
-  it('knows no other shell', async () => {
-    const { code, stderr } = await runCommand(['completion', 'powershell'], { home })
-    expect(code).toBe(2)
-    expect(stderr).toContain('bash, zsh or fish')
   })
 })

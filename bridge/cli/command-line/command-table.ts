@@ -17,7 +17,7 @@ const loginMembers = {
   reason: 'why a sign-in is needed; null when it is not',
 } as const
 
-/** Every command but the default one, which connects. Help, dispatch, completion and documentation come from here. */
+/** Every command but the default one, which connects. Help, dispatch and documentation come from here. */
 export const commandTable: readonly CommandRow[] = [
   {
     usage: 'login <url> [port]',
@@ -56,7 +56,8 @@ export const commandTable: readonly CommandRow[] = [
   },
   {
     usage: 'status [url]',
-    description: 'Print the stored logins: server, issuer, scope, end, and what to run. Asks nobody.',
+    description:
+      'Print the stored logins: server, issuer, scope, end, and what to run. Makes no network request.',
     group: 'Looking',
     examples: ['status', 'status https://mcp.example.com/mcp --json'],
     json: {
@@ -196,17 +197,5 @@ export const commandTable: readonly CommandRow[] = [
         yes: isOn('--yes'),
         force: false,
       }),
-  },
-  {
-    usage: 'completion <shell>',
-    description: 'Print a script that completes commands and flags, for bash, zsh or fish.',
-    group: 'Setting up',
-    examples: [
-      'completion bash > ~/.local/share/bash-completion/completions/drawbridge',
-      'completion zsh > "${fpath[1]}/_drawbridge"',
-      'completion fish | source',
-    ],
-    shown: [],
-    run: async (input) => (await import('./completion.ts')).printCompletion(input, commandTable),
   },
 ]

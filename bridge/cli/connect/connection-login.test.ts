@@ -6,15 +6,13 @@ import { createBridgeConfig, readSettings } from '../../config/config-reader.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import { loginId } from '../../credentials/credential-store.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
-import { parseArguments } from '../../config/setting-argument.ts'
+import { readWords } from '../../../tests/support/bridge/cli/command-words.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import {
   type ConnectionLogin,
   createConnectionLogin,
   isOpenedByItself,
-  linkOf,
   loginIdOf,
-  promptText,
 } from './connection-login.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
 
@@ -36,7 +34,7 @@ describe('the login of a connection', () => {
         throw Object.assign(new Error('no'), { code: 'ENOENT' })
       },
     }
-    return createBridgeConfig(readSettings(parseArguments([url, ...words], []), surroundings), surroundings)
+    return createBridgeConfig(readSettings(readWords([url, ...words]), surroundings), surroundings)
   }
 
   function open(config: BridgeConfig): ConnectionLogin {
@@ -112,35 +110,11 @@ describe('the login of a connection', () => {
 })
 
 describe('a prompt', () => {
-  it('says first what nothing confirms, and does not open that by itself', () => {
+  it('opens no page by itself that nothing confirms, or that is open', () => {
     const browser = { kind: 'browser' as const, url: 'https://as.example/a' }
     const unconfirmed = { page: 'as.example', namedBy: 'mcp.example' }
-    expect(promptText({ ...browser, unconfirmed })).toMatch(
-      /^mcp\.example sends you to as\.example .*: https:/,
-    )
     expect(isOpenedByItself({ ...browser, unconfirmed })).toBe(false)
     expect(isOpenedByItself({ ...browser, followed: true })).toBe(false)
     expect(isOpenedByItself(browser)).toBe(true)
-  })
-
-  it('is one line, and a link', () => {
-    const browser = { kind: 'browser' as const, url: 'https://as.example/a' }
-    expect(promptText(browser)).toBe('Sign in here: https://as.example/a')
-    expect(linkOf(browser)).toBe('https://as.example/a')
-    const device = {
-      kind: 'device' as const,
-      url: 'https://as.example/d',
-      userCode: 'AB-CD',
-      expiresAt: 1,
-      askedBy: 'mcp.example',
-    }
-    expect(promptText(device)).toBe(
-      'mcp.example asks you to open https://as.example/d on any device and enter the code AB-CD',
-    )
-    expect(promptText({ ...device, url: 'http://localhost:8787/oauth/device' })).toContain(
-      'http://localhost:8787/oauth/device in a browser on this computer and enter',
-    )
-    expect(linkOf(device)).toBe('https://as.example/d')
-    expect(linkOf({ ...device, completeUrl: 'https://as.example/d?c' })).toBe('https://as.example/d?c')
   })
 })

@@ -1,19 +1,18 @@
 import { join } from 'node:path'
-import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
 import type { DebugLog } from './debug-log.ts'
 import { existsSync } from 'node:fs'
-import { type LoginId, loginId } from '../../credentials/credential-store.ts'
-import type { RefusalOutcome } from '../../http/authorization.ts'
+import { type CredentialStore, type LoginId, loginId } from '../../credentials/credential-store.ts'
+import type { HttpClient, RefusalOutcome } from '../../http/http-client.ts'
 import { createFixedLogin } from '../../oauth/login/fixed-login.ts'
 import type { Login, PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
-import { unconfirmedText } from '../../sign-in/sign-in-attempt.ts'
-import { type LoginPorts, openLogin } from './login-session.ts'
+import { linkOf } from '../../sign-in/sign-in-attempt.ts'
 
-/** The log of what goes on with one server, when it is wanted. All processes of that login share it. */
+/** Opens the debug log of a server if wanted. All processes with that login share it. */
 export async function openConnectionLog(config: BridgeConfig): Promise<DebugLog | undefined> {
-  if (!config.output.debug) return undefined
+  if (!config.debug) return undefined
   const { createDebugLog } = await import('./debug-log.ts')
   const { oauth, proxy, token, credentials } = config
   const secrets = [token, oauth.staticClient?.clientSecret, ...Object.values(proxy.headers)]
@@ -25,34 +24,31 @@ export async function openConnectionLog(config: BridgeConfig): Promise<DebugLog 
   return log
 }
 
-/** The login of a connection. */
 export interface ConnectionLogin {
   tokens: TokenSource
-  /** Undefined: nobody can sign in, as the token is fixed. */
+  /** Undefined with a fixed token. */
   signIn: (() => PendingSignIn) | undefined
-  /** Whether a link is shown by another process already, so that this one opens no second tab. */
+  /** Returns whether another process shows the link already, so that this one opens no second tab. */
   isShownElsewhere(link: string): boolean
-  /** For the first line on stderr. */
   summary: string
-  /** To be awaited before the process ends: no token is on its way that would be lost. */
+  /** Await before the process ends, so that no token in flight is lost. */
   settle(): Promise<void>
 }
 
-/** What the login of a configuration is stored under; the memory of a server goes by it as well. */
+/** Returns the id of a configuration's login, also used for the memory of its server. */
 export function loginIdOf({ serverUrl, oauth }: Pick<BridgeConfig, 'serverUrl' | 'oauth'>): LoginId {
   const client = oauth.staticClient?.clientId
   return loginId({ serverUrl, resource: oauth.resource, client, profile: oauth.profile })
 }
 
-/** What a connection's login needs beside what every login needs. */
 interface ConnectionLoginPorts extends LoginPorts {
-  /** Told of a link that came after the first one of a sign-in: the process that was followed is gone. */
+  /** Called with a later link of a sign-in, when the process that showed the first is gone. */
   laterPrompt(prompt: SignInPrompt): void
 }
 
 /**
- * The login of a connection, which loads nothing until it has to: right away when something is stored for this server,
- * else at its first refusal. After a sign-in of another process the server refuses, and so that one is found.
+ * Creates the login of a connection. Loads the stored one at once if there is one, or else at the server's first refusal,
+ * which also finds a login of another process.
  */
 export function createConnectionLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {
   if (config.token !== undefined) return fixedLogin(config.token, config.fixedBy)
@@ -102,7 +98,7 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
         return first
       })
       const done = begun.then((pending) => pending.done)
-      // Whoever asks is told; whoever does not must not end the process.
+      // A rejection that no caller awaits must not end the process.
       prompt.catch(() => {})
       done.catch(() => {})
       return { prompt, done, cancel: () => void begun.then((pending) => pending.cancel()).catch(() => {}) }
@@ -113,25 +109,55 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
   }
 }
 
-/** What a person opens. */
-export function linkOf(prompt: SignInPrompt): string {
-  return prompt.kind === 'device' ? (prompt.completeUrl ?? prompt.url) : prompt.url
-}
-
-/** What a person reads. */
-export function promptText(prompt: SignInPrompt): string {
-  const warning = unconfirmedText(prompt)
-  if (prompt.kind === 'browser') return `${warning}Sign in here: ${prompt.url}`
-  return `${warning}${prompt.askedBy} asks you to open ${prompt.url} ${whereToOpen(prompt.url)} and enter the code ${prompt.userCode}`
-}
-
-/** A page of this computer is out of reach for a phone. */
-function whereToOpen(url: string): string {
-  const isHere = URL.canParse(url) && isLoopbackHostname(new URL(url).hostname)
-  return isHere ? 'in a browser on this computer' : 'on any device'
-}
-
-/** Whether the page may be opened without the person: not by two processes, and not if nothing confirms whose it is. */
+/** Returns whether to open the page unasked: not from two processes, and not if nothing confirms whose it is. */
 export function isOpenedByItself({ followed, unconfirmed }: SignInPrompt): boolean {
   return followed !== true && unconfirmed === undefined
+}
+
+interface LoginSession {
+  login: Login
+  store: CredentialStore
+}
+
+export interface LoginPorts {
+  http: HttpClient
+  runtime: Runtime
+  /** Called with where the key of the logins is kept, and with what a sign-in is valid for beyond the server. */
+  announce(line: string): void
+  /** Writes to the debug log. */
+  note(text: string): void
+}
+
+/**
+ * Loads everything that a stored login needs, so that a server without sign-in does not wait for it. Code that talks to
+ * authorization servers is loaded when it is used.
+ */
+export async function openLogin(
+  { oauth, credentials }: Pick<BridgeConfig, 'oauth' | 'credentials'>,
+  { http, runtime, announce, note }: LoginPorts,
+): Promise<LoginSession> {
+  const [{ createCredentialStore }, { StoredLogin }] = await Promise.all([
+    import('../../credentials/sealed-store.ts'),
+    import('../../oauth/login/login.ts'),
+  ])
+  const store = createCredentialStore(credentials, { runtime, announce })
+  const ports = { http, runtime }
+  const login = new StoredLogin(oauth, {
+    store,
+    async flow(request, announceSignIn, signal) {
+      const { createSignInFlow } = await import('../../oauth/grants/sign-in-flow.ts')
+      return createSignInFlow(oauth, ports, announce)(request, announceSignIn, signal)
+    },
+    async refresh(credential, signal) {
+      const { refreshTokens } = await import('../../oauth/tokens/token-request.ts')
+      return refreshTokens(credential, { ...ports, config: oauth, signal })
+    },
+    async revoke(credential) {
+      const { giveBack } = await import('../../oauth/login/sign-out.ts')
+      return giveBack(credential, oauth, ports)
+    },
+    runtime,
+    note,
+  })
+  return { login, store }
 }

@@ -1,20 +1,22 @@
+import { createParser } from 'eventsource-parser'
 import {
   type AuthenticateChallenge,
   parseWwwAuthenticate,
 } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { HttpClient, HttpResponse } from '../../http/http-client.ts'
-import { readBody } from '../../http/read-body.ts'
+import { type HttpClient, type HttpResponse, readBody } from '../../http/http-client.ts'
+import { findProtectedResource } from '../../oauth/discovery/metadata.ts'
+import type { OAuthConfig } from '../../oauth/oauth-config.ts'
+import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { version } from '../../config/version.ts'
 
-/** What a server said to one message. */
+/** A server's response to one message. */
 export interface EndpointAnswer {
   status: number
   contentType: string
-  /** Of a 401 or 403. */
   challenges: readonly AuthenticateChallenge[]
-  /** Its clock in epoch seconds, by the `Date` header. */
+  /** The server's clock in epoch seconds, from the `Date` header. */
   date: number | undefined
   /** The JSON-RPC response in the body, of JSON or of the first events. */
   message: Readonly<Record<string, unknown>> | undefined
@@ -24,8 +26,8 @@ export interface EndpointAnswer {
 const maxBytes = 4_000_000
 const timeoutMs = 20_000
 
-/** Sends one JSON-RPC request to an MCP endpoint. Rejects with `NetworkError`; any status is an answer. */
-export async function askEndpoint(
+/** Sends one JSON-RPC request to an MCP endpoint. Rejects with `NetworkError`; any status is a response. */
+async function askEndpoint(
   http: HttpClient,
   serverUrl: string,
   message: Readonly<Record<string, unknown>>,
@@ -49,15 +51,15 @@ export async function askEndpoint(
   return { ...answerOf(response), message: parseJsonObject(text) }
 }
 
-/** What a server says to a client that comes for the first time. */
+/** A server's response to a new client. */
 export interface FirstAnswer extends EndpointAnswer {
-  /** The older transport: there is a stream to GET, and nothing to POST to at that URL (MCP 2024-11-05). */
+  /** HTTP+SSE of MCP 2024-11-05: the URL has a stream to GET, and nothing to POST to. */
   isSse: boolean
 }
 
 /**
- * Asks as a client without a session does: with `initialize`, and where nothing takes that, with a GET, as for the older
- * transport. A session that was opened is ended. Rejects with `NetworkError`.
+ * Contacts a server like a new client: with `initialize`, and if there is nothing to POST to, with a GET, as for the older
+ * transport. Ends the session that was opened. Rejects with `NetworkError`.
  */
 export async function askFirst(
   http: HttpClient,
@@ -82,6 +84,13 @@ export async function askFirst(
     : { ...answer, isSse: false }
 }
 
+/** Returns whether a server that answers without a token names an authorization server, as only some of its tools may be public. */
+export async function namesSignIn(config: OAuthConfig, ports: OAuthPorts): Promise<boolean> {
+  const context = { ...ports, config, signal: AbortSignal.timeout(timeoutMs) }
+  const { metadata } = await findProtectedResource(undefined, context)
+  return (metadata?.authorization_servers?.length ?? 0) > 0
+}
+
 function answerOf(response: HttpResponse): Omit<EndpointAnswer, 'message'> {
   const date = Date.parse(headerOf(response, 'date') ?? '')
   return {
@@ -93,8 +102,8 @@ function answerOf(response: HttpResponse): Omit<EndpointAnswer, 'message'> {
   }
 }
 
-/** The request that opens a session in the 2025 era; a server that wants a sign-in refuses it whatever it speaks. */
-export const initializeRequest: Readonly<Record<string, unknown>> = {
+/** Opens a session in revisions up to 2025-11-25; a server that requires a sign-in refuses it in any revision. */
+const initializeRequest: Readonly<Record<string, unknown>> = {
   id: 1,
   method: 'initialize',
   params: {
@@ -104,8 +113,8 @@ export const initializeRequest: Readonly<Record<string, unknown>> = {
   },
 }
 
-/** Ends a session that only was opened to look. Never rejects. */
-export async function endSession(
+/** Ends a session that was only opened for the check. Never rejects. */
+async function endSession(
   http: HttpClient,
   serverUrl: string,
   sessionId: string | undefined,
@@ -135,24 +144,27 @@ function headerOf({ headers }: HttpResponse, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-/** The first event that carries a response: the stream need not end behind it. */
+/** Returns the first event with a response, without waiting for the end of the stream. */
 async function firstEvent(response: HttpResponse): Promise<string> {
-  let text = ''
+  let found = ''
+  const parser = createParser({
+    onEvent({ data }) {
+      const message = parseJsonObject(data)
+      if (found === '' && message !== undefined && ('result' in message || 'error' in message)) found = data
+    },
+  })
   try {
-    for await (const chunk of response.body) {
-      text += (chunk as Buffer).toString('utf8')
-      for (const event of text.split(/\r?\n\r?\n/).slice(0, -1)) {
-        const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'))
-        const payload = lines.map((line) => line.slice(5).replace(/^ /, '')).join('\n')
-        const message = parseJsonObject(payload)
-        if (message !== undefined && ('result' in message || 'error' in message)) return payload
-      }
-      if (text.length > maxBytes) return ''
+    response.body.setEncoding('utf8')
+    let length = 0
+    for await (const chunk of response.body as AsyncIterable<string>) {
+      parser.feed(chunk)
+      length += chunk.length
+      if (found !== '' || length > maxBytes) break
     }
-    return ''
   } catch {
-    return ''
+    // A stream that breaks off has no response.
   } finally {
     response.body.destroy()
   }
+  return found
 }

@@ -5,7 +5,7 @@ import type { ExitCode } from '../failure/command-failure.ts'
 import { type Failure, describeError } from '../failure/failure-text.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
-/** A stored login as commands show it. Holds no secret, and nothing of a server that a terminal acts on. Times in epoch seconds. */
+/** A stored login as commands show it: without secrets, safe for a terminal. Times in epoch seconds. */
 export interface LoginView {
   server: string
   profile: string
@@ -19,7 +19,7 @@ export interface LoginView {
   reason: string | null
 }
 
-/** What is known of a login without asking anybody. A token that has ended counts as good while it can be renewed. */
+/** Describes a login without any request. An expired token counts as good while it can be renewed. */
 export function loginView(credential: Credential, now: number): LoginView {
   const { tokens, serverUrl, profile, issuer, client, signedInAt, signInNeeded } = credential
   const renews = tokens?.refreshToken !== undefined
@@ -46,7 +46,7 @@ function reasonOf(tokens: Credential['tokens'], now: number): string | undefined
     : undefined
 }
 
-/** A stored login that cannot be read, as commands show it. What server it is for, only its content says. */
+/** An unreadable login as commands show it. Its server is unknown, as only its content names it. */
 export interface UnreadableLogin {
   id: string
   file: string
@@ -57,13 +57,13 @@ export interface UnreadableLogin {
   exit: ExitCode
 }
 
-/** What is wrong with a record, and what to do. `serverUrl`: the server that it is known to be for. */
+/** Describes an unreadable login. `serverUrl`: its server, if known. */
 export function describeUnreadable(
   { id, file, failure }: Extract<StoredLogin, { kind: 'unreadable' }>,
   serverUrl: string | undefined,
 ): UnreadableLogin {
   const { code, sentences, nextStep, exit } = describeError(failure, { serverUrl })
-  // Nothing but its id tells it from others that are damaged.
+  // Only its id identifies it.
   const next = failure.fault === 'corrupt' ? asTyped(`drawbridge logout ${id}`) : nextStep
   return { id, file, code, reason: sentences.join(' '), nextStep: next, exit }
 }

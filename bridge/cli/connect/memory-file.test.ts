@@ -51,9 +51,6 @@ describe('the memory of a server', () => {
     '{"version":2,"era":"legacy","transport":"http","at":1}',
     '{"version":1,"era":"old","transport":"http","at":1}',
     '{"version":1,"era":"legacy","transport":"carrier pigeon","at":1}',
-    // As versions before wrote it of a server that had named earlier revisions only.
-    '{"version":1,"era":"modern","transport":"http","at":1,"discoverResult":{"supportedVersions":["2025-11-25"]}}',
-    '{"version":1,"era":"modern","transport":"http","at":1,"tools":[]}',
   ])('of %s is none', (text) => {
     const file = open(join(folder, 'b.json'))
     writeFileSync(join(folder, 'b.json'), text)

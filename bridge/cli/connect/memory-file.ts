@@ -1,18 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { type JsonObject, isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { BridgeConfig } from '../../config/config.ts'
-import { isModernDiscovery } from '../../transport/revision-detection.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { loginIdOf } from './connection-login.ts'
 
-/** What is known of a server, kept between connections. Nothing secret is in it. */
+/** The memory of a server between connections. Contains no secrets. */
 interface MemoryFile {
-  /** Undefined when there is none, or none that can be used. Never throws. */
+  /** Returns undefined for a missing or unusable file. Never throws. */
   read(): ServerMemory | undefined
-  /** Whole or not at all. Never throws: what is not kept is found out again. */
+  /** Writes atomically. Never throws: what is not kept is found out again. */
   write(memory: ServerMemory): void
 }
 
@@ -20,12 +19,12 @@ const version = 1
 const maxBytes = 8_000_000
 const abandonedMs = 600_000
 
-/** The memory of the server that this configuration connects to. */
+/** Opens the memory of the configured server and login. */
 export function memoryOf(config: BridgeConfig, note: (text: string) => void): MemoryFile {
   return createMemoryFile(join(config.credentials.home, 'servers', `${loginIdOf(config)}.json`), note)
 }
 
-/** The file at `path`, of its owner alone: it says which servers and tools somebody uses. */
+/** Opens the file at `path`, readable only to its owner, as it shows which servers and tools are used. */
 export function createMemoryFile(path: string, note: (text: string) => void): MemoryFile {
   return {
     read() {
@@ -60,7 +59,7 @@ function replaceFile(path: string, text: string): void {
   }
 }
 
-/** Removes what killed processes left half written. */
+/** Removes drafts of killed processes. */
 function sweep(path: string): void {
   for (const name of readdirSync(dirname(path))) {
     if (!name.startsWith(`${basename(path)}.`)) continue
@@ -70,12 +69,12 @@ function sweep(path: string): void {
   }
 }
 
-/** Members of the wrong kind are left out; without era and transport it is of no use. */
+/** Ignores members of the wrong type; era and transport are required. */
 function parseMemory(text: string): ServerMemory | undefined {
   const value = parseJsonObject(text)
   if (value?.['version'] !== version) return undefined
   const { transport, at, initializeResult, discoverResult, tools } = value
-  const [era, lacks] = [provenEra(value), lackOf(value['lacks'])]
+  const [era, lacks] = [eraOf(value['era']), lackOf(value['lacks'])]
   if (era === undefined || (transport !== 'http' && transport !== 'sse')) return undefined
   return {
     era,
@@ -86,14 +85,6 @@ function parseMemory(text: string): ServerMemory | undefined {
     ...(isJsonObject(discoverResult) && { discoverResult }),
     ...(Array.isArray(tools) && { tools: tools.filter(isJsonObject) }),
   }
-}
-
-/**
- * That a server speaks 2026-07-28 is believed only by the evidence: earlier versions of the bridge wrote so of servers that had
- * answered `server/discover` without naming it.
- */
-function provenEra({ era, discoverResult }: JsonObject): McpEra | undefined {
-  return era === 'modern' && !isModernDiscovery(discoverResult) ? undefined : eraOf(era)
 }
 
 function lackOf(value: unknown): ServerMemory['lacks'] {

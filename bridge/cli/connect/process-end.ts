@@ -1,17 +1,11 @@
-/** What ends a process from outside. */
-export interface ProcessEnd {
-  /** Looks no more. */
-  release(): void
-}
-
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const parentCheckMs = 3000
 
 /**
- * Calls `stop` once, when a signal comes or the parent is gone: hosts end their servers in every way there is, and some
- * are killed and leave theirs behind. A second signal ends the process at once.
+ * Calls `stop` once, at a signal or when the parent is gone: a killed host leaves its servers behind. A second signal ends
+ * the process at once.
  */
-export function watchProcessEnd(stop: (reason: string) => void): ProcessEnd {
+export function watchProcessEnd(stop: (reason: string) => void): { release(): void } {
   const parent = process.ppid
   let isStopped = false
   const once = (reason: string): void => {

@@ -2,13 +2,13 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Credential } from '../../credentials/credential.ts'
 import { CredentialError, type CredentialsConfig } from '../../credentials/credential-store.ts'
-import { durationText } from '../terminal/duration-text.ts'
+import { durationText } from '../terminal/progress.ts'
 import { exitCode } from '../failure/command-failure.ts'
 import { type FailureContext, fill } from '../failure/failure-text.ts'
 import { loginView } from '../connect/login-view.ts'
 import { type Finding, fail, failureFinding, ok, warn } from './finding.ts'
 
-/** Where the key of the logins is or would be. Writes, reads and removes an item of no meaning. */
+/** Checks where the key of the logins is or would be. Writes, reads and removes a test item in the keychain. */
 export async function checkKeychain(config: CredentialsConfig, context: FailureContext): Promise<Finding> {
   if (config.backend === 'memory') return ok('keychain', 'Not used: nothing is stored.')
   if (config.backend !== 'keychain' && config.key !== undefined) {
@@ -17,7 +17,7 @@ export async function checkKeychain(config: CredentialsConfig, context: FailureC
       'Not used: the key of the logins is in DRAWBRIDGE_KEY, and whoever sees the environment has it.',
     )
   }
-  if (config.backend === 'file' || config.keyFile !== undefined) {
+  if (config.backend === 'file') {
     return warn(
       'keychain',
       'Not used: the key of the logins is in a file, and whoever reads your files has it.',
@@ -35,14 +35,16 @@ export async function checkKeychain(config: CredentialsConfig, context: FailureC
   )
 }
 
-/** The stored login: whether it is good, and of the authorization server that signs people in now. */
+/** Checks the stored login, and that it is from the authorization server that the server names now. */
 export function checkLogin(
   credential: Credential | undefined,
-  context: FailureContext,
-  issuer: string | undefined,
+  { context, issuer, isWanted }: { context: FailureContext; issuer: string | undefined; isWanted: boolean },
   now: number,
 ): Finding {
   const fix = fill('drawbridge login {url}', context)
+  if (credential === undefined && !isWanted) {
+    return ok('login', 'No login is stored; a tool that needs one will ask for it.')
+  }
   if (credential === undefined) {
     return fail('login', 'No login is stored for this server.', fix, exitCode.signInNeeded)
   }
@@ -51,7 +53,7 @@ export function checkLogin(
     return fail('login', `A sign-in is needed: ${view.reason}.`, fix, exitCode.signInNeeded)
   }
   if (issuer !== undefined && view.issuer !== issuer) {
-    const text = `The login is of ${view.issuer}, but the server signs in at ${issuer} now.`
+    const text = `The login is from ${view.issuer}, but the server now signs in at ${issuer}.`
     return warn('login', text, `${fix} --force`)
   }
   const left = view.expires_at === null ? undefined : view.expires_at - now
@@ -62,7 +64,7 @@ export function checkLogin(
 
 const staleSeconds = 10
 
-/** Whoever renews or signs in holds a lock for some seconds. */
+/** Checks the locks: renewing and signing in hold one for some seconds. */
 export function checkLock({ home }: CredentialsConfig, id: string): Finding {
   const ages = [id, `signin-${id}`].flatMap((name) => {
     try {
@@ -73,10 +75,10 @@ export function checkLock({ home }: CredentialsConfig, id: string): Finding {
     }
   })
   const [age] = ages
-  if (age === undefined) return ok('lock', 'Nobody holds the login.')
+  if (age === undefined) return ok('lock', 'No process holds the login.')
   if (age < staleSeconds) return warn('lock', 'Another process renews the login, or signs in, right now.')
   return warn(
     'lock',
-    `A process that was killed holds the login since ${durationText(age)}; the next one takes it over.`,
+    `A process that was killed has held the login for ${durationText(age)}; the next one takes it over.`,
   )
 }

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { PeerRequest } from '../../../tests/support/bridge/proxy/http-peer.ts'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -20,7 +20,7 @@ const withMetadata = (
 ): Pick<McpServerOptions, 'challenge' | 'other'> => ({
   challenge: (origin) =>
     `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp", scope="mcp"`,
-  other(request: IncomingMessage, response: ServerResponse, origin: string) {
+  other({ path, response }: PeerRequest, origin: string) {
     const documents: Record<string, Record<string, unknown>> = {
       '/.well-known/oauth-protected-resource/mcp': {
         resource: `${origin}/mcp`,
@@ -37,7 +37,7 @@ const withMetadata = (
         ...changes,
       },
     }
-    const document = documents[request.url ?? '']
+    const document = documents[path]
     if (document === undefined) return false
     response.setHeader('Content-Type', 'application/json')
     response.end(JSON.stringify(document))
@@ -80,7 +80,6 @@ describe('doctor', () => {
     expect(stateOf(checks)).toMatchObject({
       node: 'ok',
       configuration: 'ok',
-      connection: 'ok',
       endpoint: 'ok',
       clock: 'ok',
       session: 'ok',
@@ -97,13 +96,8 @@ describe('doctor', () => {
     const run = await look([url])
     expect(stateOf(run.checks)).toMatchObject({
       endpoint: 'ok',
-      challenge: 'ok',
-      resource_metadata: 'ok',
       authorization_server: 'ok',
-      pkce: 'ok',
-      response_issuer: 'ok',
       sign_in_page: 'ok',
-      registration: 'ok',
       keychain: 'warn',
       login: 'ok',
       lock: 'ok',
@@ -159,54 +153,45 @@ describe('doctor', () => {
     expect(checks.at(-1)).toMatchObject({ name: 'session', state: 'ok' })
   })
 
-  it.each<
-    [
-      changes: Record<string, unknown>,
-      resource: Record<string, unknown>,
-      name: string,
-      state: string,
-      message: RegExp,
-    ]
-  >([
-    [
-      { issuer: 'https://other.example' },
-      {},
-      'authorization_server',
-      'fail',
-      /calls itself https:\/\/other\.example/,
-    ],
-    [{ token_endpoint: undefined }, {}, 'authorization_server', 'fail', /no token_endpoint/],
-    [{ code_challenge_methods_supported: ['plain'] }, {}, 'pkce', 'fail', /does not offer S256/],
-    [{ code_challenge_methods_supported: undefined }, {}, 'pkce', 'fail', /does not say/],
-    [{ authorization_response_iss_parameter_supported: false }, {}, 'response_issuer', 'warn', /no name/],
-    [{ registration_endpoint: undefined }, {}, 'registration', 'fail', /registered by hand/],
-    [
-      { registration_endpoint: undefined, client_id_metadata_document_supported: true },
-      {},
-      'registration',
-      'fail',
-      /documents only/,
-    ],
-    [{}, { resource: 'https://other.example/mcp' }, 'resource_metadata', 'fail', /It is for https:\/\/other/],
-    [{}, { authorization_servers: [] }, 'resource_metadata', 'warn', /names no authorization server/],
-  ])('of metadata with %j and %j says what is wrong', async (changes, resource, name, state, message) => {
+  it.each<[changes: Record<string, unknown>, resource: Record<string, unknown>, message: RegExp]>([
+    [{ issuer: 'https://other.example' }, {}, /other\.example/],
+    [{ token_endpoint: undefined }, {}, /token_endpoint/],
+    [{ code_challenge_methods_supported: ['plain'] }, {}, /PKCE with S256/],
+    [{ registration_endpoint: undefined }, {}, /does not register clients/],
+    [{}, { resource: 'https://other.example/mcp' }, /is for another resource, "https:\/\/other/],
+  ])('of metadata with %j and %j says why a sign-in is not possible', async (changes, resource, message) => {
     const { url } = await serve({ token: 'x', ...withMetadata(changes, resource) })
     const { checks } = await look([url])
-    const found = checks.find((check) => check.name === name)
-    expect(found).toMatchObject({ state, message: expect.stringMatching(message) })
-    if (state === 'fail') expect(found?.fix).toMatch(/./)
+    expect(checks.find(({ name }) => name === 'authorization_server')).toMatchObject({
+      state: 'fail',
+      message: expect.stringMatching(message) as string,
+      fix: expect.stringMatching(/./) as string,
+    })
+  })
+
+  it('says that a server with public tools offers a sign-in for others', async () => {
+    const { url } = await serve(withMetadata())
+    const { code, checks } = await look([url])
+    expect(code).toBe(0)
+    const messageOf = (wanted: string): string | undefined =>
+      checks.find(({ name }) => name === wanted)?.message
+    expect(messageOf('endpoint')).toBe(
+      'It answers without a sign-in, and offers one, which some of its tools may need.',
+    )
+    expect(messageOf('login')).toBe('No login is stored; a tool that needs one will ask for it.')
+    expect(stateOf(checks)).toMatchObject({ authorization_server: 'ok', login: 'ok', session: 'ok' })
   })
 
   it('warns of a resource above the server, unless it is settled', async () => {
     const above = withMetadata({}, (origin) => ({ resource: origin }))
     const { url, origin } = await serve({ token: 'x', ...above })
     const { checks } = await look([url])
-    expect(checks.find(({ name }) => name === 'resource_metadata')).toMatchObject({
+    expect(checks.find(({ name }) => name === 'resource')).toMatchObject({
       state: 'warn',
       message: expect.stringContaining(`for all of ${origin} and not only for ${url}`) as string,
       fix: expect.stringContaining('--resource') as string,
     })
-    expect(stateOf((await look([url, '--resource', url])).checks)).toMatchObject({ resource_metadata: 'ok' })
+    expect(stateOf((await look([url, '--resource', url])).checks)).not.toHaveProperty('resource')
   })
 
   it('names the issuer whose login page a server sends people to', async () => {
@@ -243,17 +228,11 @@ describe('doctor', () => {
     }
   })
 
-  it('goes on without any metadata', async () => {
+  it('assumes the authorization server that a sign-in assumes without any metadata', async () => {
     const { url } = await serve({ token: 'x' })
     const { code, checks } = await look([url])
-    expect(stateOf(checks)).toMatchObject({
-      challenge: 'warn',
-      resource_metadata: 'warn',
-      authorization_server: 'fail',
-      login: 'fail',
-      lock: 'ok',
-    })
-    expect(code).toBe(1)
+    expect(stateOf(checks)).toMatchObject({ authorization_server: 'warn', login: 'fail', lock: 'ok' })
+    expect(code).toBe(3)
   })
 
   it('of a server that is not there is 4, and still looks at the login', async () => {
@@ -261,14 +240,14 @@ describe('doctor', () => {
     await close()
     const { code, checks } = await look([url])
     expect(code).toBe(4)
-    expect(stateOf(checks)).toMatchObject({ connection: 'fail', endpoint: 'fail', login: 'fail' })
-    expect(checks.find(({ name }) => name === 'connection')?.message).toContain('ECONNREFUSED')
+    expect(stateOf(checks)).toMatchObject({ endpoint: 'fail', login: 'fail' })
+    expect(checks.find(({ name }) => name === 'endpoint')?.message).toContain('ECONNREFUSED')
   })
 
   it('of a host without address is 4', async () => {
     const { code, checks } = await look(['https://nowhere.invalid/mcp'])
     expect(code).toBe(4)
-    expect(stateOf(checks)).toMatchObject({ dns: 'fail' })
+    expect(stateOf(checks)).toMatchObject({ endpoint: 'fail' })
   })
 
   it('of a wrong path says so', async () => {
@@ -285,7 +264,7 @@ describe('doctor', () => {
 
   it('of a wrong path on another API is not taken in by its JSON', async () => {
     const { origin } = await serve({
-      other(_request, response) {
+      other({ response }) {
         response.writeHead(404, { 'Content-Type': 'application/json' })
         response.end('{"error":"not_found","error_description":"There is nothing here."}')
         return true
@@ -301,7 +280,7 @@ describe('doctor', () => {
 
   it('of a page for browsers says that the URL is another', async () => {
     const { origin } = await serve({
-      other(_request, response) {
+      other({ response }) {
         response.writeHead(403, { 'Content-Type': 'text/html; charset=utf-8' })
         response.end('<!doctype html>')
         return true
@@ -349,7 +328,7 @@ describe('doctor', () => {
 
   it('of a session that fails for another reason than the login is not 3', async () => {
     const { origin } = await serve({
-      other(_request, response) {
+      other({ response }) {
         response.writeHead(200, { 'Content-Type': 'application/json' })
         response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"not today"}}')
         return true
@@ -373,7 +352,7 @@ describe('doctor', () => {
 
   it('says of a proxy that it is not there', async () => {
     const { checks, code } = await look(['https://mcp.example.com', '--proxy', 'http://127.0.0.1:9'])
-    expect(checks.find(({ name }) => name === 'proxy')).toMatchObject({
+    expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
       state: 'fail',
       fix: expect.stringContaining('--no-proxy'),
     })
@@ -386,14 +365,14 @@ describe('doctor', () => {
     expect(bad.checks.filter(({ state }) => state === 'fail')).toHaveLength(2)
     mkdirSync(join(home, '.drawbridge'))
     const file = join(home, '.drawbridge', 'config.json')
-    writeFileSync(file, '{"watchdog":"5s"}')
+    writeFileSync(file, '{"protocol":"auto"}')
     chmodSync(file, 0o644)
     const { url } = await serve()
     const good = await look([url, '--retry', '1'], { DRAWBRIDGE_PROFILE: 'a', DRAWBRIDGE_PROFIEL: 'b' })
     expect(good.json()['settings']).toEqual({
       flag: ['retry'],
       variable: ['profile', 'store'],
-      file: ['watchdog'],
+      file: ['protocol'],
     })
     const told = good.checks.filter(({ name, state }) => name === 'configuration' && state === 'warn')
     expect(told.map(({ message }) => message)).toEqual([

@@ -8,30 +8,28 @@ import {
 } from '../../config/config-reader.ts'
 import { type BridgeConfig, ConfigError } from '../../config/config.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import type { HttpClient } from '../../http/http-client.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import { terminalColumns } from '../terminal/output.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, credentialsOf } from '../command.ts'
 import { loginIdOf } from '../connect/connection-login.ts'
 import { checkKeychain, checkLock, checkLogin } from './credential-check.ts'
-import { checkChallenge, checkEndpoint } from './endpoint-check.ts'
-import { type Finding, exitCodeOf, factsOf, failureFinding, findingText, warn } from './finding.ts'
-import { findingSummary } from '@drawbridge/shared/terminal/finding.ts'
-import { checkMetadata } from './metadata-check.ts'
+import { checkEndpoint, checkProxy } from './endpoint-check.ts'
+import { type Finding, exitCodeOf, factsOf, failureFinding, warn } from './finding.ts'
+import { findingSummary, findingText } from '@drawbridge/shared/terminal/finding.ts'
+import { checkSignIn } from './sign-in-check.ts'
 import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './own-check.ts'
-import { checkReach } from './reach-check.ts'
-import { type FirstAnswer, askFirst } from '../connect/endpoint-probe.ts'
+import { type FirstAnswer, askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
 import { type ExitCode, exitCode } from '../failure/command-failure.ts'
 import { failureContextOf } from '../failure/failure-text.ts'
 import { memoryOf } from '../connect/memory-file.ts'
 
-/** Findings as they come: each group is printed when it is there. */
+/** Groups of findings, each printed as soon as it is there. */
 type Findings = AsyncGenerator<readonly Finding[]>
 
 /**
- * Looks at everything that a connection depends on, and says what to do about what is not right. Goes on after failures,
- * in an order in which the first broken thing is likely to explain the later ones. Renews and stores nothing.
+ * Checks everything that a connection depends on, and says what to do about each fault. Continues after failures, in an
+ * order in which the first fault is likely to explain the later ones. Renews and stores nothing.
  */
 export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { json, terminal, line, surroundings } = input
@@ -39,7 +37,9 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   const columns = terminalColumns()
   const say = (findings: readonly Finding[]): void => {
     all.push(...findings)
-    if (!json) for (const finding of findings) terminal.print(findingText(finding, terminal, columns))
+    if (!json)
+      for (const finding of findings)
+        terminal.print(findingText(finding, { nameWidth: 20, colour: terminal.colour, columns }))
   }
   const read = readSettings(line, surroundings)
   const settings = namesByOrigin(read)
@@ -57,11 +57,11 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   if (config !== undefined) {
     const findings = examine(config, input)
     for (;;) {
-      const { value, done } = await waitFor(terminal, () => 'looking', findings.next())
+      const { value, done } = await waitFor(terminal, () => 'checking', findings.next())
       if (done) break
       say(value)
     }
-  } else say([warn('endpoint', 'Everything else is looked at once the configuration has no faults.')])
+  } else say([warn('endpoint', 'The rest is checked once the configuration has no faults.')])
   const code = problems.length > 0 ? exitCode.usage : exitCodeOf(all)
   terminal.print(
     json
@@ -94,33 +94,35 @@ function modeOf(path: string): number | undefined {
 
 async function* examine(config: BridgeConfig, input: CommandInput): Findings {
   const http = createHttpClient(config.network)
+  const ports = { http, runtime: input.runtime }
+  const context = failureContextOf(config)
   try {
-    const reach = await checkReach(config.serverUrl, config.network)
-    yield reach
-    const answer = await ask(config, http)
-    if ('state' in answer) {
-      // The same reason has the same remedy, and the first look knows more about it.
-      const first = reach.find(({ state, message }) => state === 'fail' && message === answer.message)
-      yield [{ ...answer, ...(first?.fix !== undefined && { fix: first.fix }) }]
-      yield* examineStore(config, input, undefined)
+    yield [checkProxy(config.serverUrl, config.network)]
+    let answer: FirstAnswer
+    try {
+      answer = await askFirst(http, config.serverUrl, withoutLogin(config.proxy.headers))
+    } catch (error) {
+      yield [failureFinding('endpoint', error, context)]
+      yield* examineStore(config, input, { context, issuer: undefined, isWanted: true })
       return
     }
-    const { findings, wantsSignIn } = checkEndpoint(answer)
-    yield [...findings, ...checkClock(answer.date, input.runtime.now())]
-    if (wantsSignIn) yield* examineSignIn(config, input, http, answer)
-    else if (!findings.some(({ state }) => state === 'fail')) {
-      yield [await session(config, input, http, undefined)]
+    const isNamed = answer.status !== 401 && (await namesSignIn(config.oauth, ports).catch(() => false))
+    const { finding, need } = checkEndpoint(answer, isNamed)
+    yield [finding, ...checkClock(answer.date, input.runtime.now())]
+    if (need === undefined) return
+    let token: string | undefined
+    if (need !== 'none') {
+      const { findings, issuer } = await checkSignIn(answer.challenges, config.oauth, ports, context)
+      yield findings
+      const isWanted = need === 'wanted'
+      token = config.token ?? (yield* examineStore(config, input, { context, issuer, isWanted }))
+      if (isWanted && token === undefined && config.fixedBy === undefined) return
     }
+    const { checkSession } = await import('./session-check.ts')
+    const remembered = memoryOf(config, () => {}).read()
+    yield [await checkSession(config.proxy, { ...ports, token, remembered, context })]
   } finally {
     http.close()
-  }
-}
-
-async function ask(config: BridgeConfig, http: HttpClient): Promise<FirstAnswer | Finding> {
-  try {
-    return await askFirst(http, config.serverUrl, withoutLogin(config.proxy.headers))
-  } catch (error) {
-    return failureFinding('endpoint', error, failureContextOf(config))
   }
 }
 
@@ -130,46 +132,14 @@ function withoutLogin(headers: Readonly<Record<string, string>>): Record<string,
   )
 }
 
-async function* examineSignIn(
-  config: BridgeConfig,
-  input: CommandInput,
-  http: HttpClient,
-  { challenges }: FirstAnswer,
-): Findings {
-  yield [checkChallenge(challenges)]
-  const { findings, issuer } = await checkMetadata({ http, runtime: input.runtime }, config.oauth, challenges)
-  yield findings
-  const token = config.token ?? (yield* examineStore(config, input, issuer))
-  if (token === undefined && config.fixedBy === undefined) return
-  yield [await session(config, input, http, token)]
-}
-
-async function session(
-  config: BridgeConfig,
-  { runtime }: CommandInput,
-  http: HttpClient,
-  token: string | undefined,
-): Promise<Finding> {
-  const { checkSession } = await import('./session-check.ts')
-  const remembered = memoryOf(config, () => {}).read()
-  return await checkSession(config.proxy, {
-    http,
-    runtime,
-    token,
-    remembered,
-    context: failureContextOf(config),
-  })
-}
-
-/** Answers the token of the stored login while it lasts: renewing it is left to a connection. */
+/** Checks the stored login. Returns its token while that is valid: renewing it is left to a connection. */
 async function* examineStore(
   config: BridgeConfig,
   { runtime }: CommandInput,
-  issuer: string | undefined,
+  expected: Parameters<typeof checkLogin>[1],
 ): AsyncGenerator<readonly Finding[], string | undefined> {
   if (config.fixedBy !== undefined) return config.token
-  const context = failureContextOf(config)
-  yield [await checkKeychain(config.credentials, context)]
+  yield [await checkKeychain(config.credentials, expected.context)]
   const id = loginIdOf(config)
   let credential: Credential | undefined
   try {
@@ -177,12 +147,12 @@ async function* examineStore(
     const store = createCredentialStore(config.credentials, { runtime, announce: () => {} })
     credential = await store.read(id)
   } catch (error) {
-    yield [failureFinding('login', error, context)]
+    yield [failureFinding('login', error, expected.context)]
     return undefined
   }
-  yield [checkLogin(credential, context, issuer, runtime.now()), checkLock(config.credentials, id)]
+  yield [checkLogin(credential, expected, runtime.now()), checkLock(config.credentials, id)]
   const tokens = credential?.signInNeeded === undefined ? credential?.tokens : undefined
-  if (tokens === undefined || (tokens.expiresAt ?? Number.POSITIVE_INFINITY) <= runtime.now())
-    return undefined
-  return config.oauth.useIdToken ? tokens.idToken : tokens.accessToken
+  const isValid = (tokens?.expiresAt ?? Number.POSITIVE_INFINITY) > runtime.now()
+  if (!isValid) return undefined
+  return config.oauth.useIdToken ? tokens?.idToken : tokens?.accessToken
 }

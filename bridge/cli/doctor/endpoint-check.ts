@@ -1,24 +1,45 @@
 import { parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { AuthenticateChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
+import type { NetworkConfig } from '../../http/http-client.ts'
+import { chooseProxy } from '../../http/route.ts'
 import type { EndpointAnswer, FirstAnswer } from '../connect/endpoint-probe.ts'
 import { exitCode } from '../failure/command-failure.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** What a server says to a client without a token. Whether it wants a sign-in decides what is looked at next. */
-export function checkEndpoint(answer: FirstAnswer): { findings: Finding[]; wantsSignIn: boolean } {
+/** Reports the proxy that requests to the server go through. */
+export function checkProxy(serverUrl: string, { proxy: configured }: NetworkConfig): Finding {
+  const proxy = chooseProxy(new URL(serverUrl), configured)
+  if (proxy !== undefined) return ok('proxy', `Requests go through ${new URL(proxy).origin}.`)
+  return ok('proxy', configured === undefined ? 'None.' : 'There is one, but not for this server.')
+}
+
+/** `wanted`: nothing works without a sign-in. `offered`: some tools may need one. */
+export type SignInNeed = 'wanted' | 'offered' | 'none'
+
+/**
+ * Judges the first answer of a server, to a client without a token. `isNamed`: the server names an authorization server. No
+ * `need` if nothing more can be checked.
+ */
+export function checkEndpoint(
+  answer: FirstAnswer,
+  isNamed: boolean,
+): { finding: Finding; need?: SignInNeed } {
   const { status, message, isSse } = answer
-  if (isSse) {
-    const text = 'It speaks the older HTTP+SSE transport, and wants no sign-in.'
-    return { findings: [ok('endpoint', text)], wantsSignIn: false }
-  }
-  if (status === 401) return { findings: [ok('endpoint', 'It wants a sign-in (401).')], wantsSignIn: true }
+  if (status === 401) return { finding: ok('endpoint', 'It wants a sign-in (401).'), need: 'wanted' }
   // Other APIs say `error` as well, and mean something else by it.
-  if (message !== undefined && parseJsonRpcMessage(message).kind === 'response') {
-    const text =
-      'result' in message ? 'It answers without a sign-in.' : 'It speaks JSON-RPC, and wants no sign-in.'
-    return { findings: [ok('endpoint', text)], wantsSignIn: false }
+  const isMcp = message !== undefined && parseJsonRpcMessage(message).kind === 'response'
+  if (!isSse && !isMcp) {
+    return { finding: strange(answer), ...(status === 403 && { need: 'wanted' as const }) }
   }
-  return { findings: [strange(answer)], wantsSignIn: status === 403 }
+  const text = isSse ? 'It answers with the older HTTP+SSE transport' : 'It answers'
+  return isNamed
+    ? {
+        finding: ok(
+          'endpoint',
+          `${text} without a sign-in, and offers one, which some of its tools may need.`,
+        ),
+        need: 'offered',
+      }
+    : { finding: ok('endpoint', `${text} without a sign-in.`), need: 'none' }
 }
 
 function strange({ status, contentType }: EndpointAnswer): Finding {
@@ -31,14 +52,14 @@ function strange({ status, contentType }: EndpointAnswer): Finding {
     return warn('endpoint', 'It refuses, with a web page (403).', fix)
   }
   if (status === 403) {
-    const fix = 'Ask whoever runs the server whether this computer is allowed; sign in if you have not.'
+    const fix = 'Ask the operator of the server whether this computer is allowed; sign in if you have not.'
     return warn('endpoint', 'It refuses without saying how to sign in (403).', fix)
   }
   if (status >= 500) {
     return fail(
       'endpoint',
-      `The server has an error of its own (${status}).`,
-      'Tell whoever runs the server.',
+      `The server reported an internal error (${status}).`,
+      'Tell the operator of the server.',
       exitCode.unreachable,
     )
   }
@@ -50,21 +71,5 @@ function strange({ status, contentType }: EndpointAnswer): Finding {
     )
   }
   const kind = contentType === '' ? 'nothing' : JSON.stringify(contentType)
-  return fail('endpoint', `Something answers that is no MCP server (${status}, ${kind}).`, 'Check the URL.')
-}
-
-/** Whether a refusal says where to sign in (RFC 9728 section 5.1). */
-export function checkChallenge(challenges: readonly AuthenticateChallenge[]): Finding {
-  const bearer = challenges.find(({ scheme }) => scheme === 'bearer')
-  if (bearer === undefined) {
-    return warn('challenge', 'The refusal has no bearer challenge; the well-known places are asked.')
-  }
-  const scope = bearer.params.get('scope')
-  const wanted = scope === undefined ? '' : `, and which scopes: ${scope}`
-  return bearer.params.has('resource_metadata')
-    ? ok('challenge', `The refusal says where to sign in${wanted}.`)
-    : warn(
-        'challenge',
-        `The refusal does not say where to sign in; the well-known places are asked${wanted}.`,
-      )
+  return fail('endpoint', `What answers is not an MCP server (${status}, ${kind}).`, 'Check the URL.')
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { NetworkError } from '../../http/http-client.ts'
 import { TransportError } from '../../transport/transport.ts'
-import { CommandFailure } from '../failure/command-failure.ts'
+import { CommandFailure, exitCode } from '../failure/command-failure.ts'
 import { failureTable } from '../failure/failure-table.ts'
 import { failureFinding } from './finding.ts'
 
@@ -11,8 +11,8 @@ describe('a failure as a finding', () => {
   it('keeps its words, and what it means for the exit code', () => {
     const message = 'mcp.example.com refused the connection.'
     const error = new NetworkError('refused', 'https://mcp.example.com', message, { sent: false })
-    expect(failureFinding('connection', error, context)).toEqual({
-      name: 'connection',
+    expect(failureFinding('endpoint', error, context)).toEqual({
+      name: 'endpoint',
       state: 'fail',
       message,
       fix: 'Start the server, or correct the port in the URL.',
@@ -26,7 +26,7 @@ describe('a failure as a finding', () => {
 
   it.each(Object.entries(failureTable))(
     'never advises to run doctor in doctor, for %s',
-    (_code, { nextStep, exit }) => {
+    (_code, { nextStep, exit = exitCode.failed }) => {
       const { fix } = failureFinding('endpoint', new CommandFailure('x', nextStep, { exit }), context)
       expect(fix).not.toContain('drawbridge doctor')
       expect(fix).toMatch(/^(?:[A-Z].*\.|.*drawbridge .*|Give .*)$/)

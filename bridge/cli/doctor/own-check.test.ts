@@ -1,8 +1,8 @@
-import { findingSummary, type FindingState } from '@drawbridge/shared/terminal/finding.ts'
+import type { FindingState } from '@drawbridge/shared/terminal/finding.ts'
 import { describe, expect, it } from 'vitest'
 import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './own-check.ts'
 import { type ExitCode, exitCode } from '../failure/command-failure.ts'
-import { type Finding, checkNames, exitCodeOf, factsOf, fail, findingText, ok, warn } from './finding.ts'
+import { type Finding, exitCodeOf, factsOf, fail, ok, warn } from './finding.ts'
 
 const none = { flag: [], variable: [], file: [] }
 
@@ -56,35 +56,11 @@ describe('checks of this side', () => {
   })
 })
 
-describe('a finding for people', () => {
-  const plain = { colour: (_colour: string, text: string): string => text }
-  const finding = fail(
-    'clock',
-    'The clocks are far apart from each other.',
-    'Set the clock by the network, soon.',
-  )
-
-  it('is one line for each text, where nobody says how wide', () => {
-    expect(findingText(finding, plain)).toBe(
-      `fail  clock                 ${finding.message}\n${' '.repeat(28)}-> ${String(finding.fix)}`,
-    )
-  })
-
-  it('is folded on a terminal, each text below its beginning', () => {
-    expect(findingText(finding, plain, 60).split('\n')).toEqual([
-      'fail  clock                 The clocks are far apart from',
-      '                            each other.',
-      '                            -> Set the clock by the network,',
-      '                               soon.',
-    ])
-  })
-})
-
 describe('the exit code', () => {
   const { failed, signInNeeded, unreachable } = exitCode
   const after = (...exits: ExitCode[]): Finding[] => [
     ok('node', ''),
-    warn('pkce', ''),
+    warn('clock', ''),
     ...exits.map((exit) => fail('session', '', 'x', exit)),
   ]
 
@@ -105,16 +81,5 @@ describe('the exit code', () => {
     expect(exitCodeOf([finding])).toBe(1)
     expect(factsOf(finding)).toEqual({ name: 'clock', state: 'fail', message: 'late.', fix: 'Set it.' })
     expect(factsOf(ok('node', 'x'))).toEqual({ name: 'node', state: 'ok', message: 'x' })
-  })
-
-  it('goes with a summary', () => {
-    expect(findingSummary(after(unreachable))).toBe(
-      '1 ok, 1 warning, 1 failed. Repair what failed, from the top, and run doctor again.',
-    )
-    expect(findingSummary([])).toBe('0 ok, 0 warnings, 0 failed.')
-  })
-
-  it('is for checks that are all documented', () => {
-    for (const text of Object.values(checkNames)) expect(text).toMatch(/^[A-Z].*\.$/)
   })
 })

@@ -4,14 +4,14 @@ import type { SettingOrigin } from '@drawbridge/shared/settings/read-settings.ts
 import { asTyped } from '../terminal/program-name.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** The Node that runs. Older ones are turned away before this code is loaded. */
+/** Checks the version of Node; the launcher refuses older ones. */
 export function checkNode(version: string): Finding {
   const [major = 0] = version.split('.').map(Number)
   if (major >= 22) return ok('node', `Node ${version}.`)
   return warn('node', `Node ${version} works, but starts slower than later ones.`, 'Use Node 22 or newer.')
 }
 
-/** What was set, by where; never to what. */
+/** Reports which settings were given and where, never their values. */
 export function checkConfiguration(
   problems: readonly string[],
   warnings: readonly string[],
@@ -34,7 +34,7 @@ export function checkConfiguration(
   return [ok('configuration', text.charAt(0).toUpperCase() + text.slice(1)), ...told]
 }
 
-/** Secrets on the command line. One that comes from a variable by `${NAME}` is none. */
+/** Warns of secrets on the command line, which every user of the computer can see. `${NAME}` is not one. */
 export function checkCommandLine(flags: SettingTexts): Finding[] {
   const found: Finding[] = []
   const headers = flags.headers ?? []
@@ -53,22 +53,22 @@ export function checkCommandLine(flags: SettingTexts): Finding[] {
 const tooFarSeconds = 300
 const noticeableSeconds = 30
 
-/** Tokens have ends that both sides compute with their own clock. */
+/** Compares the clocks: both sides compute the end of a token with their own. */
 export function checkClock(serverDate: number | undefined, now: number): Finding[] {
   if (serverDate === undefined) return []
   const off = Math.abs(serverDate - now)
-  if (off < noticeableSeconds) return [ok('clock', 'This computer and the server agree about the time.')]
+  if (off < noticeableSeconds) return [ok('clock', 'This computer and the server agree on the time.')]
   const text = `The clocks of this computer and the server are ${off} s apart.`
-  const fix = 'Set the clock of this computer by the network.'
+  const fix = 'Set the clock of this computer from the network.'
   return [off >= tooFarSeconds ? fail('clock', text, fix) : warn('clock', text, fix)]
 }
 
-/** A configuration file that others can read, when it may hold secrets. */
+/** Warns of a configuration file that others can read. */
 export function checkFileMode(
   path: string,
   mode: number | undefined,
   platform: Surroundings['platform'],
 ): Finding[] {
   if (mode === undefined || platform === 'win32' || (mode & 0o077) === 0) return []
-  return [warn('configuration', `${path} can be read by others, and may hold headers.`, `chmod 600 ${path}`)]
+  return [warn('configuration', `${path} can be read by others, and may hold secrets.`, `chmod 600 ${path}`)]
 }

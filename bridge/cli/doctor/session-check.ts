@@ -7,8 +7,7 @@ import {
   modernRevision,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { McpProxyConfig } from '../../proxy/proxy-config.ts'
-import { createMcpProxy, type McpProxyPorts } from '../../proxy/proxy.ts'
+import { type McpProxyConfig, McpProxy, type McpProxyPorts } from '../../proxy/proxy.ts'
 import { TransportError } from '../../transport/transport.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { version } from '../../config/version.ts'
@@ -16,18 +15,17 @@ import { exitCode } from '../failure/command-failure.ts'
 import { type FailureContext, fill, rpcFailure } from '../failure/failure-text.ts'
 import { type Finding, fail, failureFinding, ok } from './finding.ts'
 
-/** What a session is opened with. */
 export interface SessionCheckPorts {
   http: McpProxyPorts['http']
   runtime: Runtime
   /** The login; undefined where the headers of the configuration are enough. */
   token: string | undefined
-  /** What connections remember of the server: it decides how they begin. */
+  /** Memory of earlier connections, which decides how a connection begins. */
   remembered: ServerMemory | undefined
   context: FailureContext
 }
 
-/** What one client was told. */
+/** Facts about the server, as one client sees it. */
 interface Listing {
   serverName: string | undefined
   /** In which revision the server was spoken to. */
@@ -35,7 +33,6 @@ interface Listing {
   toolCount: number
 }
 
-/** How long a client waits for one answer. */
 const answerMs = 20_000
 
 const revisions: Record<McpEra, string> = { legacy: legacyRevisions[0], modern: modernRevision }
@@ -58,7 +55,7 @@ export async function checkSession(config: McpProxyConfig, ports: SessionCheckPo
   return ok('session', `${JSON.stringify(name)} speaks ${spoken} and has ${tools}.`)
 }
 
-/** One connection from its opening to its end. */
+/** Runs one connection from start to end. */
 async function listAs(
   client: McpEra,
   config: McpProxyConfig,
@@ -67,7 +64,7 @@ async function listAs(
   let failure: unknown
   let memory = remembered
   const peer = createPeer()
-  const proxy = createMcpProxy(
+  const proxy = new McpProxy(
     { ...config, retryMs: 0 },
     {
       input: peer.input,
@@ -78,7 +75,7 @@ async function listAs(
         authorization: async () => (token === undefined ? undefined : { header: `Bearer ${token}` }),
         refused: async () => ({ kind: 'sign_in_needed' }),
       },
-      openBrowser() {},
+      openBrowser: () => false,
       memory: { read: () => remembered, write: (learned) => (memory = learned) },
       describeFailure(error) {
         failure = error
@@ -159,7 +156,7 @@ function refused(
   }
   if (failure !== undefined) return failureFinding('session', failure, context)
   const asked = `A client of ${revisions[client]} cannot list the tools`
-  const fix = fill('Tell whoever runs the server. What a client sees: drawbridge {url} --debug', context)
+  const fix = fill('Tell the operator of the server. What a client sees: drawbridge {url} --debug', context)
   if (!('error' in answer)) return fail('session', `${asked}: no answer within ${answerMs / 1000} s.`, fix)
   const said = isJsonObject(answer.error) ? answer.error['message'] : undefined
   return fail('session', `${asked}: the server says ${JSON.stringify(String(said).slice(0, 200))}.`, fix)

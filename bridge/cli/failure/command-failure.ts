@@ -1,10 +1,10 @@
-/** Exit codes are stable, so that scripts can tell them apart. In front of a client only the first three come up. */
+/** Exit codes, stable for scripts. A connection ends with one of the first three. */
 export const exitCode = { ok: 0, failed: 1, usage: 2, signInNeeded: 3, unreachable: 4 } as const
 
 /** One of {@link exitCode}. */
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
-/** Why a command did not do what it is for, and what to do about it. Nothing secret is in either. */
+/** A failed command, with the user's next step. Contains no secrets. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
   readonly nextStep: string
@@ -15,13 +15,4 @@ export class CommandFailure extends Error {
     this.nextStep = nextStep
     this.exit = options.exit ?? exitCode.failed
   }
-}
-
-/** What is said about one kind of failure. */
-export interface FailureRow {
-  /** What such a failure means, for the documentation. What happened this time is in the message of the error. */
-  meaning: string
-  /** What to do: a command, or a thing. `{url}` is the URL of the server as it is typed. */
-  nextStep: string
-  exit: ExitCode
 }

@@ -1,30 +1,153 @@
 import type { CredentialFault } from '../../credentials/credential-store.ts'
 import type { OAuthFault } from '../../oauth/login-port.ts'
-import { exitCode, type FailureRow } from './command-failure.ts'
+import { type ExitCode, exitCode } from './command-failure.ts'
+import type { BodyError, NetworkFault } from '../../http/http-client.ts'
+import type { TransportFault } from '../../transport/transport.ts'
 
-import { bodyFailures, networkFailures, remoteFailures } from './failure-network.ts'
+/** The texts of one kind of failure. */
+interface FailureRow {
+  /** Explains it in the documentation. The error's own message says what happened. */
+  meaning: string
+  /** Next step. `{url}` stands for the server's URL. */
+  nextStep: string
+  /** Defaults to `failed`. */
+  exit?: ExitCode
+}
 
-const { failed, signInNeeded, unreachable } = exitCode
+const { signInNeeded, unreachable } = exitCode
 const doctor = 'drawbridge doctor {url}'
 const login = 'drawbridge login {url}'
 
-/** A sign-in or a refresh that did not work. */
+/** No response, or an incomplete one. */
+const networkFailures: Readonly<Record<`network_${NetworkFault}`, FailureRow>> = {
+  network_dns: {
+    meaning: 'The host name has no address here.',
+    nextStep:
+      'Check the host name in the URL and the connection of this computer; behind a proxy, set --proxy.',
+    exit: unreachable,
+  },
+  network_refused: {
+    meaning: 'Nothing listens at that host and port.',
+    nextStep: 'Start the server, or correct the port in the URL.',
+    exit: unreachable,
+  },
+  network_unreachable: {
+    meaning: 'There is no route to that host.',
+    nextStep: 'Check the network or the VPN of this computer; where IPv6 is broken, add --ipv4.',
+    exit: unreachable,
+  },
+  network_tls: {
+    meaning: 'The certificate is not trusted, is for another host, or there is no common TLS version.',
+    nextStep: 'For a private certificate authority add --ca FILE.',
+    exit: unreachable,
+  },
+  network_proxy: {
+    meaning: 'The proxy cannot be reached, or does not let the connection through.',
+    nextStep:
+      'Correct it where it is set (--proxy, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), or go straight with --no-proxy.',
+    exit: unreachable,
+  },
+  network_connect_timeout: {
+    meaning: 'The connection could not be made in time.',
+    nextStep: 'Check network, firewall and proxy.',
+    exit: unreachable,
+  },
+  network_headers_timeout: {
+    meaning: 'The server accepted the request and did not begin to respond in time.',
+    nextStep: 'Try again; for calls that take longer raise --timeout.',
+    exit: unreachable,
+  },
+  network_body_timeout: {
+    meaning: 'The server stopped in the middle of a response.',
+    nextStep: 'Try again; for servers that pause longer raise --timeout.',
+    exit: unreachable,
+  },
+  network_reset: {
+    meaning: 'The connection was closed.',
+    nextStep: 'Try again; before you repeat a call that changes something, check whether it took effect.',
+    exit: unreachable,
+  },
+  network_protocol: {
+    meaning: 'The response is not HTTP.',
+    nextStep: 'Check the URL: https or http, and the port.',
+    exit: unreachable,
+  },
+  network_aborted: {
+    meaning: 'It was stopped here.',
+    nextStep: 'Run it again.',
+  },
+}
+
+/** A response that carries no MCP message. */
+const remoteFailures: Readonly<Record<`server_${TransportFault}`, FailureRow>> = {
+  server_sign_in_needed: {
+    meaning: 'The server requires a sign-in.',
+    nextStep: 'drawbridge login {url}',
+    exit: signInNeeded,
+  },
+  server_forbidden: {
+    meaning: 'The server does not allow this user to call it.',
+    nextStep: 'Ask for access, or sign in as someone else: drawbridge login {url} --force',
+  },
+  server_not_found: {
+    meaning: 'There is no MCP endpoint at that URL.',
+    nextStep: `Check the path of the URL, often /mcp or /sse. What answers there: ${doctor}`,
+  },
+  server_lost: {
+    meaning: 'The stream ended before the response, and could not be resumed.',
+    nextStep: 'Try again; before you repeat a call that changes something, check whether it took effect.',
+    exit: unreachable,
+  },
+  server_rate_limited: {
+    meaning: 'The server has received too many requests.',
+    nextStep: 'Wait as long as it says, and try again.',
+    exit: unreachable,
+  },
+  server_unavailable: {
+    meaning: 'The server reported an internal error (5xx).',
+    nextStep: 'Try again later; if it persists, tell the operator of the server.',
+    exit: unreachable,
+  },
+  server_no_mcp: {
+    meaning: 'What answers there is not an MCP server.',
+    nextStep: `Check the URL. What answers there: ${doctor}`,
+  },
+  server_refused: {
+    meaning: 'The server refused the request.',
+    nextStep: `See the message above. More: ${doctor}`,
+  },
+  server_too_large: {
+    meaning: 'The response is larger than the bridge accepts.',
+    nextStep: 'Request less: one page, a part, a filter.',
+  },
+}
+
+/** A document that cannot be used. */
+const bodyFailures: Readonly<Record<`body_${BodyError['fault']}`, FailureRow>> = {
+  body_too_large: {
+    meaning: 'A document is larger than it can reasonably be.',
+    nextStep: `Check the URL. What answers there: ${doctor}`,
+  },
+  body_not_json: {
+    meaning: 'A document is not JSON; often it is a page of a proxy or a login.',
+    nextStep: `Check the URL and the proxy. What answers there: ${doctor}`,
+  },
+}
+
+/** A failed sign-in or refresh. */
 const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> = {
   oauth_no_metadata: {
-    meaning: 'The server wants a token and does not say where to get one.',
-    nextStep: `Give it a token in the variable DRAWBRIDGE_TOKEN. Where was looked: ${doctor}`,
-    exit: failed,
+    meaning: 'The server requires a token and does not say where to get one.',
+    nextStep: `Give it a token in the variable DRAWBRIDGE_TOKEN. What was found: ${doctor}`,
   },
   oauth_bad_metadata: {
-    meaning: 'A metadata document of the server cannot be used.',
-    nextStep: `Tell whoever runs the server. What is wrong with it: ${doctor}`,
-    exit: failed,
+    meaning: 'The metadata of the server cannot be used.',
+    nextStep: `Tell the operator of the server. What else was found: ${doctor}`,
   },
   oauth_issuer_mismatch: {
     meaning:
-      'Somebody answers in the name of another authorization server, or sends people to its login page. The sign-in was ended for safety.',
-    nextStep: `Do not repeat it; tell whoever runs the server. The names: ${doctor}`,
-    exit: failed,
+      'A server claims to be another authorization server, or uses its login page. The sign-in was stopped for safety.',
+    nextStep: `Do not repeat it; tell the operator of the server. The names: ${doctor}`,
   },
   oauth_issuer_changed: {
     meaning:
@@ -33,134 +156,121 @@ const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> = {
     exit: signInNeeded,
   },
   oauth_resource_mismatch: {
-    meaning: 'The metadata is for another server than the one that was asked.',
+    meaning: 'The metadata is for another server.',
     nextStep: 'Use the URL that the server calls its resource, or set --resource.',
-    exit: failed,
   },
   oauth_no_pkce: {
     meaning:
-      'The authorization server does not offer PKCE with S256, so that a stolen code would be a stolen login.',
-    nextStep: 'Tell whoever runs the server; until then give it a token in the variable DRAWBRIDGE_TOKEN.',
-    exit: failed,
+      'The authorization server does not offer PKCE with S256, without which a stolen code is a stolen login.',
+    nextStep: 'Tell the operator of the server; until then give it a token in the variable DRAWBRIDGE_TOKEN.',
   },
   oauth_no_registration: {
-    meaning: 'The authorization server knows only clients that were registered by hand.',
+    meaning: 'The authorization server only accepts clients that were registered by hand.',
     nextStep: 'Register one there, and give its id with --static-oauth-client-info.',
-    exit: failed,
   },
   oauth_registration_refused: {
-    meaning: 'The authorization server did not want to register the bridge.',
+    meaning: 'The authorization server refused to register the bridge.',
     nextStep: 'Change what it refuses with --static-oauth-client-metadata, or register a client by hand.',
-    exit: failed,
   },
   oauth_client_refused: {
-    meaning: 'The authorization server does not know the client any more, or does not accept its secret.',
+    meaning: 'The authorization server no longer accepts the client or its secret.',
     nextStep: `Check --static-oauth-client-info if it is set; then: ${login} --force`,
     exit: signInNeeded,
   },
   oauth_state_mismatch: {
-    meaning: 'The browser came back with the answer to another sign-in.',
-    nextStep: `Close the old tabs and start anew: ${login}`,
+    meaning: 'The browser returned from another sign-in.',
+    nextStep: `Close the old tabs and sign in again: ${login}`,
     exit: signInNeeded,
   },
   oauth_access_denied: {
-    meaning: 'The person or the server said no.',
-    nextStep: `If that was not meant: ${login}`,
+    meaning: 'Access was denied.',
+    nextStep: `If that was a mistake: ${login}`,
     exit: signInNeeded,
   },
   oauth_expired: {
-    meaning: 'The code or the login has ended.',
+    meaning: 'The code or the login has expired.',
     nextStep: login,
     exit: signInNeeded,
   },
   oauth_scope_refused: {
-    meaning: 'The authorization server does not give the scopes that were asked for.',
-    nextStep: 'Leave --scope out, or ask for scopes that it knows.',
-    exit: failed,
+    meaning: 'The authorization server does not grant the requested scopes.',
+    nextStep: 'Leave --scope out, or request scopes that it supports.',
   },
   oauth_refused: {
-    meaning: 'The authorization server said no, and why.',
-    nextStep: `Look at what it says above. Everything around it: ${doctor}`,
-    exit: failed,
+    meaning: 'The authorization server refused, and said why.',
+    nextStep: `See the message above. More: ${doctor}`,
   },
   oauth_unavailable: {
-    meaning: 'The authorization server cannot be reached or has an error. The login is kept.',
-    nextStep: `Try again in a while. What can be reached: ${doctor}`,
+    meaning: 'The authorization server cannot be reached or has an internal error. The login is kept.',
+    nextStep: `Try again later. What can be reached: ${doctor}`,
     exit: unreachable,
   },
   oauth_no_callback_port: {
-    meaning: 'The port that the browser has to come back to is taken.',
-    nextStep: 'End the program that has it, or choose another: the number behind the URL, or --callback.',
-    exit: failed,
+    meaning: 'The port that the browser returns to is in use.',
+    nextStep:
+      'End the program that uses it, or choose another port: the number behind the URL, or --callback.',
   },
   oauth_timeout: {
-    meaning: 'Nobody finished the sign-in in time.',
-    nextStep: `Start anew, with more time if needed: ${login} --auth-timeout 15m`,
+    meaning: 'The sign-in timed out.',
+    nextStep: `Try again, with more time if needed: ${login} --timeout 15m`,
     exit: signInNeeded,
   },
   oauth_cancelled: {
-    meaning: 'The sign-in was stopped. What was stored before is as it was.',
+    meaning: 'The sign-in was stopped. The stored login is unchanged.',
     nextStep: login,
     exit: signInNeeded,
   },
   oauth_sign_in_needed: {
-    meaning: 'There is no login, or one that has ended.',
+    meaning: 'There is no login, or it has expired.',
     nextStep: login,
     exit: signInNeeded,
   },
 }
 
-/** Stored logins that are there or not, but cannot be used. */
+/** Stored logins that cannot be used. */
 const credentialFailures: Readonly<Record<`credentials_${CredentialFault}`, FailureRow>> = {
   credentials_keychain_locked: {
-    meaning: 'The keychain of the system is locked, or asks whether it may be opened.',
+    meaning: 'The system keychain is locked, or asks for permission.',
     nextStep: `Unlock it, then: ${login}`,
-    exit: failed,
   },
   credentials_keychain_absent: {
-    meaning: 'There is no keychain here, and the key of the stored logins is in one.',
+    meaning: 'There is no keychain, and the key of the stored logins is in one.',
     nextStep:
-      'Start a Secret Service such as gnome-keyring with a session bus; or, to sign in anew, use --store file.',
-    exit: failed,
+      'Start a Secret Service such as gnome-keyring with a session bus; or use --store file and sign in again.',
   },
   credentials_keychain_mute: {
-    meaning: 'The keychain service is there and does not answer.',
-    nextStep: 'Restart the keychain service of the system; or, to sign in anew, use --store file.',
-    exit: failed,
+    meaning: 'The keychain service does not respond.',
+    nextStep: 'Restart the keychain service; or use --store file and sign in again.',
   },
   credentials_keychain_failed: {
-    meaning: 'The keychain gave an error.',
-    nextStep: `Look at what it says above; or, to sign in anew, use --store file. More: ${doctor}`,
-    exit: failed,
+    meaning: 'The keychain reported an error.',
+    nextStep: `See the message above; or use --store file and sign in again. More: ${doctor}`,
   },
   credentials_key_missing: {
-    meaning: 'The key that the stored logins are sealed with is gone.',
-    nextStep: 'If it cannot be brought back, forget the logins and sign in again: drawbridge logout --all',
+    meaning: 'The key of the stored logins is missing.',
+    nextStep: 'If it cannot be restored, remove the logins and sign in again: drawbridge logout --all',
     exit: signInNeeded,
   },
   credentials_corrupt: {
-    meaning: 'A stored login cannot be read: it was changed or damaged.',
-    nextStep: `Forget it and sign in again: drawbridge logout {url}`,
+    meaning: 'A stored login is damaged.',
+    nextStep: `Remove it and sign in again: drawbridge logout {url}`,
     exit: signInNeeded,
   },
   credentials_newer_version: {
-    meaning: 'A newer drawbridge has written what is stored.',
+    meaning: 'The stored logins were written by a newer version.',
     nextStep: 'Update this drawbridge, or give it another folder with --home.',
-    exit: failed,
   },
   credentials_not_writable: {
-    meaning: 'The folder of the stored logins cannot be written or read.',
+    meaning: 'The folder of the stored logins cannot be read or written.',
     nextStep: 'Give yourself access to the folder, or choose another one with --home.',
-    exit: failed,
   },
   credentials_busy: {
-    meaning: 'Another drawbridge holds the login and does not let go of it.',
-    nextStep: `Wait a minute and try again. Who holds it: ${doctor}`,
-    exit: failed,
+    meaning: 'Another process holds the login.',
+    nextStep: `Wait a minute and try again. More: ${doctor}`,
   },
 }
 
-/** Stable name of a kind of failure: in `--json`, in the `data` of a JSON-RPC error, and in the documentation. */
+/** Stable code of a failure, in `--json`, in the `data` of JSON-RPC errors and in the documentation. */
 export type FailureCode =
   | 'configuration'
   | 'unexpected'
@@ -170,17 +280,16 @@ export type FailureCode =
   | keyof typeof oauthFailures
   | keyof typeof remoteFailures
 
-/** Every failure that a person can meet, with its next step. A new fault without a row is a compile error. */
+/** Every failure with its next step. A new fault without a row is a compile error. */
 export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   configuration: {
-    meaning: 'What was given on the command line, in variables or in the configuration file is wrong.',
+    meaning: 'A flag, a variable or the configuration file is wrong.',
     nextStep: 'Every flag: drawbridge --help',
     exit: exitCode.usage,
   },
   unexpected: {
-    meaning: 'Something happened that nobody has thought of.',
-    nextStep: 'Try again; when it stays so, report this line with what --version says.',
-    exit: exitCode.failed,
+    meaning: 'Unexpected error.',
+    nextStep: 'Try again; if it persists, report this line and the output of --version.',
   },
   ...networkFailures,
   ...remoteFailures,

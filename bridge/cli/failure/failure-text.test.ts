@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../config/config.ts'
 import { CredentialError, type CredentialFault } from '../../credentials/credential-store.ts'
-import { NetworkError, type NetworkFault } from '../../http/http-client.ts'
-import { BodyError } from '../../http/read-body.ts'
+import { NetworkError, type NetworkFault, BodyError } from '../../http/http-client.ts'
 import { OAuthFailure, type OAuthFault } from '../../oauth/login-port.ts'
 import { TransportError, type TransportFault } from '../../transport/transport.ts'
 import { CommandFailure, exitCode } from './command-failure.ts'
@@ -30,7 +29,7 @@ function errorOf(code: FailureCode): Error {
 
 describe('every failure', () => {
   it.each(codes)('%s has a meaning and a next step', (code) => {
-    const { meaning, nextStep, exit } = failureTable[code]
+    const { meaning, nextStep, exit = exitCode.failed } = failureTable[code]
     expect(meaning).toMatch(/^[A-Z].*\.$/)
     expect(nextStep).toMatch(/^(?:[A-Z].*|drawbridge \w.*)$/)
     expect(Object.values(exitCode)).toContain(exit)
@@ -40,7 +39,7 @@ describe('every failure', () => {
   it.each(codes)('%s is found by its error, whatever the error is', (code) => {
     expect(describeError(errorOf(code), { serverUrl })).toMatchObject({
       code,
-      exit: failureTable[code].exit,
+      exit: failureTable[code].exit ?? exitCode.failed,
       nextStep: failureTable[code].nextStep.replaceAll('{url}', serverUrl),
     })
   })
@@ -159,10 +158,10 @@ describe('the error of a response', () => {
     })
     expect(rpcFailure(error, { serverUrl })).toEqual({
       code: -32_603,
-      message: 'The server got too many requests. Wait, as long as it asks for, and try again.',
+      message: 'The server got too many requests. Wait as long as it says, and try again.',
       data: {
         code: 'server_rate_limited',
-        next_step: 'Wait, as long as it asks for, and try again.',
+        next_step: 'Wait as long as it says, and try again.',
         status: 429,
         retry_after_seconds: 7,
       },

@@ -1,33 +1,30 @@
 import { type BridgeConfig, ConfigError } from '../../config/config.ts'
 import { CredentialError } from '../../credentials/credential-store.ts'
-import { NetworkError } from '../../http/http-client.ts'
-import { BodyError } from '../../http/read-body.ts'
+import { NetworkError, BodyError } from '../../http/http-client.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'
 import { TransportError } from '../../transport/transport.ts'
-import { CommandFailure, type ExitCode } from './command-failure.ts'
+import { CommandFailure, type ExitCode, exitCode } from './command-failure.ts'
 import { type FailureCode, failureTable } from './failure-table.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
-/** A failure in the words of a person. Nothing secret is in it, as nothing is in the errors. */
+/** A failure as shown to users. Contains no secrets, as errors contain none. */
 export interface Failure {
   code: FailureCode | 'command'
-  /** What happened, a sentence each. */
   sentences: readonly string[]
   nextStep: string
   exit: ExitCode
 }
 
-/** What is known beside the error itself. */
 export interface FailureContext {
-  /** Of the server, verbatim. */
+  /** As given. */
   serverUrl: string | undefined
-  /** Goes with the URL into commands; the default one need not be said. */
+  /** Added to the URL in commands unless it is the default. */
   profile?: string
-  /** What is sent in place of a login. */
+  /** The source of a fixed token, which no sign-in replaces. */
   fixedBy?: BridgeConfig['fixedBy']
 }
 
-/** What a configuration tells its failures. */
+/** Returns what the texts of failures name: the server, the profile and where a login is fixed. */
 export function failureContextOf({
   serverUrl,
   oauth,
@@ -36,7 +33,7 @@ export function failureContextOf({
   return { serverUrl, profile: oauth.profile, fixedBy }
 }
 
-/** Sorts any error. What is none of ours keeps its message: it comes from the system. */
+/** Describes any error. System errors keep their message. */
 export function describeError(error: unknown, context: FailureContext): Failure {
   if (error instanceof CommandFailure) {
     const { nextStep, exit } = error
@@ -48,7 +45,7 @@ export function describeError(error: unknown, context: FailureContext): Failure 
     }
   }
   const code = failureCode(error)
-  const { nextStep: usual, exit } = failureTable[code]
+  const { nextStep: usual, exit = exitCode.failed } = failureTable[code]
   const known = saysNextStep(error) ? error.nextStep : undefined
   const nextStep = known ?? usual
   if (code === 'server_sign_in_needed' && context.fixedBy !== undefined) {
@@ -71,7 +68,7 @@ const fixedHeader = {
   nextStep: 'Correct the header; or leave it out, and: drawbridge login {url}',
 }
 
-/** A sign-in would not help: what is fixed is sent all the same. */
+/** A sign-in would not help: the fixed token is sent anyway. */
 const fixedFailures = {
   environment: {
     sentence: 'The server does not accept the token of DRAWBRIDGE_TOKEN.',
@@ -90,18 +87,18 @@ function failureCode(error: unknown): FailureCode {
   return error instanceof ConfigError ? 'configuration' : 'unexpected'
 }
 
-/** What a failed command says on stderr; its last line is what to do next. */
+/** Formats a failure for stderr; the last line is the next step. */
 export function failureText(command: string, failure: Failure): string {
   const head = command === '' ? 'drawbridge did not start.' : `drawbridge ${command} failed.`
   return [head, ...failure.sentences.map((text) => `  - ${text}`), failure.nextStep].join('\n')
 }
 
-/** The same for programs. */
+/** Formats a failure for `--json`. */
 export function failureJson({ code, sentences, nextStep }: Failure): string {
   return JSON.stringify({ ok: false, code, errors: sentences, next_step: nextStep })
 }
 
-/** An error as a client gets it in place of a result. */
+/** A JSON-RPC error. */
 interface RpcFailure {
   code: number
   message: string
@@ -111,7 +108,7 @@ interface RpcFailure {
 // JSON-RPC 2.0 section 5.1, internal error: no code of MCP says that the way to the server is broken.
 const internalError = -32_603
 
-/** The error of a response for a failed exchange. `data.code` is for programs, the message for whoever reads it. */
+/** Returns the JSON-RPC error for a failed request. `data.code` is for programs. */
 export function rpcFailure(error: unknown, context: FailureContext): RpcFailure {
   const { code, sentences, nextStep } = describeError(error, context)
   return {
@@ -134,7 +131,7 @@ function detailsOf(error: unknown): Record<string, string | number> {
   )
 }
 
-/** Only our own errors and those of the system are known to quote nothing: the others may hold a token. */
+/** Shows only messages of our own and system errors: others may quote a token. */
 function messageOf(error: unknown, code: FailureCode): string {
   if (code === 'unexpected' && !isSystemError(error))
     return `Something unexpected happened (${placeOf(error)}).`
@@ -146,7 +143,7 @@ function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && 'code' in error
 }
 
-/** The kind of an error, and where it came from: everything of it that can be shown and reported. */
+/** Returns an error's name and place in the code, which contain no secrets. */
 export function placeOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   const frame = error.stack?.split('\n').find((line) => /^ +at /.test(line)) ?? ''
@@ -154,7 +151,7 @@ export function placeOf(error: unknown): string {
   return place === undefined ? error.name : `${error.name} at ${place}`
 }
 
-/** Commands, flags and the names of hosts stay as they are written. */
+/** Makes a sentence of a text. Commands, flags and host names keep their first letter. */
 function sentence(text: string): string {
   const capital = /^(?:drawbridge |--|localhost\b|\S+[.:]\S)/.test(text)
     ? text
@@ -162,14 +159,14 @@ function sentence(text: string): string {
   return /[.!?]$/.test(capital) ? capital : `${capital}.`
 }
 
-/** A next step with the server in place of `{url}`, as a person can type it. */
+/** Replaces `{url}` in a next step, so that users can type it. */
 export function fill(nextStep: string, { serverUrl, profile = 'default' }: FailureContext): string {
   const url = serverUrl === undefined ? '<url>' : shellWord(serverUrl)
   const words = profile === 'default' ? url : `${url} --profile ${shellWord(profile)}`
   return asTyped(nextStep.replaceAll('{url}', () => words))
 }
 
-/** As it can be pasted into a shell. */
+/** Quotes a word for a shell where it needs it. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

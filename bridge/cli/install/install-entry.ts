@@ -1,3 +1,4 @@
+import { installBridge } from '@drawbridge/shared/published.ts'
 import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
@@ -7,21 +8,19 @@ import { type ReadSettings, type Surroundings, createBridgeConfig } from '../../
 import { resolve } from 'node:path'
 import { type BridgeConfig, ConfigError } from '../../config/config.ts'
 import { createLaunch } from '../../install/launch.ts'
-import { chooseProxy } from '../../http/proxy-choice.ts'
+import { chooseProxy } from '../../http/route.ts'
 import { settings } from '../../config/setting-table.ts'
-import { type Setting, flagOf, variableOf } from '../../config/setting.ts'
+import { type Setting, flagOf, negativeOf, variableOf } from '../../config/setting.ts'
 import { type CommandInput, settingsOf } from '../command.ts'
 
-/** Where the bridge runs, and from where. */
+/** The program of the bridge, and the folder it runs in. */
 export interface InstallPlace {
   node: string
   launcher: string
   projectFolder: string
-  /** Folders that are emptied now and then. */
   temporaryFolders: readonly string[]
 }
 
-/** Where this process runs. */
 export function installPlace(): InstallPlace {
   return {
     node: steadyNodePath(process.execPath),
@@ -31,7 +30,6 @@ export function installPlace(): InstallPlace {
   }
 }
 
-/** This computer, for looking up the files of clients. */
 export function installSystem(surroundings: Surroundings, { projectFolder }: InstallPlace): InstallSystem {
   const { platform, homeFolder, environment } = surroundings
   return { platform, home: homeFolder, environment, projectFolder, list, exists: existsSync }
@@ -45,19 +43,19 @@ function list(folder: string): readonly string[] {
   }
 }
 
-/** What an entry will start, and what a person should know about it. */
+/** The command of an entry, with notes for the user. */
 export interface EntryToInstall {
   serverUrl: string
   launch: Launch
   notes: readonly string[]
 }
 
-// They get into the environment of the entry, where all programs of the client look for them.
-const passedOn = new Set(['home', 'keyFile'])
+// Written into the environment of the entry.
+const passedOn = new Set(['home'])
 
 /**
- * The entry for the URL and flags of a command line, checked as for a connection. Throws `ConfigError` with every fault, and
- * `InstallError` for what must not be in the file of a client.
+ * Creates the entry for the URL and flags of a command line, checked as for a connection. Throws `ConfigError` with every
+ * fault, and `InstallError` for anything that must not be in a client's file.
  */
 export function entryToInstall(input: CommandInput, place: InstallPlace): EntryToInstall {
   const { line, surroundings } = input
@@ -70,7 +68,7 @@ export function entryToInstall(input: CommandInput, place: InstallPlace): EntryT
   const request = {
     node,
     launcher,
-    environment: withWholePath(surroundings.environment, place.projectFolder),
+    environment: surroundings.environment,
   }
   if (serverUrl !== undefined) createLaunch({ ...request, serverUrl, flags })
   const read = settingsOf(input)
@@ -86,19 +84,20 @@ export function entryToInstall(input: CommandInput, place: InstallPlace): EntryT
   }
 }
 
-/** The words of a setting in an entry. Clients start the bridge in folders of their own, so files get their whole path. */
+/** Returns the flags of a setting in an entry. Files get absolute paths, as clients start the bridge in other folders. */
 function flagsOf(setting: Setting, texts: readonly string[], folder: string): LaunchFlag[] {
   const flag = flagOf(setting)
   return texts.map((text) => {
-    if (text === 'off' && setting.negative !== undefined) return { flag: setting.negative }
-    if (setting.value === undefined) return { flag: text === 'on' ? flag : `${flag}=${text}` }
+    const negative = negativeOf(setting)
+    if (text === 'off' && negative !== undefined) return { flag: negative }
+    if (setting.value === undefined) return { flag }
     if (setting.value === 'file') return { flag, value: resolve(folder, text) }
     const isFile = setting.value.endsWith('@file') && text.startsWith('@')
     return { flag, value: isFile ? `@${resolve(folder, text.slice(1))}` : text }
   })
 }
 
-/** Of what this shell has for every program, and clients do not pass on, what this server is reached by. */
+/** Adds the proxy and certificate authorities of this shell's environment, which clients do not pass on. */
 function fromEnvironment(
   { line, surroundings }: CommandInput,
   { serverUrl, network }: BridgeConfig,
@@ -123,7 +122,7 @@ function fromEnvironment(
   return { added, notes }
 }
 
-/** Node only warns about a file that is none; the bridge would not start with it. */
+/** Node only warns about an invalid file; the bridge would not start with it. */
 function areAuthorities(path: string, surroundings: Surroundings): boolean {
   if (path === '' || /\s/.test(path)) return false
   try {
@@ -133,15 +132,7 @@ function areAuthorities(path: string, surroundings: Surroundings): boolean {
   }
 }
 
-function withWholePath(
-  environment: Surroundings['environment'],
-  folder: string,
-): Surroundings['environment'] {
-  const keyFile = environment['DRAWBRIDGE_KEY_FILE'] ?? ''
-  return keyFile === '' ? environment : { ...environment, DRAWBRIDGE_KEY_FILE: resolve(folder, keyFile) }
-}
-
-/** Variables of ours that hold here, and not where a client starts the bridge. */
+/** Names our variables of this shell that a client does not pass on. */
 function variableNotes({ origins }: ReadSettings): string[] {
   return settings
     .filter(({ field }) => origins.get(field) === 'variable' && !passedOn.has(field))
@@ -152,7 +143,7 @@ function variableNotes({ origins }: ReadSettings): string[] {
     )
 }
 
-/** Variables of others that are looked up where a client starts the bridge, and are an error there if they are missing. */
+/** Names the `${NAME}` variables that must be set where a client starts the bridge. */
 function expandedNotes({ line }: CommandInput): string[] {
   const texts = [...(line.flags.headers ?? []), ...(line.flags.staticClient ?? [])]
   const names = new Set(texts.flatMap((text) => [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)))
@@ -166,6 +157,6 @@ function blankNotes({ surroundings }: CommandInput, { launcher }: InstallPlace):
   if (surroundings.platform !== 'win32' || !launcher.includes(' ')) return []
   return [
     `The path of the launcher has a blank in it, at which some clients on Windows cut it: ${launcher}. ` +
-      String.raw`If the server does not start, run npm config set prefix C:\npm, npm i -g mcp-drawbridge, and install again.`,
+      String.raw`If the server does not start, run npm config set prefix C:\npm, install the bridge (${installBridge}), and run this again.`,
   ]
 }

@@ -3,13 +3,13 @@ import type { Terminal } from '../terminal/output.ts'
 import { CommandFailure, exitCode } from '../failure/command-failure.ts'
 import { applyPlan } from '../../install/apply-plan.ts'
 import { shownPath } from '../../install/config-file.ts'
-import { confirmed } from '../../install/confirmation.ts'
-import type { Plan } from '../../install/plan.ts'
+import { confirmed } from '../terminal/progress.ts'
+import type { Plan } from '../../install/plan-install.ts'
 import type { CommandInput } from '../command.ts'
 
 const wrongCommandLine: ReadonlySet<InstallFault> = new Set(['usage', 'secret'])
 
-/** Does the work of a command; of what fails, what can be pasted by hand is shown. */
+/** Runs a command. If it fails, prints what can be pasted by hand. */
 export async function withInstallFailure<T>(terminal: Terminal, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -23,7 +23,7 @@ export async function withInstallFailure<T>(terminal: Terminal, work: () => Prom
   }
 }
 
-/** Whether the user was asked, or has answered on the command line. */
+/** Answers to the confirmation, from the command line. */
 export interface Agreement {
   /** Only show what would be done. */
   dryRun: boolean
@@ -33,7 +33,6 @@ export interface Agreement {
   force: boolean
 }
 
-/** What came of a plan. */
 export type Outcome =
   | { did: 'unchanged' | 'planned' | 'declined'; backup: undefined }
   | { did: 'added' | 'updated' | 'replaced' | 'removed'; backup: string | undefined }
@@ -41,8 +40,8 @@ export type Outcome =
 const done = { add: 'added', update: 'updated', replace: 'replaced', remove: 'removed' } as const
 
 /**
- * Shows a plan and carries it out, if a person in front of a terminal says so. Without one nobody is asked: whoever writes a
- * script means it, the file is backed up, and only our own entry changes. Another entry of the name goes with `force` only.
+ * Shows a plan and carries it out once the user agrees. Without a terminal it does not ask: a script means it, the file is
+ * backed up, and only our own entry changes. Another entry of the name is replaced with `force` only.
  */
 export async function writePlan(
   plan: Plan,
@@ -79,7 +78,6 @@ async function isAgreed(
   )
 }
 
-/** Where the copy of a file is, and what a person should know about it. */
 export function backupText(backup: string, project: boolean): string {
   const text = `The file as it was is ${backup}.`
   return project

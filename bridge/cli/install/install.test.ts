@@ -16,7 +16,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConfigError } from '../../config/config.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
-import { parseArguments } from '../../config/setting-argument.ts'
+import { readWords } from '../../../tests/support/bridge/cli/command-words.ts'
 import type { CommandInput } from '../command.ts'
 import { CommandFailure } from '../failure/command-failure.ts'
 import { install, type InstallOptions } from './install.ts'
@@ -68,7 +68,7 @@ async function run(words: readonly string[], given: RunOptions = {}): Promise<Ru
   const input = new PassThrough()
   if (given.answer !== undefined) input.end(given.answer)
   const commandInput: CommandInput = {
-    line: parseArguments(words, []),
+    line: readWords(words),
     surroundings: {
       environment: given.environment ?? {},
       homeFolder: home,
@@ -229,7 +229,7 @@ describe('install', () => {
     const { error } = await run(['cursor', url], { place: { launcher } })
     expect(error).toMatchObject({
       exit: 1,
-      nextStep: expect.stringContaining('npm i -g mcp-drawbridge') as string,
+      nextStep: expect.stringContaining('Install the bridge (npm ') as string,
     })
     const shown = await run(['cursor', url], { place: { launcher }, options: { dryRun: true } })
     expect(shown).toMatchObject({ code: 0, notes: expect.stringContaining('will not stay there') as string })
@@ -247,14 +247,14 @@ describe('install', () => {
   })
 
   it.each([
-    [['cursor', url, '--header', 'Authorization: Bearer s3cret'], 'in clear'],
-    [['cursor', 'https://u:s3cret@a.example/mcp'], 'in clear'],
+    [['cursor', url, '--header', 'Authorization: Bearer s3cret'], 'plain text'],
+    [['cursor', 'https://u:s3cret@a.example/mcp'], 'plain text'],
     [['cursor', url, '--header', 'X-A: b c'], 'blank'],
     [
       ['cursor', url, '--static-oauth-client-info', '{"client_secret":"s3cret"}'],
       'The client_secret in --static',
     ],
-    [['atom', url], 'no client'],
+    [['atom', url], 'not a known client'],
     [[], 'client is missing'],
   ])('refuses %j', async (words, message) => {
     const { error, notes } = await run(words)
@@ -354,14 +354,12 @@ describe('the words of an entry', () => {
   it('have the folder of the logins, and no token; it is said what else is missing', async () => {
     const environment = {
       DRAWBRIDGE_HOME: join(home, 'logins'),
-      DRAWBRIDGE_KEY_FILE: 'key',
       DRAWBRIDGE_TOKEN: 's3cret',
       DRAWBRIDGE_RETRY: '5s',
     }
     const { notes } = await run(['cursor', url], { environment })
     expect(cursorEntries()['example-com']?.env).toEqual({
       DRAWBRIDGE_HOME: environment.DRAWBRIDGE_HOME,
-      DRAWBRIDGE_KEY_FILE: join(home, 'project', 'key'),
     })
     expect(notes).toContain('DRAWBRIDGE_TOKEN is not written')
     expect(notes).toContain('Give --retry as well')

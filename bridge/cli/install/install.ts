@@ -1,3 +1,4 @@
+import { installBridge } from '@drawbridge/shared/published.ts'
 import { type ClientState, clientOverview } from '../../install/client-overview.ts'
 import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import type { CommandInput } from '../command.ts'
@@ -16,13 +17,12 @@ import { shownPath } from '../../install/config-file.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { InstallError, checkServerName } from '../../install/install-error.ts'
 import { checkLasting, whyPassing } from '../../install/program-path.ts'
-import { planInstall, snippetOf } from '../../install/plan-install.ts'
-import type { Plan } from '../../install/plan.ts'
+import { planInstall, snippetOf, type Plan } from '../../install/plan-install.ts'
 import { shellWord } from '../failure/failure-text.ts'
 import { type Agreement, type Outcome, backupText, withInstallFailure, writePlan } from './install-write.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
-/** Prints every client that is known, whether its file is there, and our entries in it. */
+/** Prints every known client with the state of its file and our entries in it. */
 export function listClients({ surroundings, terminal, json }: CommandInput, place: InstallPlace): ExitCode {
   const states = clientOverview(installSystem(surroundings, place), place.launcher)
   if (json) terminal.print(JSON.stringify({ ok: true, clients: states.map(factsOf) }))
@@ -54,9 +54,8 @@ function factsOf({ client, path, state }: ClientState): Record<string, unknown> 
   }
 }
 
-/** What `install` is told beside the client, the URL and the settings. */
 export interface InstallOptions extends Agreement {
-  /** Undefined: made of the host of the server. */
+  /** Defaults to one made from the server's host. */
   name: string | undefined
   /** The file of the project in the current folder. */
   project: boolean
@@ -66,10 +65,7 @@ export interface InstallOptions extends Agreement {
   list: boolean
 }
 
-/**
- * Writes an entry that starts the bridge for a server into the file of a client. That the same entry is there already is no
- * failure. Nothing is asked of the server.
- */
+/** Writes an entry that starts the bridge into a client's file, unless it is there already. Sends no request. */
 export function install(
   input: CommandInput,
   options: InstallOptions,
@@ -149,7 +145,7 @@ function passingNotes({ launch }: EntryToInstall, { temporaryFolders }: InstallP
     const why = whyPassing(path, temporaryFolders)
     return why === undefined
       ? []
-      : [`${path} is ${why}, and will not stay there: npm i -g mcp-drawbridge first.`]
+      : [`${path} is ${why}, and will not stay there. First install the bridge: ${installBridge}`]
   })
 }
 
@@ -181,7 +177,7 @@ function report(
   terminal.note(asTyped(`The first use signs in. To do it now: drawbridge login ${loginWords(launch)}`))
 }
 
-/** The URL and every flag of the entry: with other ones it may be another login. */
+/** Returns the URL and every flag of the entry, as other flags may select another login. */
 function loginWords({ args }: Launch): string {
   return args.slice(1).map(shellWord).join(' ')
 }

@@ -10,7 +10,6 @@ import { type Agreement, type Outcome, backupText, withInstallFailure, writePlan
 import { type InstallPlace, installPlace, installSystem } from './install-entry.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
-/** What `uninstall` is told beside the client and the URL. */
 export interface UninstallOptions extends Agreement {
   /** Undefined: the entry for the URL, or the only one. */
   name: string | undefined
@@ -18,7 +17,7 @@ export interface UninstallOptions extends Agreement {
   project: boolean
 }
 
-/** Takes an entry of ours out of the file of a client, never another one. Logins stay: that is `logout`. */
+/** Removes an entry of ours from a client's file, never another one. Logins stay: `logout` removes them. */
 export function uninstall(
   input: CommandInput,
   options: UninstallOptions,

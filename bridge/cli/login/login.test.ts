@@ -116,7 +116,7 @@ describe('login and logout', () => {
     const url = await serve()
     await run(['login', url])
     issuer.forgetClients()
-    const forced = await run(['login', url, '--force', '--json', '--auth-timeout', '5s'])
+    const forced = await run(['login', url, '--force', '--json', '--timeout', '5s'])
     expect(forced.json()).toMatchObject({ ok: true, did: 'signed_in', client_id: 'client-2' })
     expect(opened()).toBe(2)
   })
@@ -208,7 +208,7 @@ describe('login and logout', () => {
 
   it('that nobody finishes is 3 after its time', async () => {
     const url = await serve()
-    const { code, json } = await run(['login', url, '--no-open', '--auth-timeout', '300ms', '--json'])
+    const { code, json } = await run(['login', url, '--no-open', '--timeout', '300ms', '--json'])
     expect(code).toBe(3)
     expect(json()).toMatchObject({ code: 'oauth_timeout' })
     expect(opened()).toBe(0)
@@ -216,7 +216,7 @@ describe('login and logout', () => {
 
   it('without a browser that opens says so, and waits on', async () => {
     const url = await serve()
-    const { stderr, code } = await run(['login', url, '--auth-timeout', '1s'], { BROWSER: '/nowhere/at/all' })
+    const { stderr, code } = await run(['login', url, '--timeout', '1s'], { BROWSER: '/nowhere/at/all' })
     expect(stderr).toContain(
       'No browser was opened: there is no program that opens one. Open the link yourself.',
     )

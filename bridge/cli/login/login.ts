@@ -1,7 +1,7 @@
 import { createHttpClient } from '../../http/undici-client.ts'
 import type { HttpClient } from '../../http/http-client.ts'
 import type { BridgeConfig } from '../../config/config.ts'
-import { confirmed } from '../../install/confirmation.ts'
+import { confirmed, durationText, waitFor } from '../terminal/progress.ts'
 import {
   type Login,
   type LoginState,
@@ -9,18 +9,16 @@ import {
   type PendingSignIn,
   type SignInPrompt,
 } from '../../oauth/login-port.ts'
-import { durationText } from '../terminal/duration-text.ts'
+import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { openBrowser } from '../terminal/open-browser.ts'
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
-import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, configOf } from '../command.ts'
-import { askFirst } from '../connect/endpoint-probe.ts'
-import { isOpenedByItself, linkOf, openConnectionLog, promptText } from '../connect/connection-login.ts'
+import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
+import { linkOf, signInLine } from '../../sign-in/sign-in-attempt.ts'
+import { isOpenedByItself, openConnectionLog, openLogin } from '../connect/connection-login.ts'
 import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
-import { openLogin } from '../connect/login-session.ts'
 import { pasteRedirect } from './paste-redirect.ts'
 
-/** What came of it. */
 type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
 
 /**
@@ -97,7 +95,7 @@ async function signInUnlessDone(
   const { need, isPage } = await waitFor(
     input.terminal,
     () => `asking ${config.serverUrl}`,
-    askServer(own, config, http),
+    askServer(own, config, { http, runtime: input.runtime }),
   )
   // With force what is stored is no answer, however good.
   if (need === 'done' && !force) return 'signed_in'
@@ -123,27 +121,32 @@ async function signInUnlessDone(
 }
 
 /**
- * Whether the server wants a person to sign in. Its challenge says where and what to ask for, so the login is told of it, as
- * in front of a client; one that can be had without a person is had by that.
+ * Asks the server whether it has a sign-in. Reports its challenge to the login, as in a connection; a login that needs no
+ * person is `done` by that.
  */
 async function askServer(
   own: Login,
-  { serverUrl, proxy }: BridgeConfig,
-  http: HttpClient,
+  { serverUrl, proxy, oauth }: BridgeConfig,
+  ports: OAuthPorts,
 ): Promise<{ need: 'person' | 'none' | 'done'; isPage: boolean }> {
-  const { status, challenges, message, isSse, contentType } = await askFirst(http, serverUrl, proxy.headers)
+  const { status, challenges, message, isSse, contentType } = await askFirst(
+    ports.http,
+    serverUrl,
+    proxy.headers,
+  )
   const isPage = contentType.startsWith('text/html') && challenges.length === 0
   if (status === 401 || status === 403) {
     const outcome = await own.refused({ status, used: undefined, challenges })
     return { need: outcome.kind === 'retry' ? 'done' : 'person', isPage }
   }
-  return { need: isSse || (message !== undefined && 'result' in message) ? 'none' : 'person', isPage }
+  if (!isSse && (message === undefined || !('result' in message))) return { need: 'person', isPage }
+  return { need: (await namesSignIn(oauth, ports)) ? 'person' : 'none', isPage }
 }
 
-/** Somebody gave the address of the web app. */
+/** The URL is that of the web app. */
 function webPage({ serverUrl }: Pick<BridgeConfig, 'serverUrl'>): CommandFailure {
   const { origin, pathname } = new URL(serverUrl)
-  const text = `What answers at ${origin}${pathname} is made for browsers; it is no MCP server.`
+  const text = `What answers at ${origin}${pathname} is made for browsers; it is not an MCP server.`
   return new CommandFailure(
     text,
     'Use the URL of the MCP server; the web app says it where it offers to connect one. Often it ends in /mcp.',
@@ -157,7 +160,7 @@ async function showPrompt(
   { terminal, surroundings }: CommandInput,
 ): Promise<void> {
   const show = (prompt: SignInPrompt): void => {
-    terminal.note(promptText(prompt))
+    terminal.note(signInLine(prompt))
     // Not waited for: a browser may stay in the foreground.
     if (config.openBrowser && isOpenedByItself(prompt))
       void open(linkOf(prompt), config, surroundings, terminal)
@@ -231,8 +234,8 @@ function report(
   const at = known === undefined ? '' : ` at ${plainText(known.issuer)}`
   const texts: Readonly<Record<Outcome, string>> = {
     signed_in: `Signed in to ${serverUrl}${at}.`,
-    already_signed_in: `Already signed in to ${serverUrl}${at}. With --force you sign in anew.`,
-    not_needed: `${serverUrl} answers without a sign-in.`,
+    already_signed_in: `Already signed in to ${serverUrl}${at}. To sign in again, use --force.`,
+    not_needed: `${serverUrl} answers without a sign-in, and names no authorization server.`,
   }
   terminal.note(texts[did])
 }

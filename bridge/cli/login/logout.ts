@@ -7,33 +7,32 @@ import {
   type StoredLogin,
   isLoginId,
 } from '../../credentials/credential-store.ts'
-import type { NetworkConfig } from '../../http/network-config.ts'
+import type { NetworkConfig } from '../../http/http-client.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import { readIfPossible } from '../../oauth/login/login-sign-in.ts'
 import { type CommandInput, configOf, credentialsOf, settingsOf } from '../command.ts'
 import { describeError } from '../failure/failure-text.ts'
 import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
-import { loginIdOf, openConnectionLog } from '../connect/connection-login.ts'
-import { openLogin } from '../connect/login-session.ts'
+import { loginIdOf, openConnectionLog, openLogin } from '../connect/connection-login.ts'
 
 const lockMs = 20_000
 
-/** What became of one login. */
+/** Result of signing out of one login. */
 export interface Forgotten {
   id: string
-  /** Null where only its content says, and nobody can read that. */
+  /** Null if it is unreadable. */
   server: string | null
   profile: string | null
   found: boolean
-  /** What cannot be read is not revoked either. */
+  /** An unreadable login cannot be revoked. */
   readable: boolean
-  /** Null where the server has no way to revoke. */
+  /** Null if the server cannot revoke tokens. */
   revoked: boolean | null
-  /** Why it is still there, and what to do; null when it is not. */
+  /** Why the login was kept, with the next step; null if it was removed. */
   kept: string | null
 }
 
-/** Forgets the login of that id, as `status` shows it of one that cannot be read. Rejects with `CredentialError`. */
+/** Removes the login of that id, which `status` shows for unreadable logins. Rejects with `CredentialError`. */
 export async function forgetById(id: string, input: CommandInput): Promise<Forgotten> {
   const place = await openPlace(input)
   const isStored = (await place.store.list()).some((stored) => stored.id === id)
@@ -41,14 +40,14 @@ export async function forgetById(id: string, input: CommandInput): Promise<Forgo
 }
 
 /**
- * Forgets all logins, each by what is stored with it. Those stay that can be read again some day, when somebody unlocks the
- * keychain or updates the bridge, so that their tokens can be revoked then.
+ * Removes all logins. Keeps those that become readable once the keychain is unlocked or the bridge is updated, so that their
+ * tokens can be revoked then.
  */
 export async function forgetAll(input: CommandInput): Promise<Forgotten[]> {
   const place = await openPlace(input)
   const logins: Forgotten[] = []
   for (const login of await place.store.list()) logins.push(await forgetIfLost(login, place))
-  // Also what is no login, and the key: that is what a person asks for who lost it.
+  // Also removes the key, which may be the one that was lost.
   if (logins.every(({ kept }) => kept === null)) await place.store.clear()
   return logins
 }
@@ -72,7 +71,6 @@ function whyKept(failure: CredentialError): string {
   return [...sentences, nextStep].join(' ')
 }
 
-/** Where all logins are, and the way to their servers. */
 interface Place {
   store: CredentialStore
   network: NetworkConfig
@@ -120,9 +118,8 @@ async function revoke(
 }
 
 /**
- * Revokes the tokens of one login, or of all, and forgets them. What could not be revoked is forgotten as well, and told. A
- * login that cannot be read is named by the id that `status` shows. Of all, those stay that can be read again when somebody
- * unlocks the keychain, or updates the bridge; the answer is 1 then.
+ * Revokes and removes one login, or all. Also removes one whose tokens could not be revoked, and says so. Returns 1 if an
+ * unreadable login was kept.
  */
 export async function logout(input: CommandInput, { all }: { all: boolean }): Promise<ExitCode> {
   const [operand] = input.line.operands

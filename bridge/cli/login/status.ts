@@ -1,14 +1,14 @@
 import {
   CredentialError,
   type CredentialStore,
-  type KeyPlace,
+  type KeyPlaceName,
   type StoredLogin,
   loginId,
 } from '../../credentials/credential-store.ts'
 import { ConfigError } from '../../config/config.ts'
 import type { ReadSettings } from '../../config/config-reader.ts'
 import { serverUrlProblem } from '../../config/config-rule.ts'
-import { durationText } from '../terminal/duration-text.ts'
+import { durationText } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/output.ts'
 import { type CommandInput, credentialsOf, settingsOf } from '../command.ts'
 import { type ExitCode, exitCode } from '../failure/command-failure.ts'
@@ -16,10 +16,9 @@ import { fill } from '../failure/failure-text.ts'
 import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } from '../connect/login-view.ts'
 
 /**
- * Prints the stored logins, all or those of one server. Asks neither a server nor an authorization server, so a login that
- * was revoked meanwhile still looks good. One that cannot be read is shown beside the others. Answers 3 when one needs a
- * sign-in, or when there is none, and 1 when one cannot be read for a reason that a sign-in does not end. A login is also
- * found by its id. Throws `ConfigError` for what is neither a URL nor the id of a login.
+ * Prints the stored logins, all or those of one server, named by its URL or the id of a login. Makes no request, so a login
+ * that was revoked still looks good. Returns 3 if one needs a sign-in or none is stored, and 1 if one is unreadable for a
+ * reason that a sign-in does not solve. Throws `ConfigError` for anything but a URL or an id.
  */
 export async function status(input: CommandInput): Promise<ExitCode> {
   const { json, terminal, runtime } = input
@@ -75,7 +74,7 @@ function readableOf(stored: readonly StoredLogin[], { serverUrl }: ReadSettings,
     .sort((a, b) => `${a.server} ${a.profile}`.localeCompare(`${b.server} ${b.profile}`))
 }
 
-/** Of one server it is what these settings would look for. */
+/** Compares with the login that these settings would use. */
 function unreadableOf(stored: readonly StoredLogin[], read: ReadSettings): UnreadableLogin[] {
   const { serverUrl } = read
   const asked = serverUrl === undefined ? undefined : idOf(serverUrl, read)
@@ -86,7 +85,7 @@ function unreadableOf(stored: readonly StoredLogin[], read: ReadSettings): Unrea
   )
 }
 
-/** Of any URL a login may be stored, also of one that would need another flag today. */
+/** Accepts any URL, as a login may be stored for one that needs another flag today. */
 function refuseNoUrl({ serverUrl }: ReadSettings): void {
   const problem = serverUrl === undefined ? undefined : serverUrlProblem(serverUrl, true)
   if (problem !== undefined) throw new ConfigError([problem])
@@ -98,8 +97,10 @@ function codeOf(logins: readonly LoginView[], unreadable: readonly UnreadableLog
   return isGood && unreadable.length === 0 ? exitCode.ok : exitCode.signInNeeded
 }
 
-/** Of damaged keys the logins tell already. */
-async function backendOf(store: CredentialStore): Promise<KeyPlace | 'unknown' | undefined> {
+type Backend = KeyPlaceName | 'memory' | 'unknown'
+
+/** Returns `unknown` for a damaged key, which the logins report already. */
+async function backendOf(store: CredentialStore): Promise<Backend | undefined> {
   try {
     return await store.backend()
   } catch (error) {
@@ -149,7 +150,7 @@ function tokenText({ expires_at: expiresAt, renews }: LoginView, now: number): s
   return `${left > 0 ? `ends in ${durationText(left)}` : `ended ${durationText(-left)} ago`}, ${renewal}`
 }
 
-function keyText(backend: KeyPlace | 'unknown' | undefined, home: string): string {
+function keyText(backend: Backend | undefined, home: string): string {
   switch (backend) {
     case 'keychain':
       return `Logins are sealed in ${home}; their key is in the keychain.`

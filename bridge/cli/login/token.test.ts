@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -28,6 +28,17 @@ describe('token', () => {
     const shown = await runCommand(['token', url, '--show'], { home })
     expect(shown.stdout).toBe('sEcReT-access')
     expect(shown.stderr).not.toContain('sEcReT')
+  })
+
+  it('of a client that needs no person is told too, and is said to be renewed', async () => {
+    const client = { clientId: 'machine', tokenEndpointAuthMethod: 'none', origin: 'static' } as const
+    await storeLogin(home, url, { client, tokens: { accessToken: 'sEcReT-own', issuedAt: now() } })
+    const info = join(home, 'client.json')
+    writeFileSync(info, JSON.stringify({ client_id: 'machine', client_secret: 'sEcReT' }), { mode: 0o600 })
+    const words = ['token', url, '--show', '--client-credentials', '--static-oauth-client-info', `@${info}`]
+    const run = await runCommand(words, { home })
+    expect(run.stdout).toBe('sEcReT-own')
+    expect(run.stderr).toContain('the bridge renews it')
   })
 
   it('has the same facts for programs', async () => {

@@ -5,10 +5,9 @@ import type { Credential } from '../../credentials/credential.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import { type LoginState, OAuthFailure } from '../../oauth/login-port.ts'
 import { type CommandInput, configOf } from '../command.ts'
-import { loginIdOf, openConnectionLog } from '../connect/connection-login.ts'
-import { openLogin } from '../connect/login-session.ts'
+import { loginIdOf, openConnectionLog, openLogin } from '../connect/connection-login.ts'
 import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
-import { durationText } from '../terminal/duration-text.ts'
+import { durationText } from '../terminal/progress.ts'
 import { parseToken } from '@drawbridge/shared/settings/value.ts'
 
 const maxBytes = 64 * 1024

@@ -1,26 +1,23 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { isSecretVariable, withoutSecrets } from './secret-variable.ts'
+import { spawn, type ChildProcess } from 'node:child_process'
 
-/** Whether a browser came up, as far as its starter said. */
+/** The result, as far as the starter of the browser reports it. */
 export type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: string }
 
-/** What opening depends on. */
 export interface BrowserPorts {
   environment: Readonly<Record<string, string | undefined>>
   platform: NodeJS.Platform
-  /** Variables whose values are secret, whatever they are called. */
+  /** Variables with secret values, whatever their names. */
   secretVariables?: ReadonlySet<string>
-  /** How long a starter that still runs is watched; after that it counts as a browser. */
+  /** A starter that still runs after this time counts as a browser. */
   watchMs?: number
 }
 
-// They mean something to PowerShell, which opens browsers on Windows, even between quotes (CVE-2025-6514).
+// Special to PowerShell, which opens browsers on Windows, even between quotes (CVE-2025-6514).
 const shellCharacters = /["$'()<>\\^`|]/g
 
 /**
- * The form of a URL that may be handed to a starter of browsers: http or https, as the URL parser writes it, with the
- * characters of shells encoded. Undefined for anything else: an address of a server may not start a program.
+ * Returns a URL in the form that is safe for a starter of browsers: http or https, normalized, with shell characters
+ * encoded. Undefined for anything else: a server's address must not start a program.
  */
 export function browserUrl(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
@@ -106,4 +103,28 @@ function reasonOf(error: unknown): string {
   return code === 'ENOENT'
     ? 'there is no program that opens one'
     : `its starter failed (${code ?? 'unknown'})`
+}
+
+const secretName = /^DRAWBRIDGE_|SECRET|TOKEN|PASSW|CREDENTIAL|API_?KEY|PRIVATE_?KEY/i
+
+/** Variables that programs need, which contain no secrets. */
+const publicName =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|TERM|TMPDIR|DISPLAY|BROWSER|XDG_.*|USERPROFILE|APPDATA)$/i
+
+/** Returns whether an environment variable is kept from other programs: for its name, or as one of `secretVariables`. */
+function isSecretVariable(name: string, secretVariables: ReadonlySet<string> = new Set()): boolean {
+  return !publicName.test(name) && (secretName.test(name) || secretVariables.has(name))
+}
+
+/** Returns a copy of an environment without secret and unset variables. */
+function withoutSecrets(
+  environment: Readonly<Record<string, string | undefined>>,
+  secretVariables?: ReadonlySet<string>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter(
+      (entry): entry is [string, string] =>
+        entry[1] !== undefined && !isSecretVariable(entry[0], secretVariables),
+    ),
+  )
 }

@@ -1,36 +1,33 @@
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 
-/** Where a command says what it found. Colour is there for a terminal only, and never says anything by itself. */
+/** Output of a command. Colour is used on a terminal only, and never carries information. */
 export interface Terminal {
-  /** Facts, as whole lines: stdout. */
+  /** Prints facts to stdout, as whole lines. */
   print(text: string): void
-  /** Everything else, as whole lines: stderr. */
+  /** Prints everything else to stderr, as whole lines. */
   note(text: string): void
   /**
-   * Puts `text` in place of the last line on stderr, without a line end; nothing unless a person looks at it. What is noted
-   * next takes its place.
+   * Replaces the last line on stderr with `text`, without a line end, on a terminal only. The next note replaces it.
    */
   overwrite(text: string): void
   colour(colour: Colour, text: string): string
-  /** Whether a person sees stderr and can type. */
+  /** A user sees stderr and can type. */
   isInteractive: boolean
-  /** What is piped or typed in. */
   input: Readable
 }
 
-/** Colours of what is printed. */
 export type Colour = 'green' | 'yellow' | 'red' | 'dim' | 'bold'
 
-/** The two streams that carry JSON-RPC. Nobody else may use them while they do. */
+/** The two streams that carry JSON-RPC, which nothing else may use meanwhile. */
 export interface ProtocolStreams {
   input: Readable
   output: Writable
 }
 
 /**
- * stdin and stdout of this process. That nobody reads stderr any more is no reason to end. Whoever takes them writes what is
- * left in its own time: {@link endProcess} does not wait for it again.
+ * Returns stdin and stdout of this process, which goes on when stderr is closed. The caller flushes its own output: {@link
+ * endProcess} does not wait for it again.
  */
 export function protocolStreams(): ProtocolStreams {
   process.stderr.on('error', ignoreClosedPipe)
@@ -38,12 +35,12 @@ export function protocolStreams(): ProtocolStreams {
   return { input: process.stdin, output: process.stdout }
 }
 
-/** Back to the first column, and nothing is on the line. */
+/** Returns to the first column and clears the line. */
 const emptyLine = '\r\u001B[2K'
 
-/** The terminal, file or pipe that this process writes to. NO_COLOR and FORCE_COLOR are heeded. */
+/** Creates the terminal of this process. Honours NO_COLOR and FORCE_COLOR. */
 export function systemTerminal(): Terminal {
-  // Whoever reads our output may stop early, as head does; that is no reason to fail.
+  // A reader may stop early, as head does; that is no failure.
   process.stdout.on('error', ignoreClosedPipe)
   process.stderr.on('error', ignoreClosedPipe)
   const isInteractive = isTerminal(process.stderr) && isTerminal(process.stdin)
@@ -67,17 +64,17 @@ export function systemTerminal(): Terminal {
   }
 }
 
-/** How many characters fit into a line of stdout; undefined where that is no terminal. */
+/** Returns the width of stdout in characters; undefined if it is not a terminal. */
 export function terminalColumns(): number | undefined {
   return isTerminal(process.stdout) ? process.stdout.columns : undefined
 }
 
-/** One line for people. Not a {@link Terminal}: in front of a client there is nothing but stderr. */
+/** Prints one line to stderr, the only output beside the protocol. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** The types say that it is always there; pipes and files do not have it. */
+/** The types always have `isTTY`; pipes and files do not. */
 function isTerminal(stream: { isTTY?: boolean }): boolean {
   return stream.isTTY === true
 }
@@ -88,10 +85,7 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
 
 let flushMs = 500
 
-/**
- * Ends the process once everything that was printed is out, or nobody takes it: kept connections and timers do not hold
- * it.
- */
+/** Ends the process once its output is written, or 500 ms later, whatever connections and timers are open. */
 export function endProcess(code: number): void {
   process.exitCode = code
   const end = (): void => process.exit(code)

@@ -1,14 +1,14 @@
+import { createInterface } from 'node:readline'
 import type { Terminal } from './output.ts'
 
-/** When a wait begins to speak, and how often it says more. */
 export interface ProgressTimes {
   afterMs: number
   everyMs: number
 }
 
 /**
- * Waits for `work`. On a terminal, a wait of more than a second says what it waits for, in one line that is gone when it
- * ends; elsewhere it is silent. `what` is asked again for each line, so that it may count down.
+ * Waits for `work`. On a terminal, after a second a line shows `what` is awaited until it ends; elsewhere it is silent.
+ * `what` is called for every update, so it can count down.
  */
 export async function waitFor<T>(
   terminal: Pick<Terminal, 'overwrite' | 'isInteractive'>,
@@ -34,4 +34,47 @@ export async function waitFor<T>(
     clearInterval(every)
     if (isShown) terminal.overwrite('')
   }
+}
+
+const units: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+]
+
+/** A number of seconds for people, in its largest unit and the one below it: `59 min`, `1 h 5 min`, `0 s`. */
+export function durationText(seconds: number): string {
+  let left = Math.max(0, Math.round(seconds))
+  const parts: string[] = []
+  for (const [size, name] of units) {
+    const count = Math.floor(left / size)
+    if (parts.length === 1) {
+      if (count > 0) parts.push(`${count} ${name}`)
+      break
+    }
+    if (count > 0) parts.push(`${count} ${name}`)
+    left %= size
+  }
+  return parts.length === 0 ? '0 s' : parts.join(' ')
+}
+
+/**
+ * Asks the user on a terminal. An empty line means `otherwise`; the end of the input, and any answer but yes, means
+ * no.
+ */
+export async function confirmed(
+  question: string,
+  otherwise: boolean,
+  { input, overwrite }: Pick<Terminal, 'input' | 'overwrite'>,
+): Promise<boolean> {
+  overwrite(`${question} ${otherwise ? '[Y/n]' : '[y/N]'} `)
+  const lines = createInterface({ input })
+  const answer = await new Promise<string | undefined>((resolve) => {
+    lines.once('line', resolve)
+    lines.once('close', () => resolve(undefined))
+  })
+  lines.close()
+  if (answer?.trim() === '') return otherwise
+  return /^y(?:es)?$/i.test(answer?.trim() ?? '')
 }

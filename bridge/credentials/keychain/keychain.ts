@@ -1,78 +1,77 @@
-import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
+import { existsSync, lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { within } from '@drawbridge/shared/async.ts'
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { CredentialError, type CredentialFault, type CredentialsConfig } from '../credential-store.ts'
-import { explainKeychain, keychainError, keychainTooSlow } from './keychain-fault.ts'
-import { keychainItem } from './keychain-item.ts'
-import type { KeychainRequest } from './keychain-request.ts'
+import { type KeychainOperation, performOnKeychain } from './keychain-operation.ts'
 
-/**
- * Where the session bus of this user is, when the environment does not say: clients start their servers without it, and
- * then no keychain library finds the Secret Service that runs. Undefined when it says, when there is none at the usual
- * place, and where there is no such bus. To be set before anything native is loaded.
- */
-export function missingBusAddress(
-  environment: Readonly<Record<string, string | undefined>>,
-  user: number | undefined,
-): string | undefined {
-  if (process.platform !== 'linux' || environment['DBUS_SESSION_BUS_ADDRESS']) return undefined
-  const folder =
-    environment['XDG_RUNTIME_DIR'] || (user === undefined ? undefined : `/run/user/${String(user)}`)
-  if (folder === undefined) return undefined
-  const socket = join(folder, 'bus')
-  try {
-    return lstatSync(socket).isSocket() ? `unix:path=${socket}` : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** In this process nothing native can be ended: with more patience than this the helper is asked. */
-const inProcessMs = 2500
-
-/** The keychain of this user. Everything rejects with {@link CredentialError} of a `keychain_` fault. */
+/** The keychain of this user. All methods reject with {@link CredentialError} of a `keychain_` fault. */
 export interface Keychain {
-  /** Null: there is no such item, or it is not shown. A locked keychain may say that of an item that is there. */
+  /** Returns null when there is no such item, or when it is not accessible. */
   read(account: string): Promise<string | null>
-  /** Resolves when the value was read back. */
+  /** Resolves after the value has been read back. */
   write(account: string, value: string): Promise<void>
   remove(account: string): Promise<void>
-  /** Writes, reads and removes an item of no meaning. */
+  /** Writes, reads and removes a dummy item. */
   probe(): Promise<void>
 }
 
+/** Native code cannot be interrupted in this process: a longer time limit uses the helper. */
+const inProcessMs = 2500
+
 /**
- * The keychain of the operating system, which may neither hang nor end this process. It is asked in a child process, except
- * for a read under a client, where a child would cost more than everything else: that one is made here until it failed once.
+ * Creates access to the operating system's keychain, which can neither hang nor end this process. Uses a child
+ * process, except for a read under a client, where a child would cost more than everything else: that one runs in
+ * this process until it has failed once.
  */
-export function createKeychain(config: Pick<CredentialsConfig, 'keychainTimeoutMs'>): Keychain {
-  const timeoutMs = config.keychainTimeoutMs
+export function createKeychain({
+  keychainTimeoutMs: timeoutMs,
+}: Pick<CredentialsConfig, 'keychainTimeoutMs'>): Keychain {
   let inProcess = timeoutMs <= inProcessMs
+
+  async function inHelper(request: KeychainOperation): Promise<string | null> {
+    repairBusAddress()
+    return readAnswer(await runHelper(JSON.stringify(request), timeoutMs), timeoutMs)
+  }
+
+  async function inThisProcess(account: string): Promise<string | null> {
+    repairBusAddress()
+    const reading = performOnKeychain({ operation: 'read', account }).catch((error: unknown) => {
+      throw explainKeychain(String(error), error)
+    })
+    const value = await within(timeoutMs, reading)
+    if (value === undefined) throw tooSlow(timeoutMs)
+    return value
+  }
+
   return {
     async read(account) {
-      repairBusAddress()
-      if (!inProcess) return await askHelper({ operation: 'read', account }, timeoutMs)
+      if (!inProcess) return await inHelper({ operation: 'read', account })
       try {
-        return await readHere(account, timeoutMs)
+        return await inThisProcess(account)
       } catch (error) {
         inProcess = false
         throw error
       }
     },
     async write(account, value) {
-      await askHelper({ operation: 'write', account, value }, timeoutMs)
+      await inHelper({ operation: 'write', account, value })
     },
     async remove(account) {
-      await askHelper({ operation: 'remove', account }, timeoutMs)
+      await inHelper({ operation: 'remove', account })
     },
     async probe() {
-      const account = `probe:${randomBytes(8).toString('hex')}`
-      await askHelper({ operation: 'probe', account }, timeoutMs)
+      await inHelper({ operation: 'probe', account: `probe:${randomBytes(8).toString('hex')}` })
     },
   }
 }
 
-/** Whether the keychain takes, gives and forgets an item, or what is wrong with it. Never rejects for the keychain. */
+/**
+ * Checks that the keychain stores, returns and removes an item, or returns what is wrong with it. Never rejects
+ * because of the keychain.
+ */
 export async function probeKeychain(
   config: CredentialsConfig,
 ): Promise<{ kind: 'works' } | { kind: CredentialFault; detail: string }> {
@@ -90,27 +89,110 @@ function repairBusAddress(): void {
   if (address !== undefined) process.env['DBUS_SESSION_BUS_ADDRESS'] = address
 }
 
-async function readHere(account: string, timeoutMs: number): Promise<string | null> {
-  const reading = (async () => (await keychainItem(account)).getPassword())().catch((error: unknown) => {
-    const { fault, detail } = explainKeychain(String(error))
-    throw keychainError(fault, detail, error)
-  })
-  // It may still fail when nobody waits for it any more.
-  reading.catch(() => undefined)
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(keychainTooSlow(timeoutMs)), timeoutMs)
-  })
+/**
+ * Returns the address of this user's session bus when the environment lacks it: clients start their servers without
+ * it, and no keychain library then finds the running Secret Service. Undefined when the environment has it, when the
+ * usual path has none, and on systems without such a bus. Set it before loading native code.
+ */
+export function missingBusAddress(
+  environment: Readonly<Record<string, string | undefined>>,
+  user: number | undefined,
+): string | undefined {
+  if (process.platform !== 'linux' || environment['DBUS_SESSION_BUS_ADDRESS']) return undefined
+  const folder =
+    environment['XDG_RUNTIME_DIR'] || (user === undefined ? undefined : `/run/user/${String(user)}`)
+  if (folder === undefined) return undefined
+  const socket = join(folder, 'bus')
   try {
-    return await Promise.race([reading, deadline])
-  } finally {
-    clearTimeout(timer)
+    return lstatSync(socket).isSocket() ? `unix:path=${socket}` : undefined
+  } catch {
+    return undefined
   }
 }
 
-/** Loaded when it is needed: a start of a client reads by itself. */
-async function askHelper(request: KeychainRequest, timeoutMs: number): Promise<string | null> {
-  repairBusAddress()
-  const { callHelper } = await import('./keychain-helper-call.ts')
-  return await callHelper(request, timeoutMs)
+/** How a helper exited. `failure` is its own message or that of the operating system. */
+interface HelperEnd {
+  output: string
+  failure: string
+  signal: NodeJS.Signals | null
+  isLate: boolean
+}
+
+/** Runs the helper, and kills it after `timeoutMs`. */
+async function runHelper(input: string, timeoutMs: number): Promise<HelperEnd> {
+  // Loaded on demand: the start of a client reads in this process.
+  const { spawn } = await import('node:child_process')
+  return await new Promise((resolve) => {
+    const end: HelperEnd = { output: '', failure: '', signal: null, isLate: false }
+    const startedAt = performance.now()
+    const helper = spawn(process.execPath, [helperPath()], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+      windowsHide: true,
+    })
+    helper.stdout.setEncoding('utf8').on('data', (chunk: string) => (end.output += chunk))
+    helper.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      end.failure = (end.failure + chunk).slice(-4000)
+    })
+    helper.on('error', (error) => resolve({ ...end, failure: error.message }))
+    helper.on('close', (_code, signal) => {
+      const isLate = signal === 'SIGKILL' && performance.now() - startedAt >= timeoutMs
+      resolve({ ...end, signal, isLate })
+    })
+    // The helper may exit before it reads anything.
+    helper.stdin.on('error', () => undefined)
+    helper.stdin.end(input)
+  })
+}
+
+/** Next to the bundle, or next to this file where the bridge runs from source. */
+function helperPath(): string {
+  const bundled = fileURLToPath(new URL('./keychain-helper.mjs', import.meta.url))
+  return existsSync(bundled) ? bundled : fileURLToPath(new URL('./keychain-helper.ts', import.meta.url))
+}
+
+function readAnswer({ output, failure, signal, isLate }: HelperEnd, timeoutMs: number): string | null {
+  const { kind, value, message } = parseJsonObject(output) ?? {}
+  if (kind === 'done' && (value === null || typeof value === 'string')) return value
+  if (kind === 'failed' && typeof message === 'string') throw explainKeychain(message)
+  if (isLate) throw tooSlow(timeoutMs)
+  if (signal !== null) throw keychainError('keychain_failed', `it crashed (${signal})`)
+  throw explainKeychain(failure)
+}
+
+type KeychainFault = Extract<CredentialFault, `keychain_${string}`>
+
+/** All failures of the native module share one code; only their messages differ. */
+const faults: readonly (readonly [RegExp, KeychainFault, string])[] = [
+  [/DBUS_SESSION_BUS_ADDRESS/, 'keychain_absent', 'there is no session bus'],
+  [/not provided by any \.service files/, 'keychain_absent', 'no Secret Service runs on this computer'],
+  [
+    /Cannot find native binding|MODULE_NOT_FOUND|ERR_MODULE_NOT_FOUND|Cannot find (?:package|module)/,
+    'keychain_absent',
+    'its native part is not installed',
+  ],
+  [/Did not receive a reply|NoReply/, 'keychain_mute', 'the keychain service does not answer'],
+  [/unlock prompt was dismissed|IsLocked|locked collection/, 'keychain_locked', 'it is locked'],
+  [/no result found/, 'keychain_locked', 'there is no unlocked collection for new items'],
+  [/interaction is not allowed|-25308/i, 'keychain_locked', 'it is locked and cannot prompt here'],
+]
+
+/** Maps the message of a keychain to an error. */
+export function explainKeychain(message: string, cause?: unknown): CredentialError {
+  for (const [pattern, fault, detail] of faults) {
+    if (pattern.test(message)) return keychainError(fault, detail, cause)
+  }
+  // The operating system's own words, on one line; they never contain a secret.
+  const words = message.replaceAll(/\s+/g, ' ').slice(0, 200)
+  return keychainError('keychain_failed', words === '' ? 'it failed without a word' : words, cause)
+}
+
+function tooSlow(timeoutMs: number): CredentialError {
+  const detail = `it is locked or waits for an answer on the screen (no answer in ${timeoutMs / 1000} s)`
+  return keychainError('keychain_locked', detail)
+}
+
+function keychainError(fault: KeychainFault, detail: string, cause?: unknown): CredentialError {
+  return new CredentialError(fault, `The keychain cannot be used: ${detail}.`, { cause })
 }

@@ -25,8 +25,8 @@ describe('an edit', () => {
     ['loses one of two equal keys', json, '{"a":1,"a":1}', '{"a":1,"mcpServers":{"me":1}}', 1],
     ['loses a key called __proto__', json, '{"__proto__":1}', '{"mcpServers":{"me":1}}', 1],
     ['takes out an empty object elsewhere', json, '{"a":{}}', '{"mcpServers":{"me":1}}', 1],
-    ['is no JSON', json, '{}', '{', 1],
-    ['is no TOML', toml, '', 'a =', {}],
+    ['is not JSON', json, '{}', '{', 1],
+    ['is not TOML', toml, '', 'a =', {}],
     ['changes a date', toml, 'd = 1979-05-27', 'd = 1979-05-28\n[mcp_servers.me]', {}],
     ['loses a table', toml, '[mcp_servers.b]', '[mcp_servers.me]', {}],
   ])('that %s is not', (_, place, before, after, entry) => {

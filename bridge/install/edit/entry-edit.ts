@@ -11,8 +11,9 @@ import { readTomlEntries, removeTomlEntry, setTomlEntry } from './toml-edit.ts'
 type Tree = Map<string, unknown>
 
 /**
- * Reads a text before and after an edit anew, and throws {@link TextFaultError} unless they differ in the entry `name` alone,
- * which is `entry` then, or gone if that is undefined. An edit is text surgery: a slip in it must not get into a file.
+ * Parses the text before and after an edit again, and throws {@link TextFaultError} unless only the entry `name`
+ * differs and now equals `entry`, or is gone if that is undefined. An edit works on text, and a mistake in it must
+ * not reach a file.
  */
 export function proveEntryEdit(
   before: string,
@@ -35,7 +36,7 @@ function treeOf(text: string, { format }: Pick<Client, 'format'>): Tree {
   return root === undefined ? new Map() : (nodeTree(root) as Tree)
 }
 
-/** Maps in place of objects: keys such as `__proto__` count, and so do keys that are there twice. */
+/** Maps instead of objects: keys such as `__proto__` and duplicate keys count too. */
 function nodeTree(node: Node): unknown {
   if (node.type === 'array') return (node.children ?? []).map(nodeTree)
   if (node.type !== 'object') return getNodeValue(node)
@@ -65,7 +66,7 @@ function withValue(tree: Tree, path: readonly string[], value: unknown): Tree {
   return copy
 }
 
-/** In TOML a table on the way to the last entry goes with it; for programs that is the same as an empty one. */
+/** In TOML a table on the path disappears with its last entry; programs treat that like an empty one. */
 function withoutEmpty(tree: Tree, path: readonly string[]): Tree {
   const [key = '', ...rest] = path
   const member = tree.get(key)
@@ -77,15 +78,15 @@ function withoutEmpty(tree: Tree, path: readonly string[]): Tree {
   return copy
 }
 
-/** Where the entries of a client are in a text. */
+/** The place of a client's entries in a text. */
 type EntryPlace = Pick<Client, 'format' | 'keys'>
 
-/** The entries of a client's text by name. Throws `TextFaultError`. */
+/** Reads a client's entries by name. Throws `TextFaultError`. */
 export function readEntries(text: string, { format, keys }: EntryPlace): Map<string, unknown> {
   return format === 'toml' ? readTomlEntries(text, keys) : readJsonEntries(text, keys)
 }
 
-/** The text with one entry set, proved to differ in nothing else. `isKept` is of members that an update leaves. */
+/** Sets one entry, and proves that nothing else has changed. `isKept` selects members that an update keeps. */
 export function setEntry(
   text: string,
   place: EntryPlace,
@@ -101,7 +102,7 @@ export function setEntry(
   return after
 }
 
-/** The text without one entry, proved to differ in nothing else. */
+/** Removes one entry, and proves that nothing else has changed. */
 export function removeEntry(text: string, place: EntryPlace, name: string): string {
   const { format, keys } = place
   const after = format === 'toml' ? removeTomlEntry(text, keys, name) : removeJsonEntry(text, keys, name)
@@ -109,7 +110,7 @@ export function removeEntry(text: string, place: EntryPlace, name: string): stri
   return after
 }
 
-/** Members that stay are edited as text only, whatever their type. */
+/** Drops members that stay, which are only edited as text, whatever their type. */
 function ownMembers(entry: Record<string, unknown>, isKept: (key: string) => boolean): TomlEntry {
   return Object.fromEntries(Object.entries(entry).filter(([key]) => !isKept(key))) as TomlEntry
 }

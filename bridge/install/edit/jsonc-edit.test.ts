@@ -100,7 +100,7 @@ describe('a text that cannot be edited', () => {
   })
 })
 
-/** White space and comments, with what has to follow a line comment. */
+/** White space and comments, with the line end that a line comment needs. */
 const trivia = fc
   .array(fc.constantFrom(' ', '\n', '\r\n', '\t', '/* x */', '/* , } " */', '// ", {\n', '// c\r\n'), {
     maxLength: 3,
@@ -116,7 +116,7 @@ const { value: randomValue } = fc.letrec<{ value: string; object: string }>((tie
   object: objectOf(fc.array(fc.tuple(fc.string(), tie('value')), { maxLength: 3 })),
 }))
 
-/** An object as text, with anything that may stand between its tokens. */
+/** Generates an object as text, with any trivia between its tokens. */
 function objectOf(members: fc.Arbitrary<(readonly [string, string])[]>): fc.Arbitrary<string> {
   return fc
     .tuple(members, fc.array(trivia, { minLength: 20, maxLength: 20 }), fc.boolean())
@@ -136,7 +136,7 @@ const others = fc.tuple(
   fc.array(fc.tuple(otherName, randomValue), { minLength: 1, maxLength: 3 }),
   fc.array(fc.tuple(otherName, randomValue), { maxLength: 2 }),
 )
-/** A file with a list of at least one server that is not ours. */
+/** Generates a file with a list of at least one foreign server. */
 const file = others.chain(([servers, members]) =>
   objectOf(fc.constant(servers)).chain((list) =>
     fc

@@ -24,7 +24,7 @@ import {
   isFirstOnLine,
 } from './text.ts'
 
-/** What gives a property another value, laid out as the property is. */
+/** Replaces the value of a property, keeping its layout. */
 function jsonReplacement(text: string, property: Node, value: unknown, style: JsonStyle): TextEdit[] {
   const { offset = 0, length = 0 } = valueOf(property) ?? {}
   const onOneLine = !isFirstOnLine(text, property.offset)
@@ -35,7 +35,7 @@ function jsonReplacement(text: string, property: Node, value: unknown, style: Js
 }
 
 /**
- * What puts a property behind the last one of an object, and behind comments there; with a comma after it if the object has
+ * Inserts a property after the last one of an object and any comments there, with a trailing comma if the object has
  * one.
  */
 function jsonInsertion(text: string, node: Node, key: string, value: unknown, style: JsonStyle): TextEdit[] {
@@ -52,7 +52,7 @@ function jsonInsertion(text: string, node: Node, key: string, value: unknown, st
     ? propertyBehind(text, node, key, value)
     : style.lineEnd + propertyLine(text, node, key, value, style)
   if (hasComma) return [{ offset: contentEnd, length: 0, content: `${property},` }]
-  // Two edits at one offset would have no order.
+  // Two edits at one offset would have no defined order.
   if (lastEnd === contentEnd) return [{ offset: lastEnd, length: 0, content: `,${property}` }]
   return [
     { offset: lastEnd, length: 0, content: ',' },
@@ -70,7 +70,7 @@ function propertyBehind(text: string, node: Node, key: string, value: unknown): 
   return ` ${JSON.stringify(key)}: ${renderJsonLine(value, false)}`
 }
 
-/** In an object of nothing but comments. One that is closed on their line gets a last line of its own. */
+/** Inserts into an object that contains only comments. A brace on their line moves to a line of its own. */
 function belowComments(
   text: string,
   node: Node,
@@ -84,7 +84,7 @@ function belowComments(
   return { offset: contentEnd, length: close - contentEnd, content }
 }
 
-/** What takes a property out of an object, with one comma and the blanks before it. Comments stay. */
+/** Removes a property with one comma and the blanks before it. Keeps comments. */
 function jsonRemoval(text: string, node: Node, property: Node): TextEdit[] {
   const properties = propertiesOf(node)
   const open = node.offset + 1
@@ -97,7 +97,10 @@ function jsonRemoval(text: string, node: Node, property: Node): TextEdit[] {
   return [...comma, { offset: start, length: stop - start, content: '' }]
 }
 
-/** The comma behind the property, or before it if it is the last; `stop` is behind what is taken in one piece. */
+/**
+ * Returns the comma after the property, or before it if it is the last; `stop` is the end of the text removed in one
+ * piece.
+ */
 function commaToTake(
   text: string,
   properties: readonly Node[],
@@ -122,8 +125,8 @@ function taken(offset: number): TextEdit {
 }
 
 /**
- * Whether the line end before a removed property has to stay: a line comment before it would swallow what follows, and a
- * comment behind it would seem to belong to the property above.
+ * Returns whether the line end before a removed property has to stay: a line comment before it would swallow what
+ * follows, and a comment after it would seem to belong to the property above.
  */
 function keepsItsLine(text: string, blanksStart: number, property: Node, stop: number): boolean {
   if (!isFirstOnLine(text, property.offset)) return false
@@ -132,7 +135,10 @@ function keepsItsLine(text: string, blanksStart: number, property: Node, stop: n
   return rest !== '' && (rest.startsWith('/') || isLineCommentBefore(text, blanksStart))
 }
 
-/** The members of the object at `keys`, by name, the last of equal ones. Empty if it is not there. Throws {@link TextFaultError}. */
+/**
+ * Reads the members of the object at `keys` by name, the last of duplicates. Empty if it is missing. Throws {@link
+ * TextFaultError}.
+ */
 export function readJsonEntries(text: string, keys: readonly string[]): Map<string, unknown> {
   const { node, missing } = descend(parseJsonc(text), keys)
   const entries = new Map<string, unknown>()
@@ -144,7 +150,7 @@ export function readJsonEntries(text: string, keys: readonly string[]): Map<stri
   return entries
 }
 
-/** The text with `keys.name` set to `value`; objects on the way are made. Throws {@link TextFaultError}. */
+/** Sets `keys.name` to `value`, creating missing objects on the path. Throws {@link TextFaultError}. */
 export function setJsonEntry(text: string, keys: readonly string[], name: string, value: unknown): string {
   const root = parseJsonc(text)
   const style = jsonStyleOf(text, root)
@@ -163,7 +169,10 @@ export function setJsonEntry(text: string, keys: readonly string[], name: string
   return applyTextEdits(text, edits)
 }
 
-/** The text without `keys.name`; comments beside it stay. The same text if it is not there. Throws {@link TextFaultError}. */
+/**
+ * Removes `keys.name` and keeps adjacent comments. Returns the text unchanged if it is missing. Throws {@link
+ * TextFaultError}.
+ */
 export function removeJsonEntry(text: string, keys: readonly string[], name: string): string {
   const { node, missing } = descend(parseJsonc(text), keys)
   if (node === undefined || missing.length > 0) return text
@@ -171,7 +180,7 @@ export function removeJsonEntry(text: string, keys: readonly string[], name: str
   return property === undefined ? text : applyTextEdits(text, jsonRemoval(text, node, property))
 }
 
-/** The deepest object on the way to `keys` that is there, and the keys that are not. */
+/** Returns the deepest existing object on the path `keys`, and the missing keys. */
 function descend(
   root: Node | undefined,
   keys: readonly string[],

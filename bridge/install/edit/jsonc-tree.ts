@@ -1,14 +1,14 @@
 import { type Node, type ParseError, createScanner, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { TextFaultError, indentAt, isFirstOnLine, lineEndOf, positionOf } from './text.ts'
 
-// const enums of the library are not there at run time.
+// The library's const enums do not exist at run time.
 const commaToken = 5
 const endToken = 17
 const lineComment = 12
 
 /**
- * The tree of JSON with comments and trailing commas, which every client here takes or ignores. `undefined` if there is
- * nothing but white space and comments. Throws {@link TextFaultError} at the first mistake.
+ * Parses JSON with comments and trailing commas, which every client here accepts or ignores. Returns undefined for
+ * only white space and comments. Throws {@link TextFaultError} at the first error.
  */
 export function parseJsonc(text: string): Node | undefined {
   const errors: ParseError[] = []
@@ -21,29 +21,26 @@ export function parseJsonc(text: string): Node | undefined {
   throw new TextFaultError({ kind: 'syntax', ...positionOf(text, first.offset), detail })
 }
 
-/** The property nodes of an object node. */
 export function propertiesOf(node: Node): readonly Node[] {
   return node.children ?? []
 }
 
-/** Key of a property node. */
 export function keyOf(property: Node): string {
   return String(property.children?.[0]?.value)
 }
 
-/** Value of a property node. */
 export function valueOf(property: Node): Node | undefined {
   return property.children?.[1]
 }
 
-/** The property with that key. Throws {@link TextFaultError} if there are two. `path` is what `node` is called. */
+/** Finds the property with that key. Throws {@link TextFaultError} for duplicates. `path` is the path of `node`. */
 export function findProperty(node: Node, key: string, path: readonly string[]): Node | undefined {
   const found = propertiesOf(node).filter((property) => keyOf(property) === key)
   if (found.length > 1) throw new TextFaultError({ kind: 'duplicate', path: [...path, key] })
   return found[0]
 }
 
-/** Where the comma between two offsets is, outside comments. */
+/** Returns the offset of the comma between two offsets, ignoring comments. */
 export function findComma(text: string, from: number, to: number): number | undefined {
   const scanner = createScanner(text, true)
   scanner.setPosition(from)
@@ -54,7 +51,7 @@ export function findComma(text: string, from: number, to: number): number | unde
   return undefined
 }
 
-/** Whether a line comment ends at `offset`. */
+/** Returns whether a line comment ends at `offset`. */
 export function isLineCommentBefore(text: string, offset: number): boolean {
   const scanner = createScanner(text, false)
   for (let kind: number = scanner.scan(); kind !== endToken; kind = scanner.scan()) {
@@ -64,26 +61,26 @@ export function isLineCommentBefore(text: string, offset: number): boolean {
   return false
 }
 
-/** How a file is laid out, as far as new lines in it have to know. */
+/** The layout of a file, as far as new lines need it. */
 export interface JsonStyle {
   lineEnd: '\n' | '\r\n'
   /** One step of indentation. */
   unit: string
 }
 
-/** The style of a file; two blanks where nothing tells. */
+/** Detects the style of a file; two spaces by default. */
 export function jsonStyleOf(text: string, root: Node | undefined): JsonStyle {
   const first = root === undefined ? undefined : propertiesOf(root)[0]
   const indent = first && isFirstOnLine(text, first.offset) ? indentAt(text, first.offset) : ''
   return { lineEnd: lineEndOf(text), unit: indent === '' ? '  ' : indent }
 }
 
-/** Whether the properties of an object stand on one line, so that another one goes there too. */
+/** Returns whether the properties of an object are on one line, so that another one goes there too. */
 export function isOnOneLine(text: string, node: Node): boolean {
   return propertiesOf(node).length > 0 && !text.slice(node.offset, node.offset + node.length).includes('\n')
 }
 
-/** Whether an object has no blank after its first colon, as what a program wrote on one line. */
+/** Returns whether an object has no blank after its first colon, as programs write on one line. */
 export function isMinified(text: string, node: Node): boolean {
   const [first] = propertiesOf(node)
   const value = first && valueOf(first)
@@ -91,19 +88,19 @@ export function isMinified(text: string, node: Node): boolean {
   return text.slice(first.offset, value.offset).length === JSON.stringify(keyOf(first)).length + 1
 }
 
-/** Indentation of what stands in an object: that of its first property, else one step more than its own line. */
+/** Returns the indentation inside an object: that of its first property, or else one step more than its own line. */
 export function childIndentOf(text: string, node: Node, style: JsonStyle): string {
   const [first] = propertiesOf(node)
   if (first && isFirstOnLine(text, first.offset)) return indentAt(text, first.offset)
   return indentAt(text, node.offset) + style.unit
 }
 
-/** JSON on several lines; all but the first begin with `indent`. */
+/** Renders JSON on several lines; all but the first begin with `indent`. */
 export function renderJson(value: unknown, indent: string, style: JsonStyle): string {
   return JSON.stringify(value, undefined, style.unit).replaceAll('\n', style.lineEnd + indent)
 }
 
-/** JSON on one line, with blanks as a person would write it unless `minified`. */
+/** Renders JSON on one line, with blanks unless `minified`. */
 export function renderJsonLine(value: unknown, minified: boolean): string {
   if (minified || typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((item) => renderJsonLine(item, false)).join(', ')}]`

@@ -42,7 +42,7 @@ describe('the difference of two texts', () => {
     )
   })
 
-  it('of large texts is still told, without comparing all pairs', () => {
+  it('of large texts is still shown, without comparing all pairs', () => {
     const lines = (from: number): string =>
       Array.from({ length: 3000 }, (_, index) => `${from + index}\n`).join('')
     expect(lineDiff(lines(0), lines(100_000)).split('\n')).toHaveLength(6001)

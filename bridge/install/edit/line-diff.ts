@@ -1,18 +1,18 @@
 import { diffArrays } from 'diff'
 
-/** One line of a difference: it stays, goes or comes. */
+/** One line of a diff. */
 interface DiffLine {
   sign: ' ' | '-' | '+'
   text: string
 }
 
 const contextLines = 3
-/** Files that differ in more lines are shown as replaced. */
+/** Files with more differing lines are shown as replaced. */
 const maxEditLength = 4000
 
 /**
- * The difference of two texts, line by line as `diff -u` shows it, for people. Empty if they are equal. What looks like a
- * secret of somebody else's entry is masked, so it is no patch.
+ * Compares two texts line by line for display, as `diff -u` does. Empty if they are equal. Masks apparent secrets of
+ * other entries, so the result is not a patch.
  */
 export function lineDiff(before: string, after: string): string {
   if (before === after) return ''
@@ -33,7 +33,7 @@ export function lineDiff(before: string, after: string): string {
   return output.join('\n')
 }
 
-/** A line with the values of keys that are called like secrets, and bearer tokens, replaced. */
+/** Masks bearer tokens and the values of keys that are named like secrets. */
 export function maskSecrets(line: string): string {
   return line
     .replaceAll(
@@ -56,7 +56,7 @@ function toLines(text: string): string[] {
   return lines
 }
 
-/** All of one before all of the other where comparing them would take long. */
+/** Shows all lines as removed and added where comparing would take long. */
 function compare(before: readonly string[], after: readonly string[]): DiffLine[] {
   const lines = (sign: DiffLine['sign'], texts: readonly string[]): DiffLine[] =>
     texts.map((text) => ({ sign, text }))

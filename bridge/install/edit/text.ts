@@ -1,14 +1,14 @@
-/** Why the text of a file cannot be read or edited. `line` and `column` count from 1. */
+/** Reasons why a file's text cannot be read or edited. `line` and `column` count from 1. */
 type TextFault =
   | { kind: 'syntax'; line: number; column: number; detail: string }
-  /** What stands at `path` is not an object or table. The empty path is the whole file. */
+  /** The value at `path` is not an object or table. An empty path means the whole file. */
   | { kind: 'not_object'; path: readonly string[] }
-  /** The same key twice: programs differ in which one they take. */
+  /** A duplicate key: programs differ in which one they use. */
   | { kind: 'duplicate'; path: readonly string[] }
-  /** Written inline or with dotted keys, where an edit would touch more than the entry. */
+  /** Written inline or with dotted keys, where an edit would affect more than the entry. */
   | { kind: 'form'; path: readonly string[] }
 
-/** A text that stays as it is, for the reason in `fault`. */
+/** Thrown when a text stays unchanged because of `fault`. */
 export class TextFaultError extends Error {
   readonly fault: TextFault
 
@@ -19,7 +19,7 @@ export class TextFaultError extends Error {
   }
 }
 
-/** One sentence, without the name of the file. Nothing of its content but key names is in it. */
+/** Describes a fault in one sentence, without the name of the file or any content but key names. */
 export function describeTextFault(fault: TextFault): string {
   switch (fault.kind) {
     case 'syntax':
@@ -35,21 +35,21 @@ export function describeTextFault(fault: TextFault): string {
   }
 }
 
-/** Where an offset is, counted from 1; a column is one UTF-16 unit, as editors count. */
+/** Returns the position of an offset, counted from 1; a column is one UTF-16 unit, as in editors. */
 export function positionOf(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset)
   const lastBreak = before.lastIndexOf('\n')
   return { line: before.split('\n').length, column: offset - lastBreak }
 }
 
-/** `length` characters at `offset` give way to `content`. */
+/** Replaces `length` characters at `offset` with `content`. */
 export interface TextEdit {
   offset: number
   length: number
   content: string
 }
 
-/** Makes edits that do not overlap. Everything outside them stays byte for byte. */
+/** Applies edits that do not overlap. Keeps everything else byte for byte. */
 export function applyTextEdits(text: string, edits: readonly TextEdit[]): string {
   let result = text
   for (const { offset, length, content } of [...edits].sort((a, b) => b.offset - a.offset)) {
@@ -58,23 +58,23 @@ export function applyTextEdits(text: string, edits: readonly TextEdit[]): string
   return result
 }
 
-/** The line end that a text uses first; `\n` if it has none. */
+/** Returns the first line end of a text; `\n` if it has none. */
 export function lineEndOf(text: string): '\n' | '\r\n' {
   return /\r?\n/.exec(text)?.[0] === '\r\n' ? '\r\n' : '\n'
 }
 
-/** Offset just behind the last character before `offset` that is no white space, not below `from`. */
+/** Returns the offset after the last character before `offset` that is not white space, at least `from`. */
 export function endOfContent(text: string, from: number, offset: number): number {
   return from + text.slice(from, offset).trimEnd().length
 }
 
-/** White space that the line of `offset` begins with. */
+/** Returns the indentation of the line at `offset`. */
 export function indentAt(text: string, offset: number): string {
   const start = text.lastIndexOf('\n', offset - 1) + 1
   return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? ''
 }
 
-/** Whether nothing but white space stands before `offset` on its line. */
+/** Returns whether only white space precedes `offset` on its line. */
 export function isFirstOnLine(text: string, offset: number): boolean {
   const start = text.lastIndexOf('\n', offset - 1) + 1
   return text.slice(start, offset).trim() === ''

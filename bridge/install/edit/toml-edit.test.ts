@@ -199,7 +199,7 @@ const value = fc.oneof(
 const blank = fc.constantFrom('', '\n', '# c\n', '\t# [mcp_servers.me]\n', '\r\n')
 const comment = fc.constantFrom('', ' # c', ' # "')
 
-/** Key-value lines with keys of their own. */
+/** Generates key-value lines with unique keys. */
 const body = fc
   .array(fc.tuple(blank, value, comment), { maxLength: 3 })
   .map((rows) =>

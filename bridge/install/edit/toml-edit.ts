@@ -10,7 +10,7 @@ import {
   tomlStatements,
 } from './toml-tree.ts'
 
-/** The members of the table at `keys`, by name. Empty if it is not there. Throws {@link TextFaultError}. */
+/** Reads the members of the table at `keys` by name. Empty if it is missing. Throws {@link TextFaultError}. */
 export function readTomlEntries(text: string, keys: readonly string[]): Map<string, unknown> {
   let value: unknown = parseToml(text)
   for (const [depth, key] of keys.entries()) {
@@ -23,8 +23,8 @@ export function readTomlEntries(text: string, keys: readonly string[]): Map<stri
 }
 
 /**
- * The text with the table `keys.name` set to `entry`. Of a table that is there, lines whose key `isKept` stay as they are.
- * Throws {@link TextFaultError}, also for an entry with dotted keys or inside an inline table.
+ * Sets the table `keys.name` to `entry`. In an existing table, keeps lines whose key `isKept`. Throws {@link
+ * TextFaultError}, also for an entry with dotted keys or inside an inline table.
  */
 export function setTomlEntry(
   text: string,
@@ -52,7 +52,7 @@ export function setTomlEntry(
   return applyTextEdits(text, [...edits, linesBelow(text, head, renderTomlLines(entry))])
 }
 
-/** The text without the table `keys.name` and the blank line before it. Throws {@link TextFaultError}. */
+/** Removes the table `keys.name` and the blank line before it. Throws {@link TextFaultError}. */
 export function removeTomlEntry(text: string, keys: readonly string[], name: string): string {
   const path = [...keys, name]
   if (!readTomlEntries(text, keys).has(name)) return text
@@ -63,7 +63,7 @@ export function removeTomlEntry(text: string, keys: readonly string[], name: str
     if (!startsWith(statement.path, path)) continue
     const last = edits.at(-1)
     const before = statements[index - 1]
-    // What stands between two lines of the entry is a part of it, unless another table begins with its header.
+    // Text between two lines of the entry is part of it, unless another table's header is in between.
     if (last !== undefined && before && startsWith(before.path, path)) {
       last.length = statement.end - last.offset
     } else edits.push(block(text, statement))
@@ -75,7 +75,7 @@ function startsWith(path: readonly string[], prefix: readonly string[]): boolean
   return path.length >= prefix.length && prefix.every((key, index) => path[index] === key)
 }
 
-/** An inline table holds everything on its line: nothing can be added to it with a header. */
+/** Rejects inline tables, which are complete on their line and cannot be extended by a header. */
 function refuseInline(statements: readonly TomlStatement[], path: readonly string[]): void {
   const inline = statements.find(
     (statement) =>
@@ -84,7 +84,10 @@ function refuseInline(statements: readonly TomlStatement[], path: readonly strin
   if (inline) throw new TextFaultError({ kind: 'form', path: inline.path })
 }
 
-/** One blank line before the new table, and a last line end only if there was one: removing it undoes it exactly. */
+/**
+ * Adds one blank line before the new table, and a final line end only if there was one: removing it restores the text
+ * exactly.
+ */
 function appended(text: string, lines: readonly string[]): string {
   const lineEnd = lineEndOf(text)
   const block = lines.join(lineEnd)
@@ -121,7 +124,7 @@ function block(text: string, statement: TomlStatement): TextEdit {
   return { offset: start - blank.length, length: end - start + blank.length, content: '' }
 }
 
-/** A text whose last line has no end keeps none when that line goes. */
+/** Keeps a text without a final line end that way when its last line is removed. */
 function withoutLastLineEnd(text: string, edits: readonly TextEdit[]): TextEdit[] {
   return edits.map((edit) => {
     if (text.endsWith('\n') || edit.offset + edit.length < text.length) return edit

@@ -1,19 +1,19 @@
 import { TomlError, parse } from 'smol-toml'
 import { TextFaultError } from './text.ts'
 
-/** What an entry of a client consists of in TOML. */
+/** Members of a client's entry in TOML. */
 export type TomlEntry = Readonly<
   Record<string, string | readonly string[] | Readonly<Record<string, string>>>
 >
 
-/** A TOML string: literal where there are backslashes, as of Windows paths, else basic. */
+/** Renders a TOML string: literal if it has backslashes, as in Windows paths, or else basic. */
 function renderTomlString(text: string): string {
   // oxlint-disable-next-line no-control-regex
   if (text.includes('\\') && !/['\u0000-\u001F\u007F]/.test(text)) return `'${text}'`
   return JSON.stringify(text).replaceAll('\u007F', String.raw`\u007F`)
 }
 
-/** A value of an entry, on one line. */
+/** Renders a value on one line. */
 export function renderTomlValue(value: TomlEntry[string]): string {
   if (typeof value === 'string') return renderTomlString(value)
   if (isList(value)) return `[${value.map(renderTomlString).join(', ')}]`
@@ -23,17 +23,17 @@ export function renderTomlValue(value: TomlEntry[string]): string {
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
 
-/** A key, bare where TOML allows it. */
+/** Renders a key, bare where TOML allows it. */
 function renderTomlKey(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : renderTomlString(key)
 }
 
-/** The lines of an entry as a table of its own, without a line end behind the last. */
+/** Renders the lines of an entry as a table, without a final line end. */
 export function renderTomlTable(path: readonly string[], entry: TomlEntry): string[] {
   return [`[${path.map(renderTomlKey).join('.')}]`, ...renderTomlLines(entry)]
 }
 
-/** `key = value` lines. */
+/** Renders `key = value` lines. */
 export function renderTomlLines(entry: TomlEntry): string[] {
   return Object.entries(entry).map(([key, value]) => `${renderTomlKey(key)} = ${renderTomlValue(value)}`)
 }
@@ -42,33 +42,35 @@ function isList(value: TomlEntry[string]): value is readonly string[] {
   return Array.isArray(value)
 }
 
-/** A table header or a `key = value` line of a TOML text, with its place. Comments and blank lines are none. */
+/** A table header or a `key = value` line of a TOML text, with its position. Comments and blank lines do not count. */
 export interface TomlStatement {
   kind: 'table' | 'array' | 'value'
-  /** Of a header what it opens; of a value its full path from the root, without the indexes of arrays of tables. */
+  /**
+   * For a header, the table it opens; for a value, its full path from the root, without indexes of arrays of tables.
+   */
   path: readonly string[]
-  /** From the start of its first line to behind the line end of its last. */
+  /** From the start of the first line to after the line end of the last. */
   start: number
   end: number
-  /** Of a value: what stands behind the equals sign. Of a header: what stands between the brackets. */
+  /** For a value, the text after the equals sign. For a header, the text between the brackets. */
   valueStart: number
   valueEnd: number
 }
 
-/** The value of a TOML text, integers as bigint. Throws {@link TextFaultError}. */
+/** Parses a TOML text, with integers as bigint. Throws {@link TextFaultError}. */
 export function parseToml(text: string): Record<string, unknown> {
   try {
     return parse(text, { integersAsBigInt: true })
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
-    // Only the first line is the reason; the others show the file, secrets and all.
+    // Only the first line is the reason; the others quote the file, including secrets.
     const [, reason = error.message] = /^(?:Invalid TOML document: )?(.*)/.exec(error.message) ?? []
     const { line, column } = error
     throw new TextFaultError({ kind: 'syntax', line, column, detail: reason })
   }
 }
 
-/** The statements of a text that {@link parseToml} has taken, in their order. */
+/** Returns the statements of a text that {@link parseToml} accepts, in order. */
 export function tomlStatements(text: string): TomlStatement[] {
   const statements: TomlStatement[] = []
   let table: readonly string[] = []
@@ -109,7 +111,7 @@ function keyValue(text: string, start: number, first: number, table: readonly st
   return { kind: 'value', path, start, end: behindLine(text, stop), valueStart, valueEnd }
 }
 
-/** Where a value ends: at the line end or comment that is in no bracket and no string. */
+/** Returns the end of a value: the first line end or comment outside brackets and strings. */
 function endOfValue(text: string, from: number): number {
   let depth = 0
   let at = from
@@ -124,7 +126,7 @@ function endOfValue(text: string, from: number): number {
   return text.length
 }
 
-/** The first offset from `from` on, outside strings, whose character is one of those that are looked for. */
+/** Returns the first offset at or after `from`, outside strings, with a wanted character. */
 function scan(text: string, from: number, isWanted: (character: string) => boolean): number {
   for (let at = from; at < text.length;) {
     const character = text[at] ?? ''
@@ -141,14 +143,14 @@ function behindString(text: string, start: number, quote: string): number {
     if (quote === '"' && text[at] === '\\') at += 1
     else if (text.startsWith(closing, at)) {
       const end = at + closing.length
-      // A long string may end with up to two quotes of its own.
+      // A multi-line string may end with up to two quotes of its own.
       return isLong ? end + (/^["']{0,2}/.exec(text.slice(end, end + 2))?.[0].length ?? 0) : end
     }
   }
   return text.length
 }
 
-/** The parts of a dotted key. The parser decodes them, as there are three ways to write one. */
+/** Splits a dotted key. The parser decodes its parts, as there are three ways to write one. */
 function keyPath(key: string): string[] {
   const path: string[] = []
   let value: unknown = parse(`${key.trim()} = 0`)

@@ -2,16 +2,16 @@ import { html, rawHtml } from '@drawbridge/shared/html.ts'
 import { createHash } from 'node:crypto'
 import type { OAuthFault } from '../login-port.ts'
 
-/** What a browser that came back is told. */
+/** The outcome shown to a browser that returned. */
 export type CallbackOutcome =
   | { kind: 'signed_in' }
   | { kind: 'failed'; fault: OAuthFault | undefined }
-  /** The server refused the client that asked: another one asks there. */
+  /** The server refused the client; the browser is redirected to sign in with another one. */
   | { kind: 'again'; url: string }
-  /** The answer of no sign-in that is on its way. */
+  /** The response does not belong to a pending sign-in. */
   | { kind: 'foreign' }
 
-/** A whole answer to a browser. */
+/** A complete HTTP response to a browser. */
 interface CallbackPage {
   status: number
   headers: Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .5rem }
 p { margin: 0 }
 `
 
-// One piece: a space more between the tags, and the hash is of another style.
+// Keep this in one piece: the hash covers every character between the tags.
 const styleElement = rawHtml(`<style>${style}</style>`)
 
 const styleHash = createHash('sha256').update(style).digest('base64')
@@ -33,7 +33,7 @@ const styleHash = createHash('sha256').update(style).digest('base64')
 const headers = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  // The address holds the code: nothing may keep it or pass it on.
+  // The URL contains the code, so nothing may store or forward it.
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
@@ -44,9 +44,9 @@ const headers = {
 const closing = 'You can close this tab and go back to your application.'
 
 /**
- * The page that ends a sign-in in the browser. It quotes nothing of what the browser brought, runs no script and loads
- * nothing. After a sign-in that worked the browser goes to `successUrl` instead, if there is one; it is sent on at once when
- * the sign-in goes on elsewhere.
+ * Renders the page that ends a sign-in in the browser. It repeats nothing that the browser sent, runs no script and
+ * loads nothing. Redirects to `successUrl` after a successful sign-in, if set, and at once when the sign-in continues
+ * elsewhere.
  */
 export function callbackPage(outcome: CallbackOutcome, successUrl?: string): CallbackPage {
   if (outcome.kind === 'signed_in') {
@@ -54,12 +54,12 @@ export function callbackPage(outcome: CallbackOutcome, successUrl?: string): Cal
     return redirect('You are signed in', closing, successUrl)
   }
   if (outcome.kind === 'again') {
-    return redirect('The sign-in goes on', 'Your application asked once more, in another way.', outcome.url)
+    return redirect('Sign-in continues', 'Your application is asking again in a different way.', outcome.url)
   }
   if (outcome.kind === 'foreign') {
     return page(
       400,
-      'This is not the sign-in that is waited for',
+      'This is not the pending sign-in',
       'Close this tab, and use the link that your application shows now.',
     )
   }
@@ -68,7 +68,7 @@ export function callbackPage(outcome: CallbackOutcome, successUrl?: string): Cal
   }
   return page(
     502,
-    'The sign-in did not work',
+    'The sign-in failed',
     'Close this tab and go back to your application: it says what happened.',
   )
 }

@@ -32,7 +32,7 @@ async function listen(
   return listener
 }
 
-/** Takes a port, and answers it. */
+/** Occupies a port and returns it. */
 async function occupy(host: string, port = 0): Promise<number> {
   const server = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve, reject) => {
@@ -57,13 +57,13 @@ const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 )
 
-/** Whether the listener has the answer by now. */
+/** Returns whether the listener has its response. */
 async function isAnswered(listener: LoopbackListener): Promise<boolean> {
   const nothing = new URLSearchParams('nothing')
   return (await Promise.race([listener.response, Promise.resolve(nothing)])) !== nothing
 }
 
-/** A request as no browser sends it. */
+/** Sends a request that no browser would. */
 function send(
   url: string,
   options: { method?: string; host?: string } = {},
@@ -96,7 +96,7 @@ describe('where it listens', () => {
     expect(await isReachable('::1', portOf(listener))).toBe(hasIpv6)
   })
 
-  it('not on a port of localhost that somebody has on the other address', async () => {
+  it('not on a port of localhost that is in use on the other address', async () => {
     if (!hasIpv6) return
     const port = await occupy('::1')
     await expect(listen({ host: 'localhost', port })).rejects.toMatchObject({ fault: 'no_callback_port' })
@@ -107,7 +107,7 @@ describe('where it listens', () => {
     const port = await occupy('127.0.0.1')
     const opened = listen({ port })
     await expect(opened).rejects.toMatchObject({ name: 'OAuthFailure', fault: 'no_callback_port' })
-    await expect(opened).rejects.toThrow(new RegExp(`Port ${port} of .* is taken`))
+    await expect(opened).rejects.toThrow(new RegExp(`Port ${port} of .* is in use`))
   })
 
   it('on the preferred port if it is free, else on another', async () => {
@@ -148,7 +148,7 @@ describe('what it answers', () => {
     ['nothing', ''],
   ])('%s with 400, and waits on', async (_name, query) => {
     const listener = await listen()
-    // What is taken for the answer gets its page only at the end: without the race this would wait for it.
+    // Accepted responses get their page only at the end; without the race this would wait for it.
     const taken = listener.response.then(() => ({ status: 'taken for the answer' }))
     const arrival = await Promise.race([visit(listener.redirectUri + query), taken])
     expect(arrival.status).toBe(400)
@@ -215,7 +215,7 @@ describe('what it answers', () => {
     await listener.finish({ kind: 'failed', fault: 'unavailable' })
     const { status, html } = await arriving
     expect(status).toBe(502)
-    expect(html).toContain('did not work')
+    expect(html).toContain('The sign-in failed')
   })
 
   it('with the page of the user after it worked', async () => {
@@ -236,7 +236,7 @@ describe('what it answers', () => {
     expect((await arriving).html).toContain('Access was denied')
   })
 
-  it('nobody who has left, without waiting for them', async () => {
+  it('no browser that has disconnected, without waiting for it', async () => {
     const listener = await listen()
     const socket = connect(portOf(listener), '127.0.0.1')
     socket.write(
@@ -249,7 +249,7 @@ describe('what it answers', () => {
     expect(performance.now() - before).toBeLessThan(900)
   })
 
-  it('a browser that is asked again by sending it on, and whoever comes later with the state of before', async () => {
+  it('a browser in a second attempt by redirecting it, and later ones with the previous state', async () => {
     const target = await listen({ path: '/authorize' }, { state: 'x' })
     await target.finish({ kind: 'signed_in' })
     const listener = await listen()

@@ -9,19 +9,19 @@ import { OAuthFailure } from '../login-port.ts'
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import { type CallbackOutcome, callbackPage } from './callback-page.ts'
 
-/** Servers that listen on one port of every loopback address that a name may mean. */
+/** Servers listening on the same port of every loopback address that a name can resolve to. */
 interface LoopbackSockets {
   port: number
-  /** Resolves when the port is free again; open connections are ended. */
+  /** Ends open connections. Resolves when the port is free again. */
   close(): Promise<void>
 }
 
 const maxTries = 10
 
 /**
- * Listens on `host`: for `localhost` on 127.0.0.1 and, where this machine has it, on ::1 too. A browser chooses either,
- * and whoever else had the other one would get its codes. `port` undefined: `preferred` if it is free, else any that is
- * free. Rejects with {@link OAuthFailure} `no_callback_port`.
+ * Listens on `host`; for `localhost`, on 127.0.0.1 and on ::1 where available. Browsers may use either, and another
+ * program listening on the other address would receive the codes. Without `port`, uses `preferred` if it is free and
+ * any free port otherwise. Rejects with {@link OAuthFailure} `no_callback_port`.
  */
 async function listenOnLoopback(
   { host, port, preferred }: { host: string; port: number | undefined; preferred: number | undefined },
@@ -33,17 +33,17 @@ async function listenOnLoopback(
     if (sockets !== undefined) return sockets
     throw new OAuthFailure(
       'no_callback_port',
-      `Port ${port} of ${host} is taken, and the browser would have to come back to it.`,
+      `Port ${port} of ${host} is in use, and the browser has to return to it.`,
     )
   }
   for (let tries = 0; tries < maxTries; tries++) {
     const sockets = await tryListen(addresses, tries === 0 ? (preferred ?? 0) : 0, answer)
     if (sockets !== undefined) return sockets
   }
-  throw new OAuthFailure('no_callback_port', `No free port of ${host} can be listened on.`)
+  throw new OAuthFailure('no_callback_port', `Cannot listen on any port of ${host}.`)
 }
 
-/** Undefined when somebody has the port on one of the addresses. */
+/** Returns undefined when the port is taken on one of the addresses. */
 async function tryListen(
   addresses: readonly string[],
   wanted: number,
@@ -61,17 +61,13 @@ async function tryListen(
       servers.push(server)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // A machine without IPv6 has no ::1: there is nobody else there either.
+      // Without IPv6 there is no ::1, so no other program can listen there either.
       if (servers.length > 0 && (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT')) continue
       await close()
       if (code === 'EADDRINUSE') return undefined
-      throw new OAuthFailure(
-        'no_callback_port',
-        `Port ${port} of ${address} cannot be listened on: ${code}.`,
-        {
-          cause: error,
-        },
-      )
+      throw new OAuthFailure('no_callback_port', `Cannot listen on port ${port} of ${address}: ${code}.`, {
+        cause: error,
+      })
     }
   }
   return { port, close }
@@ -82,7 +78,7 @@ function listen(server: Server, address: string, port: number): Promise<number> 
     server.once('error', reject)
     server.listen({ host: address, port, exclusive: true }, () => {
       server.removeListener('error', reject)
-      // Of a single connection, as when too many files are open: the browser tries again.
+      // Affects a single connection, for example with too many open files; the browser retries.
       server.on('error', () => undefined)
       const bound = server.address()
       resolve(typeof bound === 'object' && bound !== null ? bound.port : port)
@@ -97,27 +93,27 @@ function closeServer(server: Server): Promise<void> {
   })
 }
 
-/** Where a browser comes back to. */
+/** Receives the browser when it returns from the authorization server. */
 export interface LoopbackListener {
   redirectUri: string
-  /** The parameters of the first answer that carries `state`. Never rejects. */
+  /** Parameters of the first response that carries `state`. Never rejects. */
   response: Promise<URLSearchParams>
   /**
-   * Waits for the answer to another request in place of the first one: the parameters of the first answer that carries
-   * `state`. Whoever brings, or has brought, the state of before is sent on to `url`, where that request is made. At most
-   * once. Never rejects.
+   * Waits for the response to a second request that replaces the first, and resolves with the parameters of the first
+   * response that carries `state`. Browsers that bring the previous state are redirected to `url`, which starts the
+   * new request. Call at most once. Never rejects.
    */
   askAgain(state: string, url: string): Promise<URLSearchParams>
-  /** Tells the browsers that brought it how it ended. Resolves when they have it, or after a second. */
+  /** Sends the outcome to the waiting browsers. Resolves when they have received it, or after a second. */
   finish(outcome: CallbackOutcome): Promise<void>
-  /** Frees the port. Whoever still waits is cut off. */
+  /** Frees the port and drops connections that are still waiting. */
   close(): Promise<void>
 }
 
-/** What a {@link LoopbackListener} is opened with. */
+/** Options for {@link openLoopbackListener}. */
 export interface LoopbackListenerConfig {
   callback: { host: string; port: number | undefined; path: string }
-  /** Taken if it is free and the callback has none of its own: some servers know one redirect URI to the letter. */
+  /** Used if it is free and the callback has no port of its own: some servers match redirect URIs exactly. */
   preferredPort: number | undefined
   state: string
   successUrl: string | undefined
@@ -126,11 +122,11 @@ export interface LoopbackListenerConfig {
 const flushMs = 1000
 
 /**
- * Listens before anybody can know where: whoever is told the redirect URI finds it open. Answers only requests to that very
- * address, so that no web page reaches it under another name. Whatever carries another `state` gets a page that says so, and
- * the wait goes on: forged errors end nothing. A browser that comes twice gets the same page twice.
+ * Starts listening before the redirect URI is known to anyone. Answers only requests to that exact address, so no web
+ * page can reach it under another name. A request with another `state` gets an explanatory page and the wait goes on:
+ * forged errors end nothing. A browser that returns twice gets the same page twice.
  *
- * Rejects with `OAuthFailure` `no_callback_port`. Not checked: what the response says.
+ * Rejects with `OAuthFailure` `no_callback_port`. Does not check the content of the response.
  */
 export async function openLoopbackListener(config: LoopbackListenerConfig): Promise<LoopbackListener> {
   const { callback, successUrl } = config
@@ -169,14 +165,14 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
     }
   }
 
-  function send(reply: ServerResponse, told: CallbackOutcome): void {
-    const { status, headers, body } = callbackPage(told, successUrl)
+  function send(reply: ServerResponse, result: CallbackOutcome): void {
+    const { status, headers, body } = callbackPage(result, successUrl)
     reply.writeHead(status, headers).end(body)
   }
 
   const { host, port } = callback
   const sockets = await listenOnLoopback({ host, port, preferred: config.preferredPort }, answer)
-  // Of ::1 the literal is written in brackets.
+  // IPv6 literals need brackets.
   authority = `${host.includes(':') ? `[${host}]` : host}:${sockets.port}`
   return {
     redirectUri: `http://${authority}${callback.path}`,
@@ -189,21 +185,21 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
       waiting.clear()
       return answered
     },
-    async finish(told) {
-      outcome = told
-      await Promise.all([...waiting].map((reply) => sent(reply, () => send(reply, told))))
+    async finish(result) {
+      outcome = result
+      await Promise.all([...waiting].map((reply) => sent(reply, () => send(reply, result))))
     },
     close: sockets.close,
   }
 }
 
-/** The query of a request for the callback, or the status that any other request gets. */
+/** Returns the query of a callback request, or the status for any other request. */
 function callbackParameters(
   request: IncomingMessage,
   authority: string,
   path: string,
 ): URLSearchParams | number {
-  // A name that an attacker points at this machine is not ours (DNS rebinding).
+  // An attacker may point a name of their own at this machine (DNS rebinding).
   if (request.headers.host?.toLowerCase() !== withoutDefaultPort(authority.toLowerCase())) return 421
   const [pathname, ...query] = (request.url ?? '').split('?')
   if (pathname !== path) return 404
@@ -214,7 +210,7 @@ function withoutDefaultPort(authority: string): string {
   return authority.replace(/:80$/, '')
 }
 
-/** Resolves when the answer has left, its browser has gone, or it takes too long. */
+/** Resolves when the response is sent, the browser has disconnected, or it takes too long. */
 function sent(reply: ServerResponse, send: () => void): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, flushMs)

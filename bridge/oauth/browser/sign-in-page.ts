@@ -4,60 +4,63 @@ import {
   parseAuthorizationServerMetadata,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import { fetchDocuments } from '../discovery/document.ts'
+import { findMetadata } from '../discovery/metadata.ts'
+import { isSameOrigin } from '../discovery/server-url.ts'
 import { OAuthFailure, type UnconfirmedPage } from '../login-port.ts'
-import type { OAuthConfig } from '../oauth-config.ts'
-import type { OAuthPorts } from '../server-exchange.ts'
+import type { OAuthContext } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
-import { cancelled } from '../wait.ts'
+import { cancelled, withLimit } from '../wait.ts'
 
-/** Together, for all documents of the other host: a host that does not answer publishes nothing. */
+/** Covers all documents of the other host together; a host that does not respond publishes nothing. */
 const limitMs = 5000
-/** Bounds how many path segments of the page are taken for the path of an issuer. */
+/** Bounds how many path segments of the page are tried as the path of an issuer. */
 const maxIssuerSegments = 4
 
-/** A page that an authorization server sends a person to. */
+/** A page to which an authorization server sends the user. */
 interface SignInPage {
   kind: 'authorization' | 'device'
   url: string
 }
 
-/** A page on another host that nothing there confirms. */
+/** A page on another host that does not confirm it. */
 interface ForeignPage {
   origin: string
-  /** What the person has to be told first; undefined when they have signed in there for this issuer before. */
+  /** The warning to show first; undefined when the user has signed in there for this issuer before. */
   unconfirmed: UnconfirmedPage | undefined
 }
 
 /**
- * Checks that a sign-in page on another host than the issuer's belongs to the issuer. Otherwise a hostile server could name the
- * page of an honest one, and would be given the code that the honest one issues (mix-up, RFC 9700 section 4.4), or have its own
- * device code entered there. Undefined when the page is the issuer's: on its origin, on that of the endpoints that the result is
- * redeemed at, or in metadata of that host which names this issuer.
+ * Checks that a sign-in page on another host than the issuer's belongs to the issuer. Otherwise a hostile server
+ * could name the page of an honest one and receive the code that the honest one issues (mix-up, RFC 9700 section
+ * 4.4), have its own device code entered there, or obtain the token that the honest one issues to a client of its
+ * choice.
  *
- * Rejects with {@link OAuthFailure} `issuer_mismatch` when metadata of that host says that the page is another issuer's. Metadata
- * that is missing, slow or faulty says nothing. Not seen: where the page redirects a browser to.
+ * Returns undefined when the page is the issuer's: it is on its origin, or metadata of that host names this issuer,
+ * or a manually configured client redeems the result on that host. Rejects with {@link OAuthFailure}
+ * `issuer_mismatch` when metadata of that host assigns the page to another issuer. Missing, slow or invalid metadata
+ * decides nothing. Does not see where the page redirects the browser.
  */
 export async function checkSignInPage(
   page: SignInPage,
-  {
-    server: { metadata },
-    previous,
-  }: { server: { metadata: AuthorizationServerMetadata }; previous?: Credential | undefined },
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
+  metadata: AuthorizationServerMetadata,
+  previous: Credential | undefined,
+  context: OAuthContext,
 ): Promise<ForeignPage | undefined> {
   const { issuer } = metadata
   const { origin, host } = new URL(page.url)
-  if (origin === originOf(issuer) || redeemsAt(origin, page, metadata)) return undefined
-  const published = await publishedMetadata(page.url, config, ports, signal)
+  const isRedeemedThere = redeemsAt(page, metadata)
+  const isOwnClient = context.config.staticClient !== undefined
+  if (isSameOrigin(page.url, issuer) || (isOwnClient && isRedeemedThere)) return undefined
+  const published = await publishedMetadata(page.url, context)
   if (published.some((other) => other.issuer === issuer)) return undefined
   const owner = published.find((other) => isPageOf(other, page))
   if (owner !== undefined) {
+    const remedy = isRedeemedThere
+      ? ` If that is meant, register a client at ${host} by hand, and give it with --static-oauth-client-info.`
+      : ''
     throw new OAuthFailure(
       'issuer_mismatch',
-      `The authorization server ${quoteServerText(issuer)} sends people to sign in at ${host}, which is the page of another one, ${quoteServerText(owner.issuer)}.`,
+      `The authorization server ${quoteServerText(issuer)} sends users to sign in at ${host}, which belongs to another one, ${quoteServerText(owner.issuer)}.${remedy}`,
       { issuer },
     )
   }
@@ -65,67 +68,56 @@ export async function checkSignInPage(
   return { origin, unconfirmed: isAccepted ? undefined : { page: host, namedBy: new URL(issuer).host } }
 }
 
-/** Whether what the page gives out goes back to its own host, so that nobody else can get it. */
-function redeemsAt(origin: string, { kind }: SignInPage, metadata: AuthorizationServerMetadata): boolean {
+/** Returns whether the result of the page is redeemed on the page's own host and so is useless to any other. */
+function redeemsAt({ kind, url }: SignInPage, metadata: AuthorizationServerMetadata): boolean {
   const { token_endpoint: token, device_authorization_endpoint: device } = metadata
-  return originOf(token) === origin && (kind === 'authorization' || originOf(device) === origin)
+  return isSameOrigin(url, token) && (kind === 'authorization' || isSameOrigin(url, device))
 }
 
-/** An authorization endpoint has to be the same one. A device page is in no metadata: the device grant of its host stands for it. */
+/**
+ * Compares the authorization endpoint exactly. A device page is not part of metadata, so the device grant of its host
+ * stands in.
+ */
 function isPageOf(metadata: AuthorizationServerMetadata, page: SignInPage): boolean {
   const { authorization_endpoint: authorization, device_authorization_endpoint: device } = metadata
-  if (page.kind === 'device') return originOf(device) === new URL(page.url).origin
+  if (page.kind === 'device') return isSameOrigin(device, page.url)
   return authorization !== undefined && comparable(authorization) === comparable(page.url)
 }
 
-/** Without what servers commonly ignore. */
+/** Drops parts that servers commonly ignore. */
 function comparable(url: string): string {
   const { origin, pathname } = new URL(url)
   return `${origin}${pathname.toLowerCase().replaceAll(/\/+/g, '/').replace(/\/$/, '')}`
 }
 
-function originOf(url: string | undefined): string | undefined {
-  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined
-}
-
-/** What the host of a page publishes for itself and for each folder that the page is in, as issuers often have a path. */
+/**
+ * Fetches what the page's host publishes for itself and for each parent folder of the page, since issuers often have
+ * a path.
+ */
 async function publishedMetadata(
   pageUrl: string,
-  { allowHttp }: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
+  context: OAuthContext,
 ): Promise<AuthorizationServerMetadata[]> {
   const { origin, pathname } = new URL(pageUrl)
   const segments = pathname.split('/').slice(1, -1).slice(0, maxIssuerSegments)
   const folders = segments.map((_segment, index) => `${origin}/${segments.slice(0, index + 1).join('/')}`)
   const places = new Set([origin, ...folders].flatMap(authorizationServerMetadataUrls))
-  const limit = new AbortController()
-  const stop = (): void => limit.abort()
-  const timer = setTimeout(stop, limitMs)
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    const options = { allowHttp, signal: limit.signal }
-    const found = await Promise.all([...places].map((place) => readMetadata(place, options, ports)))
-    if (signal.aborted) throw cancelled()
-    return found.filter((metadata) => metadata !== undefined)
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
-  }
+  const found = await withLimit(limitMs, context.signal, (signal) =>
+    Promise.all([...places].map((place) => readMetadata(place, { ...context, signal }))),
+  )
+  if (context.signal.aborted) throw cancelled()
+  return found.filter((metadata) => metadata !== undefined)
 }
 
 async function readMetadata(
   place: string,
-  options: { allowHttp: boolean; signal: AbortSignal },
-  ports: OAuthPorts,
+  context: OAuthContext,
 ): Promise<AuthorizationServerMetadata | undefined> {
   try {
-    for await (const attempt of fetchDocuments([place], options, ports)) {
-      const parsed = 'document' in attempt ? parseAuthorizationServerMetadata(attempt.document) : undefined
-      if (parsed?.kind === 'parsed') return parsed.metadata
-    }
+    const found = await findMetadata('other', [place], parseAuthorizationServerMetadata, context)
+    return found.metadata
   } catch {
-    // No network, no TLS, out of time: it publishes nothing.
+    // Network, TLS or timeout error: the host publishes nothing.
+    return undefined
   }
-  return undefined
 }

@@ -1,55 +1,96 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { SignJWT } from 'jose'
 import type { ClientIdentity } from '../../credentials/credential.ts'
-import { createClientAssertion } from './client-assertion.ts'
 import { OAuthFailure } from '../login-port.ts'
-import type { OAuthConfig } from '../oauth-config.ts'
-import type { OAuthPorts } from '../server-exchange.ts'
+import type { OAuthContext } from '../server-request.ts'
 
-/** How a request says who sends it. */
+/** Authenticates a client in a request. */
 export interface ClientProof {
   headers: Readonly<Record<string, string>>
   parameters: Readonly<Record<string, string>>
 }
 
 /**
- * What a request to `issuer` carries to prove the client: one method, never two at once (RFC 6749 section 2.3). Throws
- * {@link OAuthFailure} `client_refused` when the private key is not there any more, or of no use.
+ * Returns the client authentication of a request to `issuer`: one method, never two at once (RFC 6749 section 2.3).
+ * Rejects with {@link OAuthFailure} `client_refused` when the private key is missing or unusable.
  */
-export function proveClient(
+export async function proveClient(
   client: ClientIdentity,
   issuer: string,
-  config: OAuthConfig,
-  { runtime }: OAuthPorts,
-): ClientProof {
+  { config, runtime }: Pick<OAuthContext, 'config' | 'runtime'>,
+): Promise<ClientProof> {
   const { clientId, clientSecret = '', tokenEndpointAuthMethod: method } = client
   if (method === 'client_secret_basic') {
     const userPass = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`
-    return {
-      headers: { authorization: `Basic ${Buffer.from(userPass).toString('base64')}` },
-      parameters: {},
-    }
+    const header = `Basic ${Buffer.from(userPass).toString('base64')}`
+    return { headers: { authorization: header }, parameters: {} }
   }
+  const parameters = { client_id: clientId }
   if (method === 'client_secret_post') {
-    return { headers: {}, parameters: { client_id: clientId, client_secret: clientSecret } }
+    return { headers: {}, parameters: { ...parameters, client_secret: clientSecret } }
   }
-  if (method === 'none') return { headers: {}, parameters: { client_id: clientId } }
+  if (method === 'none') return { headers: {}, parameters }
   const { privateKey } = config
   if (privateKey === undefined) {
-    throw new OAuthFailure(
-      'client_refused',
-      'The client proves itself with a private key, and none is given.',
-    )
+    throw refused('The client authenticates with a private key, and none is configured.')
   }
   return {
     headers: {},
     parameters: {
-      client_id: clientId,
+      ...parameters,
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-      client_assertion: createClientAssertion({ clientId, audience: issuer }, privateKey, runtime),
+      client_assertion: await createClientAssertion({ clientId, audience: issuer }, privateKey, runtime),
     },
   }
 }
 
-/** Text as it stands in a form; so are both halves of basic authentication (RFC 6749 section 2.3.1 and appendix B). */
+/**
+ * Encodes text as in a form, as required for both halves of basic authentication (RFC 6749 section 2.3.1 and appendix
+ * B).
+ */
 export function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
+}
+
+/** Long enough for a slow request and some clock skew, short enough to be of little use to a thief. */
+const ttlSeconds = 120
+
+/**
+ * Creates a JWT that authenticates the client once, within two minutes (RFC 7523 section 3). `audience` is the
+ * issuer, as servers expect since the attack on those that accepted any of their URLs. Rejects with
+ * {@link OAuthFailure} `client_refused` when the key does not fit the algorithm.
+ */
+export async function createClientAssertion(
+  { clientId, audience }: { clientId: string; audience: string },
+  { pem, algorithm }: { pem: string; algorithm: string },
+  runtime: OAuthContext['runtime'],
+): Promise<string> {
+  const key = readKey(pem)
+  const now = runtime.now()
+  const jwt = new SignJWT({ jti: encodeBase64url(runtime.randomBytes(16)) })
+    .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
+    .setIssuer(clientId)
+    .setSubject(clientId)
+    .setAudience(audience)
+    .setIssuedAt(now)
+    .setExpirationTime(now + ttlSeconds)
+  try {
+    return await jwt.sign(key)
+  } catch {
+    throw refused(`The private key does not fit ${algorithm}.`)
+  }
+}
+
+function readKey(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    // Drop the cause, which may quote the key.
+    throw refused('The private key cannot be read: it has to be a PEM file in PKCS 8 format.')
+  }
+}
+
+function refused(message: string): OAuthFailure {
+  return new OAuthFailure('client_refused', message)
 }

@@ -1,26 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
-import type { HttpClient } from '../../http/http-client.ts'
 import { type ChosenClient, chooseClient } from './client-choice.ts'
 import type { OAuthConfig, StaticClient } from '../oauth-config.ts'
-import {
-  createTestHttp,
-  createTestRuntime,
-  oauthConfig,
-} from '../../../tests/support/bridge/oauth/oauth-ports.ts'
-import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { oauthContext } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
+import { loginAt, openOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 
-let server: OAuthServer
-let http: HttpClient
-beforeAll(async () => {
-  server = await startOAuthServer()
-  http = createTestHttp()
-})
-beforeEach(() => void (server.seen.length = 0))
-afterAll(async () => {
-  http.close()
-  await server.close()
-})
+const { server, http } = await openOAuthServer()
 
 const redirectUri = 'http://127.0.0.1:4711/oauth/callback'
 const documentUrl = 'https://client.example/drawbridge.json'
@@ -39,6 +24,7 @@ function choose(changes: Partial<OAuthConfig> = {}, options: ChoiceOptions = {})
     server: {
       metadata: {
         issuer: server.issuer,
+        token_endpoint: `${server.origin}/token`,
         registration_endpoint: `${server.origin}/register`,
         ...options.metadata,
       },
@@ -50,27 +36,12 @@ function choose(changes: Partial<OAuthConfig> = {}, options: ChoiceOptions = {})
     redirectUri: 'redirectUri' in options ? options.redirectUri : redirectUri,
     scope: options.scope,
   }
-  const ports = { http, runtime: createTestRuntime() }
-  return chooseClient(need, oauthConfig(server.serverUrl, changes), ports, new AbortController().signal)
+  return chooseClient(need, oauthContext(http, server.serverUrl, changes))
 }
 
 function before(client: Partial<ClientIdentity> = {}, changes: Partial<Credential> = {}): Credential {
-  return {
-    generation: 3,
-    serverUrl: server.serverUrl,
-    profile: 'default',
-    issuer: server.issuer,
-    tokenEndpoint: `${server.origin}/token`,
-    client: {
-      clientId: 'before',
-      tokenEndpointAuthMethod: 'none',
-      origin: 'dynamic',
-      redirectUris: ['http://127.0.0.1:48123/oauth/callback'],
-      ...client,
-    },
-    signedInAt: 0,
-    ...changes,
-  }
+  const redirectUris = ['http://127.0.0.1:48123/oauth/callback']
+  return loginAt(server, { redirectUris, ...client }, changes)
 }
 
 const takesDocuments = { client_id_metadata_document_supported: true }
@@ -111,7 +82,7 @@ it('a document that this issuer has refused is not tried again; another one is, 
   expect(await idOf(documentUrl, { ...refused, issuer: 'https://other.example' })).toBe(documentUrl)
 })
 
-it('a document that was refused is all there is where nobody registers', async () => {
+it('a refused document is the only choice without registration', async () => {
   const metadata = { ...takesDocuments, registration_endpoint: undefined }
   const previous = before({}, { quirks: { refusesDocument: documentUrl } })
   const { client, replace } = await choose({ clientMetadataUrl: documentUrl }, { metadata, previous })
@@ -119,7 +90,7 @@ it('a document that was refused is all there is where nobody registers', async (
   expect(replace).toBeUndefined()
 })
 
-it('then the registration of before, which can be replaced', async () => {
+it('then the earlier registration, which can be replaced', async () => {
   const { client, replace } = await choose({ clientMetadataUrl: documentUrl }, { previous: before() })
   expect(client.clientId).toBe('before')
   expect(registrations()).toBe(0)
@@ -138,6 +109,7 @@ it('then a new registration', async () => {
 
 it.each<[name: string, Partial<ClientIdentity>, Partial<Credential>]>([
   ['another issuer', {}, { issuer: 'https://other.example' }],
+  ['another token endpoint', {}, { tokenEndpoint: 'https://other.example/token' }],
   ['a configured client', { origin: 'static' }, {}],
   ['a document', { origin: 'metadata_document' }, {}],
   ['one that was refused', {}, { signInNeeded: 'invalid_client' }],
@@ -146,7 +118,7 @@ it.each<[name: string, Partial<ClientIdentity>, Partial<Credential>]>([
   ['another path to come back to', { redirectUris: ['http://127.0.0.1:4711/callback'] }, {}],
   ['another host to come back to', { redirectUris: ['http://localhost:4711/oauth/callback'] }, {}],
   ['a device', { redirectUris: [] }, {}],
-])('the registration of before is not used again: %s', async (_name, client, changes) => {
+])('the earlier registration is not reused: %s', async (_name, client, changes) => {
   const chosen = await choose({}, { previous: before(client, changes) })
   expect(chosen.client.clientId).toMatch(/^client-/)
   expect(chosen.replace).toBeUndefined()
@@ -191,7 +163,7 @@ it('a configured client whose issuer is configured goes there and nowhere else, 
   }
 })
 
-it('a configured client that is new is taken to whatever issuer there is', async () => {
+it('a new configured client is used at any issuer', async () => {
   const previous = before({ origin: 'static', clientId: 'old' }, { issuer: 'https://old.example' })
   const { client } = await choose({ staticClient: configured }, { previous })
   expect(client.clientId).toBe('configured')

@@ -1,92 +1,77 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientIdentity, Credential, IssuerQuirks } from '../../credentials/credential.ts'
-import {
-  type DiscoveredServer,
-  noRegistration,
-  registrationEndpoint,
-  takesDocument,
-} from '../discovery/discovery.ts'
+import type { DiscoveredServer } from '../discovery/discovery.ts'
+import { endpointBesideToken, noRegistration, takesDocument } from '../discovery/server-use.ts'
+import { isSameOrigin } from '../discovery/server-url.ts'
 import { OAuthFailure } from '../login-port.ts'
-import type { OAuthConfig, StaticClient } from '../oauth-config.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
+import type { OAuthContext } from '../server-request.ts'
+import { quoteServerText } from '../server-text.ts'
 import { register } from './registration.ts'
 import { registrationScope } from './scope-choice.ts'
-import type { OAuthPorts } from '../server-exchange.ts'
-import { quoteServerText } from '../server-text.ts'
 
-/** What a client is needed for. */
+/** Requirements for a client. */
 interface ClientNeed {
   server: DiscoveredServer
   previous: Credential | undefined
-  /** Of the authorization code grant. */
+  /** Set for the authorization code grant. */
   redirectUri: string | undefined
   scope: string | undefined
 }
 
-/** How the bridge is known at a server. */
+/** The client that the bridge uses at a server. */
 export interface ChosenClient {
   client: ClientIdentity
   /**
-   * Registers a client in its place: when the server turns out to have forgotten an earlier registration, or to refuse the
-   * document. Undefined where that is no way.
+   * Registers a replacement when the server has forgotten an earlier registration or refuses the document. Undefined
+   * where that is not possible.
    */
   replace: (() => Promise<ReplacedClient>) | undefined
 }
 
-/** A client that was registered in place of another one, and what that says of the issuer. */
+/** A newly registered replacement, with what this reveals about the issuer. */
 export interface ReplacedClient {
   client: ClientIdentity
   quirks: IssuerQuirks
 }
 
-type Method = ClientIdentity['tokenEndpointAuthMethod']
-
 /**
- * Chooses what the bridge calls itself: the configured client, else the client ID metadata document where the server takes
- * one and has not refused it before, else the registration of before if it was made at this issuer for this redirect URI, else a new registration (MCP
- * 2026-07-28 authorization, client registration approaches). Nothing of one issuer is ever used at another. Rejects with
- * {@link OAuthFailure}: those of {@link configuredClient} and of {@link register}.
+ * Chooses the client in this order: the configured client; the client ID metadata document where the server accepts
+ * one and has not refused it before; the earlier registration if it was made at this issuer for this redirect URI; a
+ * new registration (MCP 2026-07-28 authorization, client registration approaches). Never uses a client of one issuer
+ * at another. Rejects with the {@link OAuthFailure} of {@link configuredClient} and {@link register}.
  */
-export async function chooseClient(
-  need: ClientNeed,
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
-): Promise<ChosenClient> {
-  const { server } = need
-  const { metadata } = server
+export async function chooseClient(need: ClientNeed, context: OAuthContext): Promise<ChosenClient> {
+  const { config, runtime } = context
+  const { server, previous, redirectUri } = need
+  const { metadata, isAssumed } = server
   if (config.staticClient !== undefined) {
     return { client: configuredClient(config, need), replace: undefined }
   }
-  const endpoint = registrationEndpoint(metadata, config)
-  const registerAnew = async (): Promise<ClientIdentity> => {
+  const endpoint = endpointBesideToken(metadata, 'registration_endpoint', config)
+  const registerNew = async (quirks: IssuerQuirks): Promise<ReplacedClient> => {
     const { grant } = config
     if (endpoint === undefined || grant === 'client_credentials') throw noRegistration(metadata)
-    const { isAssumed } = server
     const scope = registrationScope(need.scope, server, config)
-    const { redirectUri } = need
-    const asked = { endpoint, metadata, grant, redirectUri, scope, isAssumed }
-    return await register(asked, config, ports, signal)
+    const client = await register({ endpoint, metadata, grant, redirectUri, scope, isAssumed }, context)
+    return { client, quirks }
   }
   const { clientMetadataUrl: url } = config
-  const isWanted = url !== undefined && takesDocument(metadata, config)
-  if (isWanted && (endpoint === undefined || !isRefused(url, need))) {
-    const replace = async (): Promise<ReplacedClient> => ({
-      client: await registerAnew(),
-      quirks: { refusesDocument: url },
-    })
+  if (url !== undefined && takesDocument(metadata, config)) {
     const client = documentClient(url, config, server)
-    return { client, replace: endpoint === undefined ? undefined : replace }
+    if (endpoint === undefined) return { client, replace: undefined }
+    const isRefused = previous?.issuer === metadata.issuer && previous.quirks?.refusesDocument === url
+    if (!isRefused) return { client, replace: () => registerNew({ refusesDocument: url }) }
   }
-  const known = registeredBefore(need, ports.runtime.now())
-  if (known !== undefined) {
-    return { client: known, replace: async () => ({ client: await registerAnew(), quirks: {} }) }
-  }
-  return { client: await registerAnew(), replace: undefined }
+  const known = registeredBefore(need, runtime.now())
+  if (known !== undefined) return { client: known, replace: () => registerNew({}) }
+  const { client } = await registerNew({})
+  return { client, replace: undefined }
 }
 
 /**
- * The configured client. Throws {@link OAuthFailure}: `no_registration` when none is, `issuer_changed` when it belongs to
- * another issuer.
+ * Returns the configured client. Throws {@link OAuthFailure} `no_registration` when there is none, or
+ * `issuer_changed` when it belongs to another issuer.
  */
 export function configuredClient(
   config: OAuthConfig,
@@ -96,35 +81,16 @@ export function configuredClient(
   if (staticClient === undefined) throw noRegistration(metadata)
   refuseElsewhere(staticClient, config.tokenEndpoint, previous, metadata.issuer)
   const { clientId, clientSecret, tokenEndpointAuthMethod: wanted } = staticClient
-  const listed = metadata.token_endpoint_auth_methods_supported
-  return {
-    clientId,
-    ...(clientSecret === undefined ? {} : { clientSecret }),
-    tokenEndpointAuthMethod: configuredMethod(wanted, {
-      hasSecret: clientSecret !== undefined,
-      hasKey: privateKey !== undefined,
-      listed,
-    }),
-    origin: 'static',
-  }
-}
-
-function configuredMethod(
-  wanted: string | undefined,
-  { hasSecret, hasKey, listed }: { hasSecret: boolean; hasKey: boolean; listed: string[] | undefined },
-): Method {
-  if (wanted === 'none') return wanted
-  // RFC 8414 section 2: basic is what a server takes that lists nothing.
-  const possible: Method[] = [
-    ...(hasKey ? (['private_key_jwt'] as const) : []),
-    ...(hasSecret ? (['client_secret_basic', 'client_secret_post'] as const) : []),
+  const possible = [
+    ...(privateKey === undefined ? [] : (['private_key_jwt'] as const)),
+    ...(clientSecret === undefined ? [] : (['client_secret_basic', 'client_secret_post'] as const)),
+    'none' as const,
   ]
-  const taken = possible.find((method) => listed?.includes(method))
-  return possible.find((method) => method === wanted) ?? taken ?? possible[0] ?? 'none'
-}
-
-function isRefused(url: string, { previous, server }: ClientNeed): boolean {
-  return previous?.issuer === server.metadata.issuer && previous.quirks?.refusesDocument === url
+  // RFC 8414 section 2: a server that lists no methods accepts basic.
+  const listed = metadata.token_endpoint_auth_methods_supported
+  const usual = possible.find((method) => method !== 'none' && listed?.includes(method)) ?? possible[0]
+  const tokenEndpointAuthMethod = possible.find((method) => method === wanted) ?? usual ?? 'none'
+  return { clientId, clientSecret, tokenEndpointAuthMethod, origin: 'static' }
 }
 
 function documentClient(url: string, config: OAuthConfig, { metadata }: DiscoveredServer): ClientIdentity {
@@ -137,12 +103,12 @@ function documentClient(url: string, config: OAuthConfig, { metadata }: Discover
 }
 
 /**
- * A client that was set up by hand belongs to the issuer it was set up at, and whoever may change what a server names must
- * not get its secret (MCP 2026-07-28 authorization, C5). The issuer is the one of the configuration, also by its token
- * endpoint, else the one that the stored login is of.
+ * Rejects a manually configured client at any issuer but its own: an attacker who can change what a server names must
+ * not get its secret (MCP 2026-07-28 authorization, C5). The issuer is the configured one, also given by its token
+ * endpoint, or else that of the stored login.
  */
 function refuseElsewhere(
-  { clientId, issuer: configured }: StaticClient,
+  { clientId, issuer: configured }: NonNullable<OAuthConfig['staticClient']>,
   tokenEndpoint: string | undefined,
   previous: Credential | undefined,
   issuer: string,
@@ -162,12 +128,14 @@ function registeredBefore(
   now: number,
 ): ClientIdentity | undefined {
   if (previous === undefined || previous.issuer !== server.metadata.issuer) return undefined
-  const { client, signInNeeded } = previous
+  const { client, signInNeeded, tokenEndpoint } = previous
   if (client.origin !== 'dynamic') return undefined
+  // The client was registered on the origin of the token endpoint at the time and is used on no other.
+  if (!isSameOrigin(tokenEndpoint, server.metadata.token_endpoint)) return undefined
   if (signInNeeded === 'invalid_client' || signInNeeded === 'unauthorized_client') return undefined
   if (client.secretExpiresAt !== undefined && client.secretExpiresAt <= now) return undefined
   const registered = client.redirectUris ?? []
-  // A client of the one grant is not allowed the other.
+  // A client registered for one grant may not be allowed to use the other.
   const fits = redirectUri === undefined ? registered.length === 0 : matchRedirectUri(registered, redirectUri)
   return fits ? client : undefined
 }

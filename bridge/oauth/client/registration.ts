@@ -1,137 +1,110 @@
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { AuthorizationServerMetadata, ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
-import { retryAfterSeconds } from '../../http/retry-after.ts'
-import { isSafeUrl } from '../discovery/document.ts'
-import { deviceGrantType } from '../discovery/discovery.ts'
+import { NetworkError } from '../../http/http-client.ts'
+import { retryAfterSeconds } from '../../http/retry.ts'
+import { deviceGrantType } from '../discovery/server-use.ts'
+import { isSameOrigin } from '../discovery/server-url.ts'
 import { OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import { type OAuthPorts, type ServerAnswer, exchangeJson } from '../server-exchange.ts'
+import { type OAuthContext, type OAuthPorts, type ServerResponse, requestJson } from '../server-request.ts'
 import { quoteServerError, quoteServerText } from '../server-text.ts'
-import { NetworkError } from '../../http/http-client.ts'
 
-/** What a registration is for. */
+/** Parameters of a registration. */
 export interface RegistrationRequest {
-  /** Not checked: that it is safe to go to. */
+  /** The caller has to check that it is safe. */
   endpoint: string
   metadata: AuthorizationServerMetadata
   grant: 'authorization_code' | 'device_code'
-  /** Of the authorization code grant. */
+  /** Set for the authorization code grant. */
   redirectUri: string | undefined
   scope: string | undefined
-  /** The endpoint was only guessed. */
+  /** The endpoint is only a guess. */
   isAssumed: boolean
 }
 
 type Method = ClientIdentity['tokenEndpointAuthMethod']
 
-const grantTypes = {
-  authorization_code: 'authorization_code',
-  device_code: deviceGrantType,
-} as const
-
-/** What servers say that register nobody without a redirect URI, also where none is ever used. */
+/** Errors of servers that require a redirect URI, even where none is used. */
 const wantsRedirectUri: ReadonlySet<unknown> = new Set(['invalid_redirect_uri', 'invalid_client_metadata'])
 
 /**
  * Registers the bridge as a native client (RFC 7591, MCP 2026-07-28 authorization). Rejects with {@link OAuthFailure}
- * `registration_refused`, `unavailable`, or `no_metadata` when nobody registers clients there, or with `NetworkError`.
+ * `registration_refused`, `unavailable`, or `no_metadata` when the server has no registration, or with
+ * `NetworkError`.
  */
-export async function register(
-  request: RegistrationRequest,
-  config: OAuthConfig,
-  { http, runtime }: OAuthPorts,
-  signal: AbortSignal,
-): Promise<ClientIdentity> {
-  const { endpoint, metadata, grant } = request
+export async function register(request: RegistrationRequest, context: OAuthContext): Promise<ClientIdentity> {
+  const { endpoint: url, metadata, grant } = request
+  const { config, runtime } = context
   const wanted = clientMetadata(request, config)
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
-  const send = (document: ClientMetadata): Promise<ServerAnswer> => {
-    const body = JSON.stringify(document)
-    return exchangeJson({ method: 'POST', url: endpoint, headers, body }, http, signal)
-  }
-  let answer = await send(wanted)
+  const send = (document: ClientMetadata): Promise<ServerResponse> =>
+    requestJson({ method: 'POST', url, headers, body: JSON.stringify(document) }, context)
+  let response = await send(wanted)
+  const error = isJsonObject(response.json) ? response.json['error'] : undefined
   const isBare = grant === 'device_code' && wanted.redirect_uris === undefined
-  if (
-    isBare &&
-    answer.status === 400 &&
-    isJsonObject(answer.json) &&
-    wantsRedirectUri.has(answer.json['error'])
-  ) {
+  if (isBare && response.status === 400 && wantsRedirectUri.has(error)) {
     const { host, path } = config.callback
-    answer = await send({ ...wanted, redirect_uris: [`http://${host}${path}`] })
+    response = await send({ ...wanted, redirect_uris: [`http://${host}${path}`] })
   }
-  const { json, status } = answer
-  if (status >= 200 && status < 300 && isJsonObject(json)) {
-    const client = readClient(json, wanted, metadata, config)
-    if (client !== undefined) return client
-  }
-  throw registrationFailure(answer, request, runtime.now())
+  const { json, status } = response
+  const isRegistered = status >= 200 && status < 300 && isJsonObject(json)
+  const client = isRegistered ? readClient(json, wanted, metadata) : undefined
+  if (client === undefined) throw registrationFailure(response, request, runtime.now())
+  return client
 }
 
-function clientMetadata(request: RegistrationRequest, config: OAuthConfig): ClientMetadata {
-  const { redirectUri, scope, grant } = request
+function clientMetadata(
+  { redirectUri, scope, grant, metadata }: RegistrationRequest,
+  config: OAuthConfig,
+): ClientMetadata {
+  const { token_endpoint_auth_methods_supported: listed } = metadata
+  const grantType = grant === 'device_code' ? deviceGrantType : grant
+  // A program on the user's computer cannot keep a secret from them.
+  const prefersNone = listed === undefined || listed.includes('none')
   return {
     client_name: 'Drawbridge',
     application_type: 'native',
-    grant_types: [grantTypes[grant], 'refresh_token'],
-    token_endpoint_auth_method: preferredMethod(request.metadata),
+    grant_types: [grantType, 'refresh_token'],
+    token_endpoint_auth_method: prefersNone ? 'none' : secretMethod(listed),
     ...(redirectUri === undefined ? {} : { redirect_uris: [redirectUri], response_types: ['code'] }),
     ...(scope === undefined ? {} : { scope }),
     ...config.clientMetadata,
   }
 }
 
-/** None: what is on a person's computer keeps no secret from them. */
-function preferredMethod({
-  token_endpoint_auth_methods_supported: listed,
-}: AuthorizationServerMetadata): Method {
-  if (listed === undefined || listed.includes('none')) return 'none'
-  return secretMethod(listed) ?? 'none'
-}
-
-function secretMethod(listed: readonly string[]): Method | undefined {
-  return (['client_secret_basic', 'client_secret_post'] as const).find((method) => listed.includes(method))
+function secretMethod(listed: readonly string[]): Method {
+  const methods = ['client_secret_basic', 'client_secret_post'] as const
+  return methods.find((method) => listed.includes(method)) ?? 'none'
 }
 
 function readClient(
   json: JsonObject,
   wanted: ClientMetadata,
   metadata: AuthorizationServerMetadata,
-  { allowHttp }: OAuthConfig,
 ): ClientIdentity | undefined {
-  const { client_id: clientId, client_secret: secret } = json
-  // RFC 6749 appendix A.1. It is stored, and shown.
+  const { client_id: clientId, client_secret: secret, client_secret_expires_at: expiresAt } = json
+  // RFC 6749 appendix A.1. The value is stored and displayed.
   if (typeof clientId !== 'string' || !/^[\x20-\x7E]+$/.test(clientId)) return undefined
   const clientSecret = typeof secret === 'string' && secret !== '' ? secret : undefined
-  const expiresAt = json['client_secret_expires_at']
+  const doesExpire = clientSecret !== undefined && typeof expiresAt === 'number' && expiresAt > 0
+  // RFC 7592 section 3.
+  const { registration_client_uri: uri, registration_access_token: token } = json
+  const isManaged = typeof uri === 'string' && typeof token === 'string' && /^[\x21-\x7E]+$/.test(token)
   return {
     clientId,
-    ...(clientSecret === undefined ? {} : { clientSecret }),
+    clientSecret,
     tokenEndpointAuthMethod: methodOf(json, clientSecret, wanted, metadata),
     origin: 'dynamic',
-    ...(clientSecret !== undefined && typeof expiresAt === 'number' && expiresAt > 0
-      ? { secretExpiresAt: expiresAt }
-      : {}),
-    ...managementOf(json, metadata.issuer, allowHttp),
-    ...(wanted.redirect_uris === undefined ? {} : { redirectUris: wanted.redirect_uris }),
+    secretExpiresAt: doesExpire ? expiresAt : undefined,
+    ...(isManaged ? { registrationClientUri: uri, registrationAccessToken: token } : {}),
+    redirectUris: wanted.redirect_uris,
   }
 }
 
-/** How the registration can be removed (RFC 7592 section 3); empty where the server has no way that is safe. */
-function managementOf(
-  { registration_client_uri: uri, registration_access_token: token }: JsonObject,
-  issuer: string,
-  allowHttp: boolean,
-): Pick<ClientIdentity, 'registrationClientUri' | 'registrationAccessToken'> {
-  const isUsable = typeof uri === 'string' && isSafeUrl(uri, issuer, allowHttp)
-  if (!isUsable || typeof token !== 'string' || !/^[\x21-\x7E]+$/.test(token)) return {}
-  return { registrationClientUri: uri, registrationAccessToken: token }
-}
-
 /**
- * What the answer says, else what was asked for. Servers that say nothing and hand out a secret to a client that wanted
- * none expect to see it, unless they list `none`.
+ * Returns the method in the response, or else the requested one. Servers that name no method but return a secret to a
+ * client that wanted none expect to see that secret, unless they list `none`.
  */
 function methodOf(
   json: JsonObject,
@@ -140,59 +113,57 @@ function methodOf(
   { token_endpoint_auth_methods_supported: listed }: AuthorizationServerMetadata,
 ): Method {
   if (clientSecret === undefined) return 'none'
-  const said = json['token_endpoint_auth_method'] ?? wanted.token_endpoint_auth_method
-  if (said === 'client_secret_basic' || said === 'client_secret_post') return said
-  if (json['token_endpoint_auth_method'] === 'none' || listed?.includes('none') === true) return 'none'
-  return secretMethod(listed ?? ['client_secret_basic']) ?? 'none'
+  const given = json['token_endpoint_auth_method']
+  const method = given ?? wanted.token_endpoint_auth_method
+  if (method === 'client_secret_basic' || method === 'client_secret_post') return method
+  if (given === 'none' || listed?.includes('none') === true) return 'none'
+  return secretMethod(listed ?? ['client_secret_basic'])
 }
 
 function registrationFailure(
-  { status, headers, json }: ServerAnswer,
+  { status, headers, json }: ServerResponse,
   { metadata: { issuer }, isAssumed }: RegistrationRequest,
   now: number,
 ): OAuthFailure {
   const name = quoteServerText(issuer)
   if (status === 429 || status >= 500) {
-    const seconds = retryAfterSeconds(headers, now)
     return new OAuthFailure('unavailable', `Registering at ${name} answered with status ${status}.`, {
       issuer,
-      ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+      retryAfterSeconds: retryAfterSeconds(headers, now),
     })
   }
   const { error, error_description: description } = isJsonObject(json) ? json : {}
   if (typeof error === 'string') {
-    const said = quoteServerError(error, typeof description === 'string' ? description : undefined)
-    return new OAuthFailure('registration_refused', `${name} refused to register the bridge: ${said}`, {
-      issuer,
-    })
+    const quoted = quoteServerError(error, typeof description === 'string' ? description : undefined)
+    const text = `${name} refused to register the bridge: ${quoted}`
+    return new OAuthFailure('registration_refused', text, { issuer })
   }
   if (isAssumed) return new OAuthFailure('no_metadata', `${name} names no OAuth metadata.`, { issuer })
   const what =
     status < 300 ? 'answered without a client_id that can be used' : `answered with status ${status}`
-  return new OAuthFailure('registration_refused', `${name} did not register the bridge: it ${what}.`, {
-    issuer,
-  })
+  const text = `${name} did not register the bridge: it ${what}.`
+  return new OAuthFailure('registration_refused', text, { issuer })
 }
 
-/** Somebody waits for it, and nothing depends on it. */
-const limitMs = 5000
+/** The user waits for it, and nothing depends on it. */
+const removalMs = 5000
 
 /**
- * Removes the registration of a login that is given up (RFC 7592 section 2.3). True when the server did; undefined when there
- * is none of ours, or the server did not say how. Never rejects for what the server does.
+ * Removes the registration of a discarded login (RFC 7592 section 2.3). Returns true when the server removed it;
+ * undefined when there is no registration of ours, or the server gave no address for it, or one on another origin
+ * than the token endpoint that it was made at. Never rejects because of the server.
  */
 export async function removeRegistration(
-  { client, issuer }: Credential,
-  { allowHttp }: OAuthConfig,
-  { http }: OAuthPorts,
+  { client, tokenEndpoint }: Credential,
+  { http }: Pick<OAuthPorts, 'http'>,
 ): Promise<boolean | undefined> {
   const { origin, registrationClientUri: url, registrationAccessToken: token } = client
   if (origin !== 'dynamic' || url === undefined || token === undefined) return undefined
-  if (!isSafeUrl(url, issuer, allowHttp)) return undefined
+  if (!isSameOrigin(url, tokenEndpoint)) return undefined
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json' }
+  const signal = AbortSignal.timeout(removalMs)
   try {
-    const request = { method: 'DELETE' as const, url, headers }
-    const { status } = await exchangeJson(request, http, AbortSignal.timeout(limitMs))
+    const { status } = await requestJson({ method: 'DELETE', url, headers }, { http, signal })
     return status >= 200 && status < 300
   } catch (error) {
     if (error instanceof NetworkError) return false

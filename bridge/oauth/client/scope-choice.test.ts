@@ -25,7 +25,7 @@ it.each<[name: string, Row, scope: string | undefined]>([
   ['what was granted is kept', { challenge: 'write', granted: 'read basic' }, 'write read basic'],
   ['nothing twice', { challenge: 'read', granted: 'read' }, 'read'],
   ['not what another issuer granted', { challenge: 'a', granted: 'b', grantedBy: 'https://x.example' }, 'a'],
-  ['nothing of before alone', { granted: 'read' }, undefined],
+  ['no earlier scope alone', { granted: 'read' }, undefined],
   ['offline access when listed', { resource: ['a'], listed: ['a', 'offline_access'] }, 'a offline_access'],
   ['no offline access when not listed', { resource: ['a', 'offline_access'], listed: ['a'] }, 'a'],
   ['as the server says when nothing is listed', { challenge: 'a offline_access' }, 'a offline_access'],

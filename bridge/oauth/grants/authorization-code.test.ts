@@ -1,28 +1,18 @@
 import { connect } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
 import {
   type OAuthServer,
-  type OAuthServerPlaces,
   type Reply,
   type SeenRequest,
+  loginAt,
   startOAuthServer,
 } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { createTestRuntime } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import { redirectOf, visit } from '../../../tests/support/bridge/oauth/scripted-browser.ts'
+import { freePort } from '../../../tests/support/server/free-port.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
 import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
-
-const servers: OAuthServer[] = []
-
-async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
-  const server = await startOAuthServer(places)
-  servers.push(server)
-  return server
-}
-
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()))
-})
 
 function isFree(redirectUri: string): Promise<boolean> {
   const { hostname, port } = new URL(redirectUri)
@@ -36,11 +26,18 @@ function isFree(redirectUri: string): Promise<boolean> {
   })
 }
 
+/** A port that no other program is given as soon as it is free again. */
+const ownCallback = async (): Promise<OAuthConfig['callback']> => ({
+  host: '127.0.0.1',
+  port: await freePort(),
+  path: '/oauth/callback',
+})
+
 const redirectUriOf = (url: string): string => new URL(url).searchParams.get('redirect_uri') ?? ''
 
 describe('the authorization request', () => {
   it('has everything that it needs and nothing else', async () => {
-    const server = await start({ resource: () => ({ scopes_supported: ['mcp'] }) })
+    const server = await startOAuthServer({ resource: () => ({ scopes_supported: ['mcp'] }) })
     const { credential } = await signIn(server.serverUrl)
     const { query } = server.requests('/authorize')[0] ?? {}
     expect(Object.fromEntries(query ?? [])).toEqual({
@@ -67,18 +64,18 @@ describe('the authorization request', () => {
   })
 
   it('has no scope when nothing names one, and no resource without metadata of the resource', async () => {
-    const server = await start({ resourcePaths: [] })
+    const server = await startOAuthServer({ resourcePaths: [] })
     const { credential } = await signIn(server.serverUrl)
     const { query } = server.requests('/authorize')[0] ?? {}
     expect(query?.has('scope')).toBe(false)
     expect(query?.has('resource')).toBe(false)
     expect(server.requests('/token')[0]?.form.has('resource')).toBe(false)
-    expect(credential).not.toHaveProperty('resource')
-    expect(credential.tokens).not.toHaveProperty('scope')
+    expect(credential).toHaveProperty('resource', undefined)
+    expect(credential.tokens).toHaveProperty('scope', undefined)
   })
 
   it('goes to the endpoints of 2025-03-26 when there is no metadata at all', async () => {
-    const server = await start({ resourcePaths: [], metadataPaths: [] })
+    const server = await startOAuthServer({ resourcePaths: [], metadataPaths: [] })
     server.response = { iss: undefined }
     const { credential } = await signIn(server.serverUrl)
     expect(server.paths().slice(-3)).toEqual(['/register', '/authorize', '/token'])
@@ -86,7 +83,7 @@ describe('the authorization request', () => {
   })
 
   it('keeps the query of the endpoint, and what the user adds, but not to the protocol', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.metadata = { authorization_endpoint: `${server.origin}/authorize?tenant=a+b` }
     const authorizeParameters = {
       audience: 'api',
@@ -103,8 +100,8 @@ describe('the authorization request', () => {
     expect(query?.getAll('redirect_uri')).not.toContain('https://x')
   })
 
-  it('has the resource to the letter, or none when the user wants none', async () => {
-    const server = await start({ resource: (origin) => ({ resource: origin }) })
+  it('has the exact resource, or none when the user wants none', async () => {
+    const server = await startOAuthServer({ resource: (origin) => ({ resource: origin }) })
     await signIn(server.serverUrl)
     await signIn(server.serverUrl, { sendResource: false })
     const [first, second] = server.requests('/authorize')
@@ -117,7 +114,7 @@ describe('the authorization request', () => {
     ['client_secret_basic', `Basic ${Buffer.from('id%3A1:s%2Bcret+%25').toString('base64')}`, null],
     ['client_secret_post', undefined, 's+cret %'],
   ])('redeems the code with %s', async (method, authorization, secret) => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.metadata = { token_endpoint_auth_methods_supported: [method] }
     await signIn(server.serverUrl, { staticClient: { clientId: 'id:1', clientSecret: 's+cret %' } })
     const { headers, form } = server.requests('/token')[0] ?? {}
@@ -139,7 +136,7 @@ describe('the response', () => {
     ['iss-normalized', true, 'ISSUER/', false],
     ['empty', undefined, '', false],
   ])('%s', async (_name, advertised, iss, isTaken) => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.metadata = { authorization_response_iss_parameter_supported: advertised }
     server.response = { iss: iss?.replace('ISSUER', server.issuer) }
     const signedIn = signIn(server.serverUrl)
@@ -153,7 +150,7 @@ describe('the response', () => {
   })
 
   it('of another issuer is not quoted', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.response = {
       iss: 'https://evil.example',
       code: undefined,
@@ -175,7 +172,7 @@ describe('the response', () => {
     ['invalid_target', 'refused', 502],
     ['__proto__', 'refused', 502],
   ])('%s is the fault %s', async (error, fault, status) => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.response = { iss: server.issuer, code: undefined, error, error_description: 'Because\n"so"' }
     const trial = beginTrial(server.serverUrl)
     const arriving = visit((await trial.prompt).url)
@@ -186,13 +183,13 @@ describe('the response', () => {
   })
 
   it('without a code is a refusal', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.response = { iss: server.issuer, code: undefined }
     await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'refused' })
   })
 
   it('that is forged, early or malformed ends nothing', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const trial = beginTrial(server.serverUrl)
     const { url } = await trial.prompt
     const callback = redirectUriOf(url)
@@ -204,7 +201,7 @@ describe('the response', () => {
   })
 
   it('that comes twice is redeemed once', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const trial = beginTrial(server.serverUrl)
     const callback = await redirectOf((await trial.prompt).url)
     const arrivals = await Promise.all(
@@ -218,7 +215,7 @@ describe('the response', () => {
 
 describe('redeeming', () => {
   it('shows success only when there are tokens', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.answers.set('/token', ({ form }) => ({
       status: 400,
       body: { error: 'invalid_grant', error_description: `The code ${form.get('code')} is used.` },
@@ -229,11 +226,11 @@ describe('redeeming', () => {
     await expect(trial.done).rejects.toThrow('The code [secret] is used.')
     const { status, html } = await arriving
     expect(status).toBe(502)
-    expect(html).toContain('did not work')
+    expect(html).toContain('The sign-in failed')
   })
 
   it('does not show the verifier that the server quotes', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.answers.set('/token', ({ form }) => ({
       status: 400,
       body: { error: 'invalid_grant', error_description: `${form.get('code_verifier')} does not match.` },
@@ -245,7 +242,7 @@ describe('redeeming', () => {
   })
 
   it('works without the resource that the token endpoint does not want, and remembers', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.answers.set('/token', ({ form }) =>
       form.has('resource')
         ? { status: 400, body: { error: 'invalid_target', error_description: 'AADSTS9010010: no' } }
@@ -258,7 +255,7 @@ describe('redeeming', () => {
   })
 
   it('needs the ID token that is to be sent', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     await expect(signIn(server.serverUrl, { useIdToken: true })).rejects.toThrow(/no ID token/)
     expect(server.requests('/authorize')[0]?.query.get('scope')).toBe('openid')
     server.tokens = { id_token: 'a.b.c' }
@@ -267,30 +264,19 @@ describe('redeeming', () => {
   })
 
   it('that is refused for the client names it', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     server.answers.set('/token', () => ({ status: 401, body: { error: 'invalid_client' } }))
     await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'client_refused' })
   })
 })
 
-describe('a registration of before', () => {
-  const old = (server: OAuthServer, client: Partial<ClientIdentity> = {}): Credential => ({
-    generation: 1,
-    serverUrl: server.serverUrl,
-    profile: 'default',
-    issuer: server.issuer,
-    tokenEndpoint: `${server.origin}/token`,
-    client: {
-      clientId: 'before',
-      tokenEndpointAuthMethod: 'none',
-      origin: 'dynamic',
-      redirectUris: ['http://127.0.0.1:48123/oauth/callback'],
-      ...client,
-    },
-    tokens: { accessToken: 'a', issuedAt: createTestRuntime().now() - 3600 },
-    signedInAt: 0,
-  })
-  /** The server knows only clients of now. */
+describe('an earlier registration', () => {
+  const redirectUris = ['http://127.0.0.1:48123/oauth/callback']
+  const old = (server: OAuthServer, client: Partial<ClientIdentity> = {}): Credential => {
+    const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() - 3600 }
+    return loginAt(server, { redirectUris, ...client }, { tokens })
+  }
+  /** Forgets every client registered so far. */
   const forget = (server: OAuthServer, status: number): void => {
     server.answers.set('/authorize', ({ query }) =>
       query.get('client_id') === 'before' ? { status, body: '<p>Unrecognized client_id</p>' } : undefined,
@@ -298,7 +284,7 @@ describe('a registration of before', () => {
   }
 
   it('is used again, and looked at before a person is', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old(server) })
     expect(credential.client.clientId).toBe('before')
     expect(prompts).toHaveLength(1)
@@ -308,9 +294,9 @@ describe('a registration of before', () => {
   })
 
   it.each([400, 401, 404, 422])(
-    'is replaced when the server answers %i, and nobody notices',
+    'is replaced when the server answers %i, unnoticed by the user',
     async (status) => {
-      const server = await start()
+      const server = await startOAuthServer()
       forget(server, status)
       const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old(server) })
       expect(credential.client.clientId).toMatch(/^client-/)
@@ -324,7 +310,7 @@ describe('a registration of before', () => {
   )
 
   it.each([403, 429, 500])('is not replaced when the server answers %i, as gateways do', async (status) => {
-    const server = await start()
+    const server = await startOAuthServer()
     let isFirst = true
     server.answers.set('/authorize', () => {
       if (!isFirst) return undefined
@@ -336,7 +322,7 @@ describe('a registration of before', () => {
   })
 
   it('is not looked at when it got tokens a moment ago', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const previous = old(server)
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() - 10, scope: 'read' }
     const request = { previous: { ...previous, tokens }, challengeScope: 'write' }
@@ -347,7 +333,7 @@ describe('a registration of before', () => {
   })
 
   it('is looked at when the refresh was refused, however new the tokens are', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     forget(server, 400)
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() }
     const previous = { ...old(server), tokens, signInNeeded: 'invalid_grant' }
@@ -356,7 +342,7 @@ describe('a registration of before', () => {
   })
 
   it('is not used at another issuer', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const previous = { ...old(server), issuer: 'https://as1.example', quirks: { refusesResource: true } }
     const { credential } = await signIn(server.serverUrl, {}, { previous })
     const sent = server.seen.map(({ text, query }) => `${text} ${query.toString()}`).join('\n')
@@ -365,8 +351,8 @@ describe('a registration of before', () => {
     expect(server.requests('/token')[0]?.form.get('resource')).toBe(server.serverUrl)
   })
 
-  it('is used with the port of before where that is free', async () => {
-    const server = await start()
+  it('is used with the earlier port where that is free', async () => {
+    const server = await startOAuthServer()
     const { credential } = await signIn(server.serverUrl)
     await signIn(server.serverUrl, {}, { previous: credential })
     const [first, second] = server.requests('/authorize').map(({ query }) => query.get('redirect_uri'))
@@ -378,9 +364,9 @@ describe('a client that the server refuses', () => {
   const documentUrl = 'https://client.example/drawbridge.json'
   const isDocument = ({ query }: SeenRequest): boolean => query.get('client_id') === documentUrl
 
-  /** A server that says it takes documents. */
+  /** Starts a server that announces support for documents. */
   async function takesDocuments(): Promise<OAuthServer> {
-    const server = await start()
+    const server = await startOAuthServer()
     server.metadata = { client_id_metadata_document_supported: true }
     return server
   }
@@ -395,7 +381,7 @@ describe('a client that the server refuses', () => {
     return { status: 302, headers: { location: back.href } }
   }
 
-  /** What the browser of a person gets, after the bridge itself has looked. */
+  /** Responses to the user's browser, after the bridge's own check. */
   const toThePerson = (
     server: OAuthServer,
     isMeant: (request: SeenRequest) => boolean,
@@ -417,7 +403,7 @@ describe('a client that the server refuses', () => {
     ['with 403', () => ({ status: 403, body: '<p>Not allowed</p>' })],
     ['by the browser', (server, request) => sendBack(server, request, 'unauthorized_client')],
   ])(
-    'a document that is refused %s: a registration takes its place, and nobody notices',
+    'a document that is refused %s: a registration replaces it, unnoticed by the user',
     async (_how, reply) => {
       const server = await takesDocuments()
       server.answers.set('/authorize', (request) =>
@@ -479,7 +465,7 @@ describe('a client that the server refuses', () => {
   })
 
   it('a registration that got tokens a moment ago, and is forgotten since', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const { credential: previous } = await signIn(server.serverUrl)
     const isOld = ({ query }: SeenRequest): boolean => query.get('client_id') === previous.client.clientId
     server.seen.length = 0
@@ -492,8 +478,8 @@ describe('a client that the server refuses', () => {
     expect(idsAt(server, '/authorize')).toEqual([previous.client.clientId, credential.client.clientId])
   })
 
-  it('is looked at before a person is when that person asks anew, however new its tokens are', async () => {
-    const server = await start()
+  it('is checked first when the user signs in again, however new its tokens are', async () => {
+    const server = await startOAuthServer()
     const { credential: previous } = await signIn(server.serverUrl)
     const { clientId: old } = previous.client
     server.seen.length = 0
@@ -506,7 +492,7 @@ describe('a client that the server refuses', () => {
     expect(credential.quirks).toBeUndefined()
   })
 
-  it('where nobody registers is told to the person, who was not looked at before', async () => {
+  it('without registration is reported to the user, without a check before', async () => {
     const server = await takesDocuments()
     server.metadata = { ...server.metadata, registration_endpoint: undefined }
     server.answers.set('/authorize', (request) => sendBack(server, request, 'unauthorized_client'))
@@ -515,7 +501,7 @@ describe('a client that the server refuses', () => {
     expect(idsAt(server, '/authorize')).toEqual([documentUrl])
   })
 
-  it('and so the one that took its place, is told: nobody goes round in circles', async () => {
+  it('and then also its replacement, is reported: there is no endless loop', async () => {
     const server = await takesDocuments()
     server.answers.set('/token', () => ({ status: 401, body: { error: 'invalid_client' } }))
     const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
@@ -559,11 +545,11 @@ describe('an end in every phase', () => {
   ]
 
   it.each(phases)('cancelled while %s', async (_name, path) => {
-    const server = await start()
-    const trial = beginTrial(server.serverUrl)
+    const server = await startOAuthServer()
+    const trial = beginTrial(server.serverUrl, { callback: await ownCallback() })
     server.answers.set(path, () => {
       trial.cancel()
-      // Nobody answers any more.
+      // Never responds.
       return new Promise(() => undefined)
     })
     void trial.prompt.then(({ url }) => visit(url).catch(() => undefined))
@@ -575,8 +561,8 @@ describe('an end in every phase', () => {
   })
 
   it('cancelled while the person is away', async () => {
-    const server = await start()
-    const trial = beginTrial(server.serverUrl)
+    const server = await startOAuthServer()
+    const trial = beginTrial(server.serverUrl, { callback: await ownCallback() })
     const { url } = await trial.prompt
     expect(await isFree(redirectUriOf(url))).toBe(false)
     trial.cancel()
@@ -585,7 +571,7 @@ describe('an end in every phase', () => {
   })
 
   it('cancelled before it begins', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const trial = beginTrial(server.serverUrl)
     trial.cancel()
     await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
@@ -593,21 +579,21 @@ describe('an end in every phase', () => {
   })
 
   it('the person does not come back in time', async () => {
-    const server = await start()
-    const trial = beginTrial(server.serverUrl, { signInTimeoutMs: 50 })
+    const server = await startOAuthServer()
+    const trial = beginTrial(server.serverUrl, { signInTimeoutMs: 50, callback: await ownCallback() })
     const { url } = await trial.prompt
     await expect(trial.done).rejects.toMatchObject({ fault: 'timeout' })
     expect(await isFree(redirectUriOf(url))).toBe(true)
   })
 
   it('after it worked', async () => {
-    const server = await start()
-    await signIn(server.serverUrl)
+    const server = await startOAuthServer()
+    await signIn(server.serverUrl, { callback: await ownCallback() })
     expect(await isFree(server.requests('/authorize')[0]?.query.get('redirect_uri') ?? '')).toBe(true)
   })
 
   it('a port that is taken, before anything is registered', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const first = beginTrial(server.serverUrl)
     const port = Number(new URL(redirectUriOf((await first.prompt).url)).port)
     const callback = { host: '127.0.0.1', port, path: '/oauth/callback' }

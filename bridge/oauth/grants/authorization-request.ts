@@ -6,17 +6,17 @@ import { quoteServerText } from '../server-text.ts'
 import { refusal } from '../tokens/token-response.ts'
 import type { ClientIdentity } from '../../credentials/credential.ts'
 import { NetworkError } from '../../http/http-client.ts'
-import { type OAuthPorts, type ServerAnswer, exchangeJson } from '../server-exchange.ts'
+import { type OAuthContext, type ServerResponse, requestJson } from '../server-request.ts'
 import type { GrantRequest } from './grant.ts'
 
-/** What binds one authorization request to its response. Secret. */
+/** Values that bind one authorization request to its response. Secret. */
 export interface AuthorizationSecrets {
   state: string
   codeVerifier: string
   codeChallenge: string
 }
 
-/** New ones, 256 bits each. */
+/** Creates new secrets of 256 bits each. */
 export async function createAuthorizationSecrets({
   randomBytes,
 }: Pick<Runtime, 'randomBytes'>): Promise<AuthorizationSecrets> {
@@ -28,20 +28,20 @@ export async function createAuthorizationSecrets({
   }
 }
 
-/** What an authorization request asks for. */
+/** Parameters of an authorization request. */
 interface AuthorizationRequest {
   endpoint: string
   clientId: string
   redirectUri: string
   scope: string | undefined
   resource: string | undefined
-  /** Of the user. They may replace `scope` and `resource`, and nothing that the safety of the sign-in rests on. */
+  /** Set by the user. May replace `scope` and `resource`, but nothing that the security of the sign-in depends on. */
   more: Readonly<Record<string, string>>
 }
 
 /**
- * The URL that a person has to open (RFC 6749 section 4.1.1, RFC 7636 section 4.3, RFC 8707 section 2). A query that the
- * endpoint has is kept.
+ * Builds the URL for the user to open (RFC 6749 section 4.1.1, RFC 7636 section 4.3, RFC 8707 section 2). Keeps an
+ * existing query of the endpoint.
  */
 export function authorizationUrl(
   request: AuthorizationRequest,
@@ -65,61 +65,47 @@ export function authorizationUrl(
   return url.href
 }
 
-/** What was written down before the browser was sent away (RFC 9207 section 2.4). */
-interface ExpectedIssuer {
-  issuer: string
-  /** `authorization_response_iss_parameter_supported`. */
-  sendsIss: boolean
-}
-
 /**
- * The code of an authorization response whose `state` was checked. Throws {@link OAuthFailure}: `issuer_mismatch` when `iss`
- * is another one, or is missing where it was announced - and then nothing of what the response says is shown, since
- * somebody else may have written it - `access_denied`, `scope_refused`, `client_refused`, `unavailable` or `refused` (RFC
- * 6749 section 4.1.2, RFC 9207 section 2.4, MCP 2026-07-28 authorization).
+ * Returns the code of an authorization response whose `state` was checked. `issuer` was recorded before the browser
+ * was sent away (RFC 9207 section 2.4); `sendsIss` is its `authorization_response_iss_parameter_supported`. Throws {@link OAuthFailure}
+ * `issuer_mismatch` when `iss` differs, or is missing although announced; nothing of that response is then displayed,
+ * since its sender is unknown. Otherwise throws `access_denied`, `scope_refused`, `client_refused`, `unavailable` or
+ * `refused` (RFC 6749 section 4.1.2, RFC 9207 section 2.4, MCP 2026-07-28 authorization).
  */
 export function readAuthorizationResponse(
   parameters: URLSearchParams,
-  { issuer, sendsIss }: ExpectedIssuer,
+  { issuer, sendsIss }: { issuer: string; sendsIss: boolean },
 ): string {
   const given = parameters.getAll('iss')
   const isMissing = given.length === 0 && sendsIss
   if (isMissing || given.some((iss) => iss !== issuer) || given.length > 1) {
     const what = isMissing ? 'does not say which server it is from' : 'is from another server'
-    throw new OAuthFailure(
-      'issuer_mismatch',
-      `The response to the sign-in at ${quoteServerText(issuer)} ${what}.`,
-      {
-        issuer,
-      },
-    )
+    const text = `The response to the sign-in at ${quoteServerText(issuer)} ${what}.`
+    throw new OAuthFailure('issuer_mismatch', text, { issuer })
   }
   const error = parameters.get('error')
   if (error !== null) {
     throw refusal(error, parameters.get('error_description') ?? undefined, { issuer })
   }
   const [code, ...more] = parameters.getAll('code')
-  if (code === undefined || code === '' || more.length > 0) {
-    throw new OAuthFailure('refused', `${quoteServerText(issuer)} sent the browser back without a code.`, {
-      issuer,
-    })
-  }
-  return code
+  if (code !== undefined && code !== '' && more.length === 0) return code
+  const text = `${quoteServerText(issuer)} sent the browser back without a code.`
+  throw new OAuthFailure('refused', text, { issuer })
 }
 
-/** A client that got tokens this recently is known. */
+/** A client that got tokens this recently counts as known. */
 const freshSeconds = 300
 
-/** What says that the request itself is wrong. Not 403 and 429, which gateways answer to what is no browser. */
+/** Statuses that mean that the request itself is wrong. Not 403 and 429, which gateways return to non-browsers. */
 const unknownStatuses = new Set([400, 401, 404, 410, 422])
 
-/** Errors that an authorization server sends the browser back with when it does not take the client. */
+/** Errors returned through the browser when the authorization server rejects the client. */
 const clientErrors = new Set(['invalid_client', 'unauthorized_client'])
 
 /**
- * Whether nobody knows if the server still takes this client: a registration may be forgotten, a document refused, and then
- * a person would end at an error page and never come back. Not of a client that got tokens a moment ago, unless a person
- * signs in anew all the same.
+ * Returns whether it is uncertain that the server still accepts this client. It may have forgotten a registration or
+ * refuse a document, and the user would then be stuck at an error page. False for a client that got tokens a moment
+ * ago, unless the user explicitly signs in again.
  */
 export function isClientInDoubt(
   { clientId }: ClientIdentity,
@@ -133,29 +119,29 @@ export function isClientInDoubt(
 }
 
 /**
- * Opens an authorization request as a browser would, and tells whether the server refuses it, by its status or by the error
- * that it sends the browser back with: it does not know the client any more, does not take it, or not this redirect URI.
- * Every other answer, and none at all, means that a person has to look. A code in a redirect is not used. Rejects only when
- * `signal` is aborted.
+ * Opens an authorization request as a browser would, and returns whether the server refuses it by its status or by
+ * the error in its redirect: it no longer knows the client, does not accept it, or rejects this redirect URI. Any
+ * other response, or none, leaves it to the user. Does not use a code in a redirect. Rejects only when `signal` is
+ * aborted.
  */
 export async function isRequestRefused(
   { url, client, redirectUri }: { url: string; client: ClientIdentity; redirectUri: string },
-  { http }: OAuthPorts,
-  signal: AbortSignal,
+  context: OAuthContext,
 ): Promise<boolean> {
   const headers = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
   try {
-    const answer = await exchangeJson({ method: 'GET', url, headers }, http, signal)
-    // A server that takes documents of some hosts only says 403, and a registration does as well for a gateway that says it.
+    const answer = await requestJson({ method: 'GET', url, headers }, context)
+    // A server that accepts documents only from some hosts returns 403; if a gateway sent it, registering does no
+    // harm.
     const isForbidden = answer.status === 403 && client.origin === 'metadata_document'
     return isForbidden || unknownStatuses.has(answer.status) || sendsBackRefused(answer, url, redirectUri)
   } catch (error) {
-    if (signal.aborted || !(error instanceof NetworkError)) throw error
+    if (context.signal.aborted || !(error instanceof NetworkError)) throw error
     return false
   }
 }
 
-function sendsBackRefused({ status, headers }: ServerAnswer, from: string, redirectUri: string): boolean {
+function sendsBackRefused({ status, headers }: ServerResponse, from: string, redirectUri: string): boolean {
   const { location } = headers
   if (status < 300 || status > 399 || typeof location !== 'string' || !URL.canParse(location, from))
     return false

@@ -1,26 +1,10 @@
 import { importSPKI, jwtVerify } from 'jose'
 import { generateKeyPairSync } from 'node:crypto'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Credential } from '../../credentials/credential.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import {
-  type OAuthServer,
-  type OAuthServerPlaces,
-  startOAuthServer,
-} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { beginTrial } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
-
-const servers: OAuthServer[] = []
-
-async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
-  const server = await startOAuthServer(places)
-  servers.push(server)
-  return server
-}
-
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()))
-})
 
 const staticClient = { clientId: 'robot', clientSecret: 's3cret' }
 
@@ -32,7 +16,7 @@ async function signIn(server: OAuthServer, changes: Partial<OAuthConfig> = {}): 
 }
 
 it('proves the client with its secret, and keeps no refresh token', async () => {
-  const server = await start({ resource: () => ({ scopes_supported: ['mcp'] }) })
+  const server = await startOAuthServer({ resource: () => ({ scopes_supported: ['mcp'] }) })
   server.metadata = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined }
   const credential = await signIn(server)
   const { form, headers } = server.requests('/token')[0] ?? {}
@@ -50,7 +34,7 @@ it('proves the client with its secret, and keeps no refresh token', async () => 
 it('proves the client with its key, to the issuer', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const server = await start()
+  const server = await startOAuthServer()
   server.metadata = { token_endpoint_auth_methods_supported: ['private_key_jwt'] }
   await signIn(server, { staticClient: { clientId: 'robot' }, privateKey: { pem, algorithm: 'ES256' } })
   const form = server.requests('/token')[0]?.form
@@ -60,8 +44,8 @@ it('proves the client with its key, to the issuer', async () => {
   await jwtVerify(form?.get('client_assertion') ?? '', key, { audience: server.issuer, subject: 'robot' })
 })
 
-it('asks a configured token endpoint, and nobody else', async () => {
-  const server = await start()
+it('sends requests only to a configured token endpoint', async () => {
+  const server = await startOAuthServer()
   const changes = { tokenEndpoint: `${server.origin}/token`, serverUrl: `${server.serverUrl}?key=s3cret` }
   const credential = await signIn(server, changes)
   expect(server.paths()).toEqual(['/token'])
@@ -80,7 +64,7 @@ describe('a client that was in use at another issuer', () => {
   }
 
   it('is not taken to the one that the server names now', async () => {
-    const server = await start()
+    const server = await startOAuthServer()
     const previous = await credentialOfBefore(server)
     const trial = beginTrial(server.serverUrl, { grant: 'client_credentials', staticClient }, { previous })
     await expect(trial.done).rejects.toMatchObject({ fault: 'issuer_changed', issuer: server.issuer })
@@ -91,7 +75,7 @@ describe('a client that was in use at another issuer', () => {
     ['as its issuer', ({ issuer }) => ({ staticClient: { ...staticClient, issuer } })],
     ['by its token endpoint', ({ origin }) => ({ tokenEndpoint: `${origin}/token` })],
   ])('is taken there when that is configured %s', async (_, changes) => {
-    const server = await start()
+    const server = await startOAuthServer()
     const previous = await credentialOfBefore(server)
     const config = { grant: 'client_credentials', staticClient, ...changes(server) } as const
     await beginTrial(server.serverUrl, config, { previous }).done
@@ -100,7 +84,7 @@ describe('a client that was in use at another issuer', () => {
 })
 
 it('needs a client that is configured', async () => {
-  const server = await start()
+  const server = await startOAuthServer()
   const changes = { tokenEndpoint: `${server.origin}/token`, staticClient: undefined }
   await expect(signIn(server, changes)).rejects.toMatchObject({ fault: 'no_registration' })
   expect(server.seen).toEqual([])
@@ -115,7 +99,7 @@ it.each([
   [{ status: 400, body: { error: 'invalid_scope' } }, 'scope_refused', 'invalid_scope'],
   [{ status: 503, headers: { 'retry-after': '9' }, body: '' }, 'unavailable', 'status 503'],
 ])('says why there are no tokens: %j', async (reply, fault, message) => {
-  const server = await start()
+  const server = await startOAuthServer()
   server.answers.set('/token', () => reply)
   const signedIn = signIn(server)
   await expect(signedIn).rejects.toMatchObject({ fault })

@@ -1,37 +1,28 @@
 import { configuredClient } from '../client/client-choice.ts'
 import type { DiscoveredServer } from '../discovery/discovery.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import { sendWithQuirks } from '../tokens/issuer-quirks.ts'
-import type { OAuthPorts } from '../server-exchange.ts'
-import { type GrantRequest, type GrantedTokens, grantedTokens } from './grant.ts'
-import { requestTokens } from '../tokens/token-request.ts'
+import type { OAuthContext } from '../server-request.ts'
+import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } from './grant.ts'
 
 /**
- * Signs in as the client itself (RFC 6749 section 4.4), with its secret or its private key. Rejects with `OAuthFailure`:
- * `no_registration` when no client is configured, `issuer_changed` when it belongs to another issuer. A refresh token is not wanted: the client can ask again.
+ * Signs in as the client itself (RFC 6749 section 4.4), with its secret or private key. Rejects with `OAuthFailure`
+ * `no_registration` when no client is configured, or `issuer_changed` when it belongs to another issuer. Does not
+ * request a refresh token: the client can sign in again.
  */
-export async function signInAsClient(
-  { server, scope, previous }: GrantRequest,
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
-): Promise<GrantedTokens> {
-  const { issuer, token_endpoint: url = '' } = server.metadata
-  const client = configuredClient(config, { server, previous })
-  const known = previous?.issuer === issuer ? previous.quirks : undefined
-  const optional = { resource: server.resource, scope: undefined }
-  const answered = await sendWithQuirks(optional, known, ({ resource }) => {
-    const parameters = { grant_type: 'client_credentials', scope, resource }
-    return requestTokens({ url, issuer, client, parameters, scope }, config, ports, signal)
-  })
+export async function signInAsClient(request: GrantRequest, context: OAuthContext): Promise<GrantedTokens> {
+  const { config } = context
+  const client = configuredClient(config, request)
+  const parameters = { grant_type: 'client_credentials', scope: request.scope }
+  const answered = await requestGrant(request, client, parameters, context)
+  const { issuer } = request.server.metadata
   const granted = grantedTokens({ client, quirks: {} }, answered, issuer, config)
   const { refreshToken: _unwanted, ...tokens } = granted.tokens
   return { ...granted, tokens }
 }
 
 /**
- * The server of a configured token endpoint: nothing is discovered. The endpoint stands for the issuer, also as the audience
- * of a client assertion, and the resource is the URL of the server without its query, which may hold a key.
+ * Describes the server of a configured token endpoint without discovery. The endpoint stands for the issuer, also as
+ * the audience of a client assertion. The resource is the server's URL without its query, which may contain a key.
  */
 export function serverAtTokenEndpoint(tokenEndpoint: string, config: OAuthConfig): DiscoveredServer {
   const { origin, pathname } = new URL(config.serverUrl)

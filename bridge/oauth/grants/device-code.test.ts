@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Credential } from '../../credentials/credential.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { createTestRuntime, type TestRuntime } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
@@ -9,12 +9,6 @@ import {
 } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { beginTrial, type SignInTrial } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
 
-const servers: OAuthServer[] = []
-
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()))
-})
-
 const startedAt = (origin: string): object => ({
   device_code: 'd3vice',
   user_code: 'ABCD-EFGH',
@@ -24,10 +18,12 @@ const startedAt = (origin: string): object => ({
   interval: 5,
 })
 
-/** A server for devices; the polls get these answers, one after the other, and then tokens. `device` is put over what starts one. */
+/**
+ * Starts a device server that answers polls with `polls` in turn, then with tokens. `device` overrides its device
+ * authorization response.
+ */
 async function start(polls: Reply[] = [], device: object = {}): Promise<OAuthServer> {
   const server = await startOAuthServer()
-  servers.push(server)
   server.metadata = { device_authorization_endpoint: `${server.origin}/device` }
   server.answers.set('/device', () => ({ body: { ...startedAt(server.origin), ...device } }))
   server.answers.set('/token', () => polls.shift())
@@ -75,7 +71,7 @@ describe('a device', () => {
     expect(server.requests('/authorize')).toEqual([])
   })
 
-  it('slows down when it is told to, and for what did not arrive', async () => {
+  it('slows down on request, and after lost requests', async () => {
     const runtime = createTestRuntime()
     const later: Reply = { status: 429, headers: { 'retry-after': '30' } }
     const server = await start([error('slow_down'), pending, { status: 502, body: 'bad gateway' }, later])
@@ -119,11 +115,11 @@ describe('what starts a device', () => {
   it.each<[name: string, device: object, fault: string]>([
     ['no code', { device_code: undefined }, 'refused'],
     ['no place', { verification_uri: undefined }, 'refused'],
-    ['a place that is no web page', { verification_uri: 'file:///etc/passwd' }, 'bad_metadata'],
+    ['an address that is not a web page', { verification_uri: 'file:///etc/passwd' }, 'bad_metadata'],
     ['a place in plain text', { verification_uri: 'http://as.example/' }, 'bad_metadata'],
     ['a code that moves the cursor', { user_code: '\u001B[2J' }, 'bad_metadata'],
     ['an error', { device_code: undefined, error: 'unauthorized_client' }, 'client_refused'],
-  ])('%s is no start', async (_name, device, fault) => {
+  ])('%s is rejected', async (_name, device, fault) => {
     const server = await start([], device)
     const trial = begin(server)
     await expect(trial.done).rejects.toMatchObject({ fault })
@@ -162,7 +158,7 @@ describe('what starts a device', () => {
     const before = runtime.now()
     const prompt = await trial.prompt
     expect(prompt).toMatchObject({ url: `${server.origin}/d` })
-    expect(prompt).not.toHaveProperty('completeUrl')
+    expect(prompt).toHaveProperty('completeUrl', undefined)
     expect(prompt.kind === 'device' && prompt.expiresAt - before).toBeGreaterThanOrEqual(599)
     await trial.done
     expect(runtime.slept).toEqual([7000])
@@ -171,7 +167,7 @@ describe('what starts a device', () => {
   it('is a server that knows devices', async () => {
     const server = await start()
     server.metadata = {}
-    await expect(begin(server).done).rejects.toThrow(/no device_authorization_endpoint/)
+    await expect(begin(server).done).rejects.toThrow(/The device_authorization_endpoint of .* is missing/)
   })
 
   it('needs no PKCE', async () => {

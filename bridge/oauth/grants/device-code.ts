@@ -1,18 +1,16 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ClientIdentity } from '../../credentials/credential.ts'
-import { isSafeUrl } from '../discovery/document.ts'
-import { type AnnounceSignIn, OAuthFailure } from '../login-port.ts'
-import type { OAuthConfig } from '../oauth-config.ts'
-import type { OAuthPorts, ServerAnswer } from '../server-exchange.ts'
-import { quoteServerText } from '../server-text.ts'
-import { type GrantRequest, type GrantedTokens, grantedTokens } from './grant.ts'
-import { type RefreshAnswer, isClientRefused, refusal } from '../tokens/token-response.ts'
-import { postAsClient, requestTokens } from '../tokens/token-request.ts'
-import { type ReplacedClient, chooseClient } from '../client/client-choice.ts'
-import { deviceGrantType } from '../discovery/discovery.ts'
-import { sendWithQuirks } from '../tokens/issuer-quirks.ts'
 import { checkSignInPage } from '../browser/sign-in-page.ts'
-import { beforeTimeout } from '../wait.ts'
+import { type ReplacedClient, chooseClient } from '../client/client-choice.ts'
+import { deviceGrantType } from '../discovery/server-use.ts'
+import { isSafeUrl, isSameOrigin } from '../discovery/server-url.ts'
+import { type AnnounceSignIn, OAuthFailure } from '../login-port.ts'
+import type { OAuthContext, ServerResponse } from '../server-request.ts'
+import { quoteServerText } from '../server-text.ts'
+import { postAsClient } from '../tokens/token-request.ts'
+import { type RefreshAnswer, isClientRefused, refusal } from '../tokens/token-response.ts'
+import { beforeTimeout, withLimit } from '../wait.ts'
+import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } from './grant.ts'
 
 /** A device authorization response (RFC 8628 section 3.2). */
 interface StartedDevice {
@@ -25,47 +23,40 @@ interface StartedDevice {
   intervalSeconds: number
 }
 
-/** What servers mean that say nothing: long enough for a person. */
+/** Default for servers that omit it: enough time for the user. */
 const defaultTtlSeconds = 600
 const defaultIntervalSeconds = 5
 const maxIntervalSeconds = 60
 
-/** Starts a device (RFC 8628 section 3.1). Rejects with {@link OAuthFailure} or `NetworkError`. */
+/** Requests a device code (RFC 8628 section 3.1). Rejects with {@link OAuthFailure} or `NetworkError`. */
 async function startDevice(
   { server, scope }: GrantRequest,
   client: ClientIdentity,
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
+  context: OAuthContext,
 ): Promise<StartedDevice> {
+  const { config, runtime } = context
   const { issuer, device_authorization_endpoint: url = '' } = server.metadata
-  const at = ports.runtime.now()
-  // With a secret in the header, too, the client has to be named here (RFC 8628 section 3.1).
+  const at = runtime.now()
+  // The client has to be named here even with a secret in the header (RFC 8628 section 3.1).
   const parameters = { client_id: client.clientId, scope, resource: server.resource }
-  const answer = await postAsClient({ url, issuer, client, parameters }, config, ports, signal)
-  const device = readDevice(answer, at)
-  if (device === undefined) throw startFailure(answer, issuer)
-  const { allowHttp } = config
-  const isUsable = isSafeUrl(device.url, issuer, allowHttp) && isPlainCode(device.userCode)
-  if (!isUsable) {
-    throw new OAuthFailure(
-      'bad_metadata',
-      `${quoteServerText(issuer)} names no place to enter the code at.`,
-      {
-        issuer,
-      },
-    )
+  const response = await postAsClient({ url, issuer, client, parameters }, context)
+  const device = readDevice(response, at)
+  if (device === undefined) throw startFailure(response, issuer)
+  // The code is displayed in a terminal.
+  if (!isSafeUrl(device.url, issuer, config) || !/^[\x20-\x7E]{1,64}$/.test(device.userCode)) {
+    const text = `${quoteServerText(issuer)} names no place to enter the code at.`
+    throw new OAuthFailure('bad_metadata', text, { issuer })
   }
   const { completeUrl } = device
-  // Of the host that is shown, or the person would be sent to another one than they are told.
+  // It has to be on the displayed host, or the user would be sent elsewhere than shown.
   const isCompleteUsable =
     completeUrl !== undefined &&
-    isSafeUrl(completeUrl, issuer, allowHttp) &&
-    new URL(completeUrl).origin === new URL(device.url).origin
+    isSafeUrl(completeUrl, issuer, config) &&
+    isSameOrigin(completeUrl, device.url)
   return isCompleteUsable ? device : { ...device, completeUrl: undefined }
 }
 
-function readDevice({ status, json }: ServerAnswer, at: number): StartedDevice | undefined {
+function readDevice({ status, json }: ServerResponse, at: number): StartedDevice | undefined {
   if (status < 200 || status > 299 || !isJsonObject(json)) return undefined
   const { device_code: deviceCode, user_code: userCode, expires_in: ttl, interval } = json
   // Google still writes `verification_url`.
@@ -83,14 +74,9 @@ function readDevice({ status, json }: ServerAnswer, at: number): StartedDevice |
   }
 }
 
-/** As a browser would write it: without line ends, spaces and what else could fool whoever reads it. */
+/** Writes a URL as a browser would: without line ends, spaces and other characters that could mislead the reader. */
 function hrefOf(url: string): string {
   return URL.canParse(url) ? new URL(url).href : ''
-}
-
-/** It is shown to a person, in a terminal perhaps. */
-function isPlainCode(userCode: string): boolean {
-  return /^[\x20-\x7E]{1,64}$/.test(userCode)
 }
 
 function positive(value: unknown, otherwise: number): number {
@@ -98,103 +84,74 @@ function positive(value: unknown, otherwise: number): number {
   return typeof number === 'number' && number >= 1 && number <= 86_400 ? Math.floor(number) : otherwise
 }
 
-function startFailure({ status, json }: ServerAnswer, issuer: string): OAuthFailure {
+function startFailure({ status, json }: ServerResponse, issuer: string): OAuthFailure {
   const { error, error_description: description } = isJsonObject(json) ? json : {}
   if (typeof error === 'string' && error !== '') {
     return refusal(error, typeof description === 'string' ? description : undefined, { issuer })
   }
   const fault = status === 429 || status >= 500 ? 'unavailable' : 'refused'
-  return new OAuthFailure(
-    fault,
-    `Starting the sign-in at ${quoteServerText(issuer)} answered with status ${status}.`,
-    { issuer },
-  )
+  const text = `Starting the sign-in at ${quoteServerText(issuer)} answered with status ${status}.`
+  return new OAuthFailure(fault, text, { issuer })
 }
 
 const slowDownSeconds = 5
 
 /**
- * Signs in on another device (RFC 8628): announces the code, and asks for the tokens at the pace of the server until they
- * are there, a person says no, or the code ends. What the network does meanwhile ends nothing.
+ * Signs in on another device (RFC 8628): announces the code, and polls at the server's pace until tokens arrive, the
+ * user denies access, or the code expires. Network errors meanwhile end nothing.
  */
 export async function signInWithDevice(
   request: GrantRequest,
-  config: OAuthConfig,
-  ports: OAuthPorts,
+  context: OAuthContext,
   announce: AnnounceSignIn,
-  signal: AbortSignal,
 ): Promise<GrantedTokens> {
-  const { client, quirks, device } = await start(request, config, ports, signal)
+  const { config, signal } = context
+  const { metadata } = request.server
+  const { client, quirks, device } = await start(request, context)
   const { userCode, url, completeUrl, expiresAt } = device
-  const foreign = await checkSignInPage({ kind: 'device', url }, request, config, ports, signal)
+  const foreign = await checkSignInPage({ kind: 'device', url }, metadata, request.previous, context)
+  const askedBy = new URL(config.serverUrl).host
   const unconfirmed = foreign?.unconfirmed
-  announce({
-    kind: 'device',
-    url,
-    userCode,
-    expiresAt,
-    askedBy: new URL(config.serverUrl).host,
-    ...(completeUrl && { completeUrl }),
-    ...(unconfirmed && { unconfirmed }),
+  announce({ kind: 'device', url, userCode, expiresAt, askedBy, completeUrl, unconfirmed })
+  const answered = await withLimit(config.signInTimeoutMs, signal, (limit) => {
+    const polled = poll(request, { client, device }, { ...context, signal: limit })
+    return beforeTimeout(polled, config.signInTimeoutMs, signal)
   })
-  const asking = new AbortController()
-  const stop = (): void => asking.abort()
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    const polled = poll(request, { client, device }, config, ports, asking.signal)
-    const answered = await beforeTimeout(polled, config.signInTimeoutMs, signal)
-    const granted = grantedTokens({ client, quirks }, answered, request.server.metadata.issuer, config)
-    return { ...granted, ...(foreign && { acceptedPage: foreign.origin }) }
-  } finally {
-    signal.removeEventListener('abort', stop)
-    stop()
-  }
+  const granted = grantedTokens({ client, quirks }, answered, metadata.issuer, config)
+  return { ...granted, acceptedPage: foreign?.origin }
 }
 
-/** Where the server has forgotten the client, or refuses it, another one is registered: nobody was told of a code yet. */
+/** Registers another client where the server has forgotten or refuses the first one; no code has been shown yet. */
 async function start(
   request: GrantRequest,
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
+  context: OAuthContext,
 ): Promise<ReplacedClient & { device: StartedDevice }> {
-  const { client, replace } = await chooseClient(
-    { ...request, redirectUri: undefined },
-    config,
-    ports,
-    signal,
-  )
+  const { client, replace } = await chooseClient({ ...request, redirectUri: undefined }, context)
   try {
-    return { client, quirks: {}, device: await startDevice(request, client, config, ports, signal) }
+    return { client, quirks: {}, device: await startDevice(request, client, context) }
   } catch (error) {
     if (!isClientRefused(error) || replace === undefined) throw error
     const replaced = await replace()
-    return { ...replaced, device: await startDevice(request, replaced.client, config, ports, signal) }
+    return { ...replaced, device: await startDevice(request, replaced.client, context) }
   }
 }
 
 async function poll(
-  { server, scope, previous }: GrantRequest,
+  request: GrantRequest,
   { client, device }: { client: ClientIdentity; device: StartedDevice },
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
+  context: OAuthContext,
 ): Promise<RefreshAnswer> {
-  const { issuer, token_endpoint: url = '' } = server.metadata
-  const { runtime } = ports
-  const optional = { resource: server.resource, scope: undefined }
-  const known = previous?.issuer === issuer ? previous.quirks : undefined
+  const { runtime, signal } = context
+  const parameters = { grant_type: deviceGrantType, device_code: device.deviceCode }
   let intervalSeconds = device.intervalSeconds
   for (;;) {
     const leftSeconds = Math.max(1, device.expiresAt - runtime.now())
     await runtime.sleep(Math.min(intervalSeconds, leftSeconds) * 1000)
     if (signal.aborted || runtime.now() >= device.expiresAt) {
-      throw new OAuthFailure('expired', 'The code has ended before anybody entered it.', { issuer })
+      const { issuer } = request.server.metadata
+      throw new OAuthFailure('expired', 'The code expired before it was entered.', { issuer })
     }
-    const polled = await sendWithQuirks(optional, known, ({ resource }) => {
-      const parameters = { grant_type: deviceGrantType, device_code: device.deviceCode, resource }
-      return requestTokens({ url, issuer, client, parameters, scope }, config, ports, signal)
-    })
+    const polled = await requestGrant(request, client, parameters, context)
     const { answer } = polled
     if (answer.kind === 'issued') return polled
     if (answer.kind === 'unavailable') {
@@ -207,7 +164,7 @@ async function poll(
   }
 }
 
-/** RFC 8628 section 3.5: five seconds more, after each `slow_down` and after what did not arrive. */
+/** RFC 8628 section 3.5: adds five seconds after each `slow_down` and each lost request. */
 function slower(intervalSeconds: number): number {
   return Math.min(intervalSeconds + slowDownSeconds, maxIntervalSeconds)
 }

@@ -1,34 +1,53 @@
 import type { ClientIdentity, Credential, IssuedTokens, IssuerQuirks } from '../../credentials/credential.ts'
+import type { ReplacedClient } from '../client/client-choice.ts'
 import type { DiscoveredServer } from '../discovery/discovery.ts'
 import { OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
+import type { OAuthContext } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
+import { sendWithQuirks } from '../tokens/issuer-quirks.ts'
+import { requestTokens } from '../tokens/token-request.ts'
 import { type RefreshAnswer, failureOf } from '../tokens/token-response.ts'
 
-/** What a grant is asked for. */
+/** Input of a grant. */
 export interface GrantRequest {
   server: DiscoveredServer
   scope: string | undefined
   previous: Credential | undefined
-  /** A person asks for it although there is a login. */
+  /** The user asked to sign in although a login exists. */
   isForced: boolean
 }
 
-/** What a grant brought. */
+/** Result of a grant. */
 export interface GrantedTokens {
   client: ClientIdentity
   tokens: IssuedTokens
   quirks: IssuerQuirks
   /** See `Credential`. */
-  acceptedPage?: string
+  acceptedPage?: string | undefined
+}
+
+/** Sends a token request with these parameters and `resource`, in the form that its issuer wants. */
+export async function requestGrant(
+  { server, scope, previous }: GrantRequest,
+  client: ClientIdentity,
+  parameters: Readonly<Record<string, string | undefined>>,
+  context: OAuthContext,
+): Promise<RefreshAnswer> {
+  const { issuer, token_endpoint: url = '' } = server.metadata
+  const known = previous?.issuer === issuer ? previous.quirks : undefined
+  const optional = { resource: server.resource, scope: undefined }
+  return await sendWithQuirks(optional, known, ({ resource }) =>
+    requestTokens({ url, issuer, client, parameters: { ...parameters, resource }, scope }, context),
+  )
 }
 
 /**
- * What the answer of a token endpoint brought, with what was learned about its issuer on the way. Throws {@link OAuthFailure} for any other answer, and when the ID token is
- * wanted and there is none.
+ * Reads the tokens of a token response, with what was learned about its issuer. Throws {@link OAuthFailure} for any
+ * other response, and when an ID token is required but missing.
  */
 export function grantedTokens(
-  { client, quirks: learned }: { client: ClientIdentity; quirks: IssuerQuirks },
+  { client, quirks: learned }: ReplacedClient,
   { answer, quirks }: RefreshAnswer,
   issuer: string,
   { useIdToken }: OAuthConfig,

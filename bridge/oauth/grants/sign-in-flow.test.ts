@@ -1,28 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Credential } from '../../credentials/credential.ts'
 import type { SignInRequest } from '../login-port.ts'
 import {
   type OAuthServer,
-  type OAuthServerPlaces,
   type Reply,
   startOAuthServer,
 } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
 
-const servers: OAuthServer[] = []
-
-async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
-  const server = await startOAuthServer(places)
-  servers.push(server)
-  return server
-}
-
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()))
-})
-
 it('signs in at a server that nothing is known about, asking nothing twice', async () => {
-  const server = await start()
+  const server = await startOAuthServer()
   const { credential, arrival, prompts } = await signIn(server.serverUrl)
   expect(server.paths()).toEqual([
     '/.well-known/oauth-protected-resource/mcp',
@@ -48,12 +35,12 @@ it('signs in at a server that nothing is known about, asking nothing twice', asy
 describe('a resource above the server', () => {
   const resource = (origin: string): Record<string, unknown> => ({ resource: origin })
 
-  it('is told by its name, with what settles it', async () => {
-    const server = await start({ resource })
+  it('is named, with the setting that resolves it', async () => {
+    const server = await startOAuthServer({ resource })
     const { credential, lines } = await signIn(server.serverUrl)
     expect(credential.resource).toBe(server.origin)
     expect(lines).toEqual([
-      `The login will be good for all of "${server.origin}", not only for ${server.serverUrl}. Set --resource to the one that you mean.`,
+      `The login will be valid for all of "${server.origin}", not only for ${server.serverUrl}. Set --resource to the intended one.`,
     ])
   })
 
@@ -61,14 +48,14 @@ describe('a resource above the server', () => {
     ['is the one of the configuration', (origin) => ({ resource: origin })],
     ['is not the one of the configuration', (origin) => ({ resource: `${origin}/mcp` })],
     ['is not sent', () => ({ sendResource: false })],
-  ])('is not told of when it %s', async (_how, changes) => {
-    const server = await start({ resource })
+  ])('is not mentioned when it %s', async (_how, changes) => {
+    const server = await startOAuthServer({ resource })
     const { lines } = await signIn(server.serverUrl, changes(server.origin))
     expect(lines).toEqual([])
   })
 
   it('is none when it is the server itself, with a slash or without', async () => {
-    const server = await start({ resource: (origin) => ({ resource: `${origin}/mcp/` }) })
+    const server = await startOAuthServer({ resource: (origin) => ({ resource: `${origin}/mcp/` }) })
     expect((await signIn(server.serverUrl)).lines).toEqual([])
   })
 })
@@ -89,13 +76,13 @@ describe('a login that does not do', () => {
       'has too few scopes',
       { tokens: { accessToken: 'a', issuedAt: 1, scope } },
       { challengeScope: `${scope} notes:write` },
-      () => 'The stored login does not have what the server asks for: "notes:write".',
+      () => 'The stored login lacks what the server requires: "notes:write".',
     ],
     [
       'has a token of the past',
       { tokens: { accessToken: 'a', issuedAt: 1, expiresAt: 2, scope } },
       { challengeScope: scope },
-      () => 'The token of the stored login has ended.',
+      () => 'The token of the stored login has expired.',
     ],
     [
       'is refused',
@@ -104,15 +91,15 @@ describe('a login that does not do', () => {
       () => 'The server refused the token of the stored login.',
     ],
   ])('that %s is named before the next sign-in', async (_why, changes, request, line) => {
-    const server = await start()
+    const server = await startOAuthServer()
     const { credential } = await signIn(server.serverUrl)
     const previous = { ...credential, ...changes }
     const { lines } = await signIn(server.serverUrl, {}, { ...request, previous })
     expect(lines).toEqual([line(server.issuer)])
   })
 
-  it('is not named to somebody who asked to sign in again', async () => {
-    const server = await start()
+  it('is not named to a user who asked to sign in again', async () => {
+    const server = await startOAuthServer()
     const { credential: previous } = await signIn(server.serverUrl)
     expect((await signIn(server.serverUrl, {}, { previous, isForced: true })).lines).toEqual([])
   })
@@ -122,9 +109,9 @@ describe('where no browser can be opened', () => {
   const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
   const prefersDevice = true
 
-  /** A server whose device endpoint answers this. */
+  /** Starts a server whose device endpoint answers with `reply`. */
   async function startWithDevices(reply?: Reply): Promise<OAuthServer> {
-    const server = await start()
+    const server = await startOAuthServer()
     const body = {
       device_code: 'd',
       user_code: 'ABCD',
@@ -176,7 +163,7 @@ describe('where no browser can be opened', () => {
     expect(credential.client.clientId).toBe('configured')
   })
 
-  it('but not once a person was told of a code', async () => {
+  it('but not once a code was shown', async () => {
     const server = await startWithDevices()
     server.answers.set('/token', () => ({ status: 400, body: { error: 'access_denied' } }))
     const trial = beginTrial(server.serverUrl, { prefersDevice })
@@ -184,7 +171,7 @@ describe('where no browser can be opened', () => {
     expect(trial.prompts.map(({ kind }) => kind)).toEqual(['device'])
   })
 
-  it('a server for devices alone can be used, and what it says against it is told', async () => {
+  it('a server with only the device grant can be used, and its refusal is reported', async () => {
     const server = await startWithDevices()
     server.metadata = { ...server.metadata, authorization_endpoint: undefined }
     await beginTrial(server.serverUrl, { prefersDevice }).done

@@ -1,23 +1,25 @@
 import type { Credential } from '../../credentials/credential.ts'
+import { chooseScope } from '../client/scope-choice.ts'
+import { type DiscoveredServer, discover } from '../discovery/discovery.ts'
+import { grantAt, whyUnusable } from '../discovery/server-use.ts'
+import { coversMore } from '../discovery/server-url.ts'
+import { type AnnounceSignIn, OAuthFailure, type SignInFlow, type SignInRequest } from '../login-port.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
+import type { OAuthContext, OAuthPorts } from '../server-request.ts'
+import { quoteServerError, quoteServerText } from '../server-text.ts'
+import { hasEnded } from '../tokens/stored-tokens.ts'
+import { cancelled } from '../wait.ts'
 import { signInWithCode } from './authorization-code.ts'
 import { serverAtTokenEndpoint, signInAsClient } from './client-credentials.ts'
 import { signInWithDevice } from './device-code.ts'
-import { type DiscoveredServer, discover, grantAt, whyUnusable } from '../discovery/discovery.ts'
-import { coversMore, isSafeUrl } from '../discovery/document.ts'
-import { type AnnounceSignIn, OAuthFailure, type SignInFlow, type SignInRequest } from '../login-port.ts'
-import type { OAuthConfig } from '../oauth-config.ts'
-import { chooseScope } from '../client/scope-choice.ts'
-import type { OAuthPorts } from '../server-exchange.ts'
-import { quoteServerError, quoteServerText } from '../server-text.ts'
-import { hasEnded } from '../tokens/refresh-pace.ts'
 import type { GrantRequest, GrantedTokens } from './grant.ts'
-import { cancelled } from '../wait.ts'
 
 /**
- * The way from a refusal to tokens: discovery, scope, client, grant. Stores nothing. What it sends goes to the server for
- * its metadata and to the authorization server; neither sees a header or a token that is meant for the other.
+ * Creates the flow from a refusal to tokens: discovery, scope, client, grant. Stores nothing. Sends requests only to
+ * the server, for its metadata, and to the authorization server; neither sees a header or token meant for the other.
  *
- * `tell` gets a line for the person when a login is there and does not do, and when the new one is good for more than the server.
+ * `tell` receives a line for the user when an existing login is not usable, and when the new one is valid for more
+ * than the server.
  *
  * The flow rejects with {@link OAuthFailure}, `cancelled` whenever its signal is aborted, or with `NetworkError`.
  */
@@ -27,19 +29,15 @@ export function createSignInFlow(
   tell: (line: string) => void = () => {},
 ): SignInFlow {
   return async (request, announce, signal) => {
+    const context = { ...ports, config, signal }
     try {
       if (config.grant !== 'client_credentials') tellWhyAgain(request, ports.runtime.now(), tell)
-      const server = await findServer(request, config, ports, signal)
+      const server = await findServer(request, context)
       tellWiderResource(server, config, tell)
       const scope = chooseScope(request, server, config)
-      const granted = await askForGrant(
-        { server, scope, previous: request.previous, isForced: request.isForced === true },
-        config,
-        ports,
-        announce,
-        signal,
-      )
-      return credentialOf(granted, server, config, ports)
+      const { previous, isForced = false } = request
+      const granted = await askForGrant({ server, scope, previous, isForced }, context, announce)
+      return credentialOf(granted, server, context)
     } catch (error) {
       if (!signal.aborted || (error instanceof OAuthFailure && error.fault === 'cancelled')) throw error
       throw cancelled(error)
@@ -47,7 +45,7 @@ export function createSignInFlow(
   }
 }
 
-/** Nobody who has signed in before is asked again without the reason. */
+/** Tells a user with an earlier login why they have to sign in again. */
 function tellWhyAgain(
   { previous, challengeScope = '', isForced }: SignInRequest,
   now: number,
@@ -61,13 +59,16 @@ function tellWhyAgain(
     const granted = tokens.scope?.split(' ')
     const missing = challengeScope.split(' ').filter((scope) => granted?.includes(scope) === false)
     if (missing.length > 0 && challengeScope !== '') {
-      tell(`The stored login does not have what the server asks for: ${quoteServerText(missing.join(' '))}.`)
-    } else if (hasEnded(tokens, now)) tell('The token of the stored login has ended.')
+      tell(`The stored login lacks what the server requires: ${quoteServerText(missing.join(' '))}.`)
+    } else if (hasEnded(tokens, now)) tell('The token of the stored login has expired.')
     else tell('The server refused the token of the stored login.')
   }
 }
 
-/** On a host with several tenants a token for all of it is one for the other tenants. Whoever set the resource knows it. */
+/**
+ * Warns that a token for a whole multi-tenant host also works for the other tenants. Skipped when the user configured
+ * the resource.
+ */
 function tellWiderResource(
   { resource }: DiscoveredServer,
   config: OAuthConfig,
@@ -77,50 +78,46 @@ function tellWiderResource(
   if (!coversMore(resource, config.serverUrl)) return
   const { origin, pathname } = new URL(config.serverUrl)
   tell(
-    `The login will be good for all of ${quoteServerText(resource)}, not only for ${origin}${pathname}. Set --resource to the one that you mean.`,
+    `The login will be valid for all of ${quoteServerText(resource)}, not only for ${origin}${pathname}. Set --resource to the intended one.`,
   )
 }
 
-async function findServer(
-  request: SignInRequest,
-  config: OAuthConfig,
-  ports: OAuthPorts,
-  signal: AbortSignal,
-): Promise<DiscoveredServer> {
-  if (config.grant === 'client_credentials' && config.tokenEndpoint !== undefined) {
-    return serverAtTokenEndpoint(config.tokenEndpoint, config)
-  }
-  return await discover(request, config, ports, signal)
+async function findServer(request: SignInRequest, context: OAuthContext): Promise<DiscoveredServer> {
+  const { grant, tokenEndpoint } = context.config
+  return grant === 'client_credentials' && tokenEndpoint !== undefined
+    ? serverAtTokenEndpoint(tokenEndpoint, context.config)
+    : await discover(request, context)
 }
 
 function askForGrant(
   request: GrantRequest,
-  config: OAuthConfig,
-  ports: OAuthPorts,
+  context: OAuthContext,
   announce: AnnounceSignIn,
-  signal: AbortSignal,
 ): Promise<GrantedTokens> {
+  const { config } = context
   const grant = grantAt(request.server.metadata, config)
   switch (grant) {
     case 'authorization_code':
-      return signInWithCode(request, config, ports, announce, signal)
+      return signInWithCode(request, context, announce)
     case 'device_code':
       return grant === config.grant
-        ? signInWithDevice(request, config, ports, announce, signal)
-        : signInWithDeviceOrCode(request, config, ports, announce, signal)
+        ? signInWithDevice(request, context, announce)
+        : signInWithDeviceOrCode(request, context, announce)
     case 'client_credentials':
-      return signInAsClient(request, config, ports, signal)
+      return signInAsClient(request, context)
   }
 }
 
-/** With a device where nobody asked for one: what the server says against that is no reason to end, unless it is a mix-up. */
+/**
+ * Tries the device grant although it was not configured. If the server refuses it, falls back to the authorization
+ * code grant, except after a mix-up.
+ */
 async function signInWithDeviceOrCode(
   request: GrantRequest,
-  config: OAuthConfig,
-  ports: OAuthPorts,
+  context: OAuthContext,
   announce: AnnounceSignIn,
-  signal: AbortSignal,
 ): Promise<GrantedTokens> {
+  const { config, signal } = context
   let isAnnounced = false
   const announceDevice: AnnounceSignIn = (prompt) => {
     isAnnounced = true
@@ -128,37 +125,33 @@ async function signInWithDeviceOrCode(
   }
   try {
     const byDevice: OAuthConfig = { ...config, grant: 'device_code' }
-    return await signInWithDevice(request, byDevice, ports, announceDevice, signal)
+    return await signInWithDevice(request, { ...context, config: byDevice }, announceDevice)
   } catch (error) {
     const byBrowser = { ...config, prefersDevice: false }
     const isRefused = error instanceof OAuthFailure && error.fault !== 'issuer_mismatch'
     const isOver = isAnnounced || signal.aborted || !isRefused
     if (isOver || whyUnusable(request.server.metadata, byBrowser) !== undefined) throw error
-    return await signInWithCode(request, byBrowser, ports, announce, signal)
+    return await signInWithCode(request, { ...context, config: byBrowser }, announce)
   }
 }
 
 function credentialOf(
   { client, tokens, quirks, acceptedPage }: GrantedTokens,
   { metadata, resource }: DiscoveredServer,
-  config: OAuthConfig,
-  { runtime }: OAuthPorts,
+  { config, runtime }: OAuthContext,
 ): Credential {
-  const { issuer, token_endpoint: tokenEndpoint = '', revocation_endpoint: revocationEndpoint } = metadata
-  const isRevocable =
-    revocationEndpoint !== undefined && isSafeUrl(revocationEndpoint, issuer, config.allowHttp)
   return {
     generation: 0,
     serverUrl: config.serverUrl,
     profile: config.profile,
-    issuer,
-    tokenEndpoint,
-    ...(isRevocable ? { revocationEndpoint } : {}),
-    ...(resource === undefined ? {} : { resource }),
+    issuer: metadata.issuer,
+    tokenEndpoint: metadata.token_endpoint ?? '',
+    revocationEndpoint: metadata.revocation_endpoint,
+    resource,
     client,
     tokens,
-    ...(Object.keys(quirks).length === 0 ? {} : { quirks }),
-    ...(acceptedPage === undefined ? {} : { acceptedPage }),
+    quirks: Object.keys(quirks).length === 0 ? undefined : quirks,
+    acceptedPage,
     signedInAt: runtime.now(),
   }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createFixedLogin } from './fixed-login.ts'
 
-it('a fixed login has its token, and nobody can sign in', async () => {
+it('a fixed login has its token, and does not sign in', async () => {
   const login = createFixedLogin('token', 'header')
   expect(await login.authorization()).toEqual({ header: 'Bearer token' })
   const refusal = { status: 401 as const, used: undefined, challenges: [] }

@@ -1,6 +1,6 @@
 import { type Login, OAuthFailure } from '../login-port.ts'
 
-/** A token that came with the configuration: nothing is stored, renewed or revoked, and nobody can sign in. */
+/** Creates a login for a configured token. Nothing is stored, renewed or revoked, and the user cannot sign in. */
 export function createFixedLogin(token: string, how: 'environment' | 'header' = 'environment'): Login {
   const authorization = { header: `Bearer ${token}` }
   return {
@@ -9,10 +9,10 @@ export function createFixedLogin(token: string, how: 'environment' | 'header' = 
     signIn() {
       const failure = new OAuthFailure(
         'sign_in_needed',
-        'The server refuses the token of the configuration. While there is one, nobody can sign in.',
+        'The server rejects the configured token. Remove it to sign in instead.',
       )
       const failed: Promise<never> = Promise.reject(failure)
-      // Either may be left alone by whoever asked.
+      // Callers may ignore either promise.
       failed.catch(() => undefined)
       return { prompt: failed, done: failed, onPrompt: () => undefined, cancel: () => undefined }
     },

@@ -37,7 +37,7 @@ async function place(rules: Partial<TokenServerRules> = {}): Promise<Place> {
   endings.push(() => rmSync(home, { recursive: true, force: true }))
   const server = await startTokenServer(rules)
   endings.push(server.close)
-  const config = { home, backend: 'file' as const, keyFile: undefined, keychainTimeoutMs: 2500 }
+  const config = { home, backend: 'file' as const, keychainTimeoutMs: 2500 }
   const store = createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
   const id = loginId({
     serverUrl: `${server.url}/mcp`,
@@ -111,7 +111,7 @@ describe('a process that is killed while it renews', { concurrent: true }, () =>
     ['pending stored', 120, true],
     ['answer received', 120, true],
     ['successor stored', 120, true],
-    // Without a replay at the server the successor is lost. It has to end in a sign-in, and not in a hang.
+    // Without a replay at the server the successor is lost. This has to end in a sign-in, not in a hang.
     ['answer received', 0, false],
   ])('at "%s", with %i s of replay: the login survives %s', async (holdAt, graceSeconds, survives) => {
     const here = await place({ graceSeconds })

@@ -1,8 +1,7 @@
+import { within } from '@drawbridge/shared/async.ts'
 import type { LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { OAuthFailure } from '../login-port.ts'
-import { within } from '../wait.ts'
-import { createRefreshPace } from '../tokens/refresh-pace.ts'
 import {
   type RefreshNeed,
   type RefreshOutcome,
@@ -10,119 +9,171 @@ import {
   refreshUnderLock,
 } from '../tokens/refresh.ts'
 
-/** How long a call waits for tokens that are renewed early: it could go on with those there are. */
+/** Limits the wait for an early renewal, since the current tokens still work. */
 const earlyWaitMs = 2000
-/** A pause of this length is waited for; before a longer one the call fails, and says how long. */
+/** The longest pause to wait out; longer ones fail the call with the remaining time. */
 const maxWaitMs = 2000
-/** So long a call tries again: an authorization server that is started anew is back by then. */
+/** Retry period of a call, enough for an authorization server to restart. */
 const patienceMs = 5000
 
-/** How one process renews tokens: one request at a time, and none too soon. */
-interface LoginRenewal {
-  /**
-   * For tokens that have ended. Resolves with better ones, with the login as it is when only a person can go on, or with
-   * undefined when it is gone. Rejects with {@link OAuthFailure} `unavailable`, or with `CredentialError`.
-   */
-  renew(credential: Credential, need: 'ended' | 'refused'): Promise<Credential | undefined>
-  /** For tokens that are still good: within 2 seconds, renewed or not. Never rejects. */
-  renewEarly(credential: Credential): Promise<Credential | undefined>
-  /** Rejects like {@link LoginRenewal.renew} while the authorization server has to be left alone. */
-  pause(issuer: string | undefined): Promise<void>
-  failed(): void
-  /** Whether refused tokens may be replaced. Not if that has helped nothing too often of late. */
-  mayFollowRefusal(): boolean
-  /** Counts refused tokens that were replaced in another way than by {@link LoginRenewal.renew}. */
-  followedRefusal(): void
-  /** The renewal whose request may be on the wire, if any. One that still waits for its lock has nothing to lose. */
-  underway(): Promise<unknown> | undefined
-}
+/** Renews the tokens of one process, one request at a time and with pauses. */
+export class LoginRenewal {
+  readonly #id: LoginId
+  readonly #ports: Omit<RefreshTurnPorts, 'maySend'> & { note(text: string): void }
+  readonly pace: RefreshPace
+  #flight: Promise<RefreshOutcome> | undefined
+  #isSent = false
+  #lastCause: unknown
 
-/** `note` is told of what goes on, for a person who debugs. */
-export function createLoginRenewal(
-  id: LoginId,
-  ports: Omit<RefreshTurnPorts, 'maySend'> & { note(text: string): void },
-): LoginRenewal {
-  const { runtime, note } = ports
-  const pace = createRefreshPace(
-    () => (runtime.randomBytes(1)[0] ?? 0) / 255,
-    () => performance.now(),
-  )
-  let flight: Promise<RefreshOutcome> | undefined
-  let lastCause: unknown
-  let isSent = false
-
-  function fly(credential: Credential, need: RefreshNeed): Promise<RefreshOutcome> {
-    flight ??= refresh(credential, need).finally(() => {
-      flight = undefined
-      isSent = false
-    })
-    return flight
+  /** `note` receives debug messages. */
+  constructor(id: LoginId, ports: Omit<RefreshTurnPorts, 'maySend'> & { note(text: string): void }) {
+    this.#id = id
+    this.#ports = ports
+    const { runtime } = ports
+    this.pace = new RefreshPace(
+      () => (runtime.randomBytes(1)[0] ?? 0) / 255,
+      () => performance.now(),
+    )
   }
 
-  async function refresh(credential: Credential, need: RefreshNeed): Promise<RefreshOutcome> {
+  /**
+   * Renews expired tokens. Resolves with better ones, with the unchanged login when the user has to sign in, or with
+   * undefined when it is gone. Rejects with {@link OAuthFailure} `unavailable`, or with `CredentialError`.
+   */
+  async renew(credential: Credential, need: 'ended' | 'refused'): Promise<Credential | undefined> {
+    const giveUpAt = performance.now() + patienceMs
+    for (;;) {
+      if (this.#flight === undefined) await this.pause(credential.issuer)
+      const outcome = await this.#fly(credential, need)
+      if (outcome.kind !== 'unavailable') return outcome.credential
+      if (performance.now() > giveUpAt) throw this.#unavailable(credential.issuer)
+    }
+  }
+
+  /** Tries to renew valid tokens, for 2 seconds at most. Never rejects. */
+  async renewEarly(credential: Credential): Promise<Credential | undefined> {
+    if (this.#flight === undefined && this.pace.pauseMs() > 0) return credential
+    try {
+      const outcome = await within(earlyWaitMs, this.#fly(credential, 'early'))
+      return outcome === undefined || outcome.kind === 'unavailable' ? credential : outcome.credential
+    } catch (error) {
+      this.#ports.note(`token renewal (early): ${error instanceof Error ? error.name : 'failed'}`)
+      return credential
+    }
+  }
+
+  /** Waits, or rejects like {@link LoginRenewal.renew}, while the authorization server has asked for a pause. */
+  async pause(issuer: string | undefined): Promise<void> {
+    const pauseMs = this.pace.pauseMs()
+    if (pauseMs > maxWaitMs) throw this.#unavailable(issuer)
+    if (pauseMs > 0) await this.#ports.runtime.sleep(pauseMs)
+  }
+
+  /** The renewal whose request may be in flight, if any. One still waiting for its lock has nothing to lose. */
+  underway(): Promise<unknown> | undefined {
+    return this.#isSent ? this.#flight : undefined
+  }
+
+  #fly(credential: Credential, need: RefreshNeed): Promise<RefreshOutcome> {
+    this.#flight ??= this.#refresh(credential, need).finally(() => {
+      this.#flight = undefined
+      this.#isSent = false
+    })
+    return this.#flight
+  }
+
+  async #refresh(credential: Credential, need: RefreshNeed): Promise<RefreshOutcome> {
+    const maySend = (): boolean => {
+      this.#isSent = need !== 'refused' || this.pace.mayFollowRefusal()
+      return this.#isSent
+    }
     let outcome: RefreshOutcome
     try {
-      outcome = await refreshUnderLock(id, credential, need, { ...ports, maySend })
+      outcome = await refreshUnderLock(this.#id, credential, need, { ...this.#ports, maySend })
     } catch (error) {
-      pace.failed(undefined)
+      this.pace.failed(undefined)
       throw error
     }
-    note(`token renewal (${need}): ${outcome.kind}`)
+    this.#ports.note(`token renewal (${need}): ${outcome.kind}`)
     if (outcome.kind === 'unavailable') {
-      lastCause = outcome.cause
-      pace.failed(outcome.retryAfterSeconds)
+      this.#lastCause = outcome.cause
+      this.pace.failed(outcome.retryAfterSeconds)
     } else {
-      pace.succeeded()
-      if (outcome.kind === 'renewed' && need === 'refused') pace.followedRefusal()
+      this.pace.succeeded()
+      if (outcome.kind === 'renewed' && need === 'refused') this.pace.followedRefusal()
     }
     return outcome
   }
 
-  function maySend(need: RefreshNeed): boolean {
-    isSent = need !== 'refused' || pace.mayFollowRefusal()
-    return isSent
-  }
-
-  function unavailable(issuer: string | undefined): OAuthFailure {
-    const pauseMs = pace.pauseMs()
-    const reason = lastCause instanceof Error ? `: ${lastCause.message.replace(/\.$/, '')}` : ''
-    return new OAuthFailure('unavailable', `The token has ended and cannot be renewed now${reason}.`, {
-      cause: lastCause,
-      ...(issuer === undefined ? {} : { issuer }),
-      ...(pauseMs === 0 ? {} : { retryAfterSeconds: Math.ceil(pauseMs / 1000) }),
+  #unavailable(issuer: string | undefined): OAuthFailure {
+    const cause = this.#lastCause
+    const pauseMs = this.pace.pauseMs()
+    const reason = cause instanceof Error ? `: ${cause.message.replace(/\.$/, '')}` : ''
+    return new OAuthFailure('unavailable', `The token has expired and cannot be renewed now${reason}.`, {
+      cause,
+      issuer,
+      retryAfterSeconds: pauseMs === 0 ? undefined : Math.ceil(pauseMs / 1000),
     })
   }
+}
 
-  async function pause(issuer: string | undefined): Promise<void> {
-    const pauseMs = pace.pauseMs()
-    if (pauseMs > maxWaitMs) throw unavailable(issuer)
-    if (pauseMs > 0) await runtime.sleep(pauseMs)
+const maxPauseMs = 60_000
+
+/**
+ * A new token may be refused for good reason, for example by a server that has just restarted. Twelve a minute
+ * suffice for tokens of five seconds with an unknown expiry.
+ */
+const refusalLimits = [
+  { most: 5, windowMs: 10_000 },
+  { most: 12, windowMs: 60_000 },
+] as const
+
+/**
+ * Limits how often a process sends requests to an authorization server. Doubles pauses from a second to a minute, each
+ * randomized between half and full length. `chance` returns 0 to 1, `clock` milliseconds of a monotonic clock.
+ */
+export class RefreshPace {
+  readonly #chance: () => number
+  readonly #clock: () => number
+  #failures = 0
+  #notBefore = 0
+  #followed: number[] = []
+
+  constructor(chance: () => number, clock: () => number) {
+    this.#chance = chance
+    this.#clock = clock
   }
 
-  return {
-    async renew(credential, need) {
-      const giveUpAt = performance.now() + patienceMs
-      for (;;) {
-        if (flight === undefined) await pause(credential.issuer)
-        const outcome = await fly(credential, need)
-        if (outcome.kind !== 'unavailable') return outcome.credential
-        if (performance.now() > giveUpAt) throw unavailable(credential.issuer)
-      }
-    },
-    async renewEarly(credential) {
-      if (flight === undefined && pace.pauseMs() > 0) return credential
-      try {
-        const outcome = await within(earlyWaitMs, fly(credential, 'early'))
-        return outcome === undefined || outcome.kind === 'unavailable' ? credential : outcome.credential
-      } catch (error) {
-        note(`token renewal (early): ${error instanceof Error ? error.name : 'failed'}`)
-        return credential
-      }
-    },
-    pause,
-    failed: () => pace.failed(undefined),
-    mayFollowRefusal: pace.mayFollowRefusal,
-    followedRefusal: pace.followedRefusal,
-    underway: () => (isSent ? flight : undefined),
+  /** Returns the remaining pause before the next request, in milliseconds. */
+  pauseMs(): number {
+    return Math.max(0, this.#notBefore - this.#clock())
+  }
+
+  succeeded(): void {
+    this.#failures = 0
+    this.#notBefore = 0
+  }
+
+  /** Records a failure. `retryAfterSeconds` is the pause that the server asked for. */
+  failed(retryAfterSeconds: number | undefined): void {
+    const pause = Math.min(1000 * 2 ** this.#failures, maxPauseMs)
+    this.#failures += 1
+    const jittered = pause * (0.5 + this.#chance() / 2)
+    this.#notBefore = this.#clock() + Math.max(jittered, (retryAfterSeconds ?? 0) * 1000)
+  }
+
+  /** Returns whether a refused token may be renewed: false after too many recent renewals that did not help. */
+  mayFollowRefusal(): boolean {
+    return refusalLimits.every(({ most, windowMs }) => this.#followedWithin(windowMs).length < most)
+  }
+
+  /** Counts a refused token that was renewed. Unanswered requests do not count: the pauses are enough for those. */
+  followedRefusal(): void {
+    this.#followed = [...this.#followedWithin(60_000), this.#clock()]
+  }
+
+  #followedWithin(windowMs: number): number[] {
+    const since = this.#clock() - windowMs
+    return this.#followed.filter((at) => at > since)
   }
 }

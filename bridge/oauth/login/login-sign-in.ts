@@ -3,28 +3,29 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { CredentialError, type CredentialStore, type LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import type { PendingSignIn, SignInFlow, WantedSignIn } from '../login-port.ts'
+import { hasTokens } from '../tokens/stored-tokens.ts'
 import { shareSignIn } from './sign-in-share.ts'
 
 const lockMs = 20_000
-/** More than the person has: whoever signs in gives up first, and says why. */
+/** Longer than the user's time limit, so that the process that signs in times out first and reports it. */
 const followSlackMs = 30_000
 
-/** What a sign-in works with. */
+/** Dependencies of a sign-in. */
 interface LoginSignInPorts {
   store: CredentialStore
   flow: SignInFlow
   runtime: Runtime
   note(text: string): void
-  /** Told of the new login, whichever process signed in. */
+  /** Called with the new login, whichever process signed in. */
   signedIn(credential: Credential): void
 }
 
-/** A sign-in, and when the last of it is over, as after a cancellation. */
+/** A sign-in; `finished` resolves when all of it has ended, including a cancellation. */
 type BegunSignIn = PendingSignIn & { finished: Promise<void> }
 
 /**
- * Begins a sign-in that all processes share. `refused`: the sign-in whose tokens are no good, so that any other one is what
- * is wanted; left out, that is the one which is stored now.
+ * Begins a sign-in shared by all processes. `refused` is the sign-in whose tokens no longer work, so any other one
+ * satisfies the request; defaults to the stored one.
  */
 export function beginSignIn(
   id: LoginId,
@@ -32,7 +33,7 @@ export function beginSignIn(
     request: WantedSignIn
     refused: { signInId: string | undefined } | undefined
     timeoutMs: number
-    /** The sign-in of this process before. */
+    /** The previous sign-in of this process. */
     after: Promise<void>
   },
   ports: LoginSignInPorts,
@@ -52,7 +53,7 @@ export function beginSignIn(
     const signInId = randomId(runtime)
     const write = async (): Promise<void> => {
       const stored = await readIfPossible(store, id)
-      // Of what cannot be read the generation is not known; none has ever counted as far as this.
+      // The generation of an unreadable credential is unknown; no real one comes near the current time.
       const last = stored.isUnreadable ? runtime.now() : (stored.credential?.generation ?? 0)
       const credential = { ...issued, generation: last + 1, signInId }
       await store.write(id, credential)
@@ -62,7 +63,7 @@ export function beginSignIn(
       await store.exclusively(id, { waitMs: lockMs }, write)
     } catch (error) {
       if (!(error instanceof CredentialError && error.fault === 'busy')) throw error
-      // A person has signed in for this. Whoever holds the lock finds other tokens, and drops its own.
+      // The user has just signed in for this. The lock's owner finds new tokens and discards its own.
       await write()
     }
   }
@@ -74,18 +75,17 @@ export function beginSignIn(
     waitMs: asked.timeoutMs + followSlackMs,
     isDone,
     async signIn(announce, signal) {
-      // Nobody is to sign in for a login that cannot be stored.
+      // Do not ask the user to sign in if the login cannot be stored.
       await store.prepare()
       const { credential: previous } = await readIfPossible(store, id)
-      const request = { ...asked.request, ...(previous === undefined ? {} : { previous }) }
-      await save(await ports.flow(request, announce, signal))
+      await save(await ports.flow({ ...asked.request, previous }, announce, signal))
     },
     randomId: () => randomId(runtime),
     note,
   })
 }
 
-/** The stored login. One that cannot be read is no reason not to sign in: that is how it is replaced. */
+/** Reads the stored login. An unreadable one does not prevent a sign-in, which replaces it. */
 export async function readIfPossible(
   store: CredentialStore,
   id: LoginId,
@@ -96,13 +96,6 @@ export async function readIfPossible(
     if (!(error instanceof CredentialError)) throw error
     return { credential: undefined, isUnreadable: true }
   }
-}
-
-/** Whether there is something to call with. */
-export function hasTokens(
-  credential: Credential | undefined,
-): credential is Credential & Required<Pick<Credential, 'tokens'>> {
-  return credential?.tokens !== undefined && credential.signInNeeded === undefined
 }
 
 function randomId(runtime: Runtime): string {

@@ -8,7 +8,7 @@ import type { Credential } from '../../credentials/credential.ts'
 import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import type { Login, SignInRequest } from '../login-port.ts'
-import { createLogin, type LoginPorts } from './login.ts'
+import { StoredLogin, type LoginPorts } from './login.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import {
   call,
@@ -26,7 +26,7 @@ let home: string
 let server: TokenServer
 let store: CredentialStore
 let id: string
-/** Seconds that the clock of the login is ahead. */
+/** Seconds that the login's clock is ahead. */
 let ahead: number
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'drawbridge-login-'))
@@ -46,13 +46,13 @@ const runtime = {
 }
 
 function open(): CredentialStore {
-  const config = { home, backend: 'file' as const, keyFile: undefined, keychainTimeoutMs: 2500 }
+  const config = { home, backend: 'file' as const, keychainTimeoutMs: 2500 }
   return createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
 }
 
 function create(changes: { config?: Partial<OAuthConfig>; ports?: Partial<LoginPorts> } = {}): Login {
   const ports = loginPorts({ url: server.url, store })
-  return createLogin(loginConfig(server.url, changes.config), { ...ports, runtime, ...changes.ports })
+  return new StoredLogin(loginConfig(server.url, changes.config), { ...ports, runtime, ...changes.ports })
 }
 
 async function signedIn(changes: Partial<Credential> = {}): Promise<Credential> {
@@ -61,7 +61,7 @@ async function signedIn(changes: Partial<Credential> = {}): Promise<Credential> 
   return credential
 }
 
-/** As if it had been issued that long ago. */
+/** Makes a credential look older by `seconds`. */
 function aged(credential: Credential, seconds: number): Credential {
   const { tokens } = credential
   if (tokens?.expiresAt === undefined) throw new Error('no lifetime')
@@ -81,7 +81,7 @@ const calls = (login: Login, times: number): Promise<unknown[]> =>
   Promise.all(Array.from({ length: times }, () => call(server.url, login)))
 
 describe('a login', () => {
-  it('has no token before anybody signed in, and asks for a sign-in', async () => {
+  it('has no token before the first sign-in, and asks for one', async () => {
     const login = create()
     expect(await login.authorization()).toBeUndefined()
     expect(await call(server.url, login)).toBe('sign_in_needed')
@@ -97,7 +97,7 @@ describe('a login', () => {
     expect(await store.read(id)).toMatchObject({ generation: 1 })
   })
 
-  it('takes the ID token where it is told to', async () => {
+  it('uses the ID token where configured', async () => {
     const credential = await signedIn()
     await store.write(id, {
       ...credential,
@@ -136,7 +136,7 @@ describe('a login', () => {
     expect(server.counts.refreshed).toBe(1)
   })
 
-  it('looks again when it has the lock: somebody may have been faster', async () => {
+  it('looks again when it has the lock: another process may have been faster', async () => {
     const before = await expired()
     const late: CredentialStore = {
       ...store,
@@ -164,7 +164,7 @@ describe('a login', () => {
     expect(seen).toMatchObject([{ refreshHash: hashOf(tokens?.refreshToken ?? '') }])
   })
 
-  it('keeps refresh token, scope and ID token of before when the answer has none', async () => {
+  it('keeps the refresh token, scope and ID token when the response has none', async () => {
     const { tokens } = await expired()
     const ports = loginPorts({ url: server.url, store })
     const refresh: LoginPorts['refresh'] = async () => ({
@@ -236,7 +236,7 @@ describe('a renewal that is due while the token is still good', () => {
     expect(await store.read(id)).not.toMatchObject({ tokens })
   })
 
-  it('goes on with the token it has when the lock cannot be had', async () => {
+  it('continues with its token when the lock is not available', async () => {
     const { tokens } = await due()
     const busy: CredentialStore = {
       ...store,
@@ -281,7 +281,7 @@ describe('a renewal that the server cannot do now', () => {
     expect((await store.read(id))?.signInNeeded).toBeUndefined()
   })
 
-  it('is asked again for a while, and told of when that does not help', async () => {
+  it('is retried for a while, and reported when that does not help', async () => {
     await expired()
     server.rules.failWith = { status: 500 }
     const failed = create().authorization()
@@ -351,7 +351,7 @@ describe('a renewal that the server cannot do now', () => {
     expect(server.counts.refreshed).toBe(0)
   })
 
-  it('goes on in this process when the disk is full at the wrong moment', async () => {
+  it('continues in this process when the disk is full at the wrong moment', async () => {
     await expired()
     let isFull = false
     const filling: CredentialStore = {
@@ -402,7 +402,7 @@ describe('a renewal that is refused', () => {
     expect(await store.read(id)).toMatchObject({ signInNeeded: 'invalid_client' })
   })
 
-  it('is tried once more when somebody may have spent the token before', async () => {
+  it('is tried once more when another process may have spent the token', async () => {
     const credential = await expired()
     const pendingRefresh = { refreshHash: hashOf(credential.tokens?.refreshToken ?? ''), at: 1 }
     await store.write(id, { ...credential, pendingRefresh })
@@ -413,12 +413,12 @@ describe('a renewal that is refused', () => {
     expect(await asked).toEqual([200, 200, 200])
   })
 
-  it('is no loss when another one has stored the successor meanwhile', async () => {
+  it('loses nothing when another process has stored the successor meanwhile', async () => {
     const credential = await expired()
     server.rules.graceSeconds = 0
     server.rules.refreshed = async () => {
       server.rules.refreshed = async () => undefined
-      // One who did not respect the lock.
+      // Simulates a process that ignores the lock.
       await store.write(id, { ...credential, generation: 9, tokens: server.issue() })
     }
     server.rules.failWith = undefined
@@ -434,7 +434,7 @@ describe('a renewal that is refused', () => {
     expect(await store.read(id)).toMatchObject({ generation: 9 })
   })
 
-  it('drops its own tokens when somebody has signed in meanwhile', async () => {
+  it('drops its own tokens after a sign-in elsewhere', async () => {
     await expired()
     const fresh = loginCredential(server.url, server.issue(), { generation: 50, signInId: 'second' })
     server.rules.refreshed = () => store.write(id, fresh)
@@ -458,7 +458,7 @@ describe('a refusal', () => {
       challenges: parseWwwAuthenticate(challenge),
     }) as never
 
-  it('of a token of just now is followed by another token: its server may have been started anew', async () => {
+  it('of a new token is followed by another token: its server may have been restarted', async () => {
     await expired()
     const login = create()
     for (let round = 1; round <= 3; round++) {
@@ -482,7 +482,7 @@ describe('a refusal', () => {
     expect((await store.read(id))?.signInNeeded).toBeUndefined()
   })
 
-  it('after refusal is followed five times at most, whoever got the token', async () => {
+  it('after refusal is followed five times at most, whichever process got the token', async () => {
     await signedIn()
     const login = create()
     const outcomes: string[] = []
@@ -512,7 +512,7 @@ describe('a refusal', () => {
     expect(await call(server.url, login)).toBe('sign_in_needed')
   })
 
-  it('without a token is followed by the token that somebody has stored meanwhile', async () => {
+  it('without a token is followed by the token that another process has stored meanwhile', async () => {
     const login = create()
     expect(await login.authorization()).toBeUndefined()
     await signedIn()
@@ -541,8 +541,9 @@ describe('a refusal', () => {
       challengeScope: 'mcp write',
       resourceMetadata: 'https://a.test/m',
       previous: before,
+      isForced: false,
     })
-    expect(Object.keys(requests[1] ?? {})).toEqual(['previous'])
+    expect(requests[1]).toEqual({ previous: expect.anything(), isForced: false })
   })
 
   it('for more scope is answered by what another process was granted meanwhile', async () => {
@@ -636,7 +637,7 @@ describe('signing out', () => {
 
 describe('client credentials', () => {
   const alone = { config: { grant: 'client_credentials' as const } }
-  /** As a server issues them: without a refresh token. */
+  /** Issues tokens without a refresh token, as a server does. */
   const flow: LoginPorts['flow'] = async () => {
     server.counts.signIns += 1
     const { refreshToken: _none, ...tokens } = server.issue()
@@ -645,7 +646,6 @@ describe('client credentials', () => {
 
   it('need no person', async () => {
     const login = create({ ...alone, ports: { flow } })
-    expect(await login.state()).toEqual({ kind: 'configured', how: 'client_credentials' })
     expect(await calls(login, 5)).toEqual([200, 200, 200, 200, 200])
     expect(server.counts.signIns).toBe(1)
     expect(await calls(create({ ...alone, ports: { flow } }), 3)).toEqual([200, 200, 200])
@@ -668,9 +668,11 @@ describe('client credentials', () => {
 
   it('that are refused are not asked for again and again', async () => {
     let asked = 0
-    const refusing: LoginPorts['flow'] = () => {
+    const refusing: LoginPorts['flow'] = async () => {
       asked += 1
-      return Promise.reject(new Error('no'))
+      // Until all calls have been refused.
+      await systemRuntime.sleep(500)
+      throw new Error('no')
     }
     const login = create({ ...alone, ports: { flow: refusing } })
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => call(server.url, login)))
@@ -680,7 +682,7 @@ describe('client credentials', () => {
 })
 
 describe('nothing secret', () => {
-  it('is in what is told of', async () => {
+  it('is in the notes', async () => {
     await expired()
     const notes: string[] = []
     const login = create({ ports: { note: (text) => notes.push(text) } })

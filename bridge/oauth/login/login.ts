@@ -1,194 +1,221 @@
+import { unlessAborted, within } from '@drawbridge/shared/async.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
+import { type CredentialStore, type LoginId, loginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import type { Refusal, RefusalOutcome } from '../../http/authorization.ts'
-import type { Login, PendingSignIn, SignInFlow, WantedSignIn } from '../login-port.ts'
-import { createLoginRenewal } from './login-renewal.ts'
-import { beginSignIn, hasTokens, readIfPossible } from './login-sign-in.ts'
-import { loginHeader, loginStateOf } from './login-state.ts'
+import type { Authorization, Refusal, RefusalOutcome } from '../../http/http-client.ts'
+import type {
+  Login,
+  LoginState,
+  PendingSignIn,
+  SignInFlow,
+  SignOutReport,
+  WantedSignIn,
+} from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import { unlessAborted, within } from '../wait.ts'
-import { hasEnded, isRefreshDue } from '../tokens/refresh-pace.ts'
 import { isUnsaved } from '../tokens/refresh.ts'
+import { hasEnded, hasTokens, isRefreshDue, loginHeader, loginStateOf } from '../tokens/stored-tokens.ts'
 import type { RefreshAnswer } from '../tokens/token-response.ts'
+import { LoginRenewal } from './login-renewal.ts'
+import { beginSignIn, readIfPossible } from './login-sign-in.ts'
 
 const lockMs = 20_000
 const settleMs = 5000
 const signInNeeded: RefusalOutcome = { kind: 'sign_in_needed' }
 const retry: RefusalOutcome = { kind: 'retry' }
 
-/** What a login is made of. */
+/** Dependencies of a login. */
 export interface LoginPorts {
   store: CredentialStore
   flow: SignInFlow
-  refresh(credential: Credential, signal?: AbortSignal): Promise<RefreshAnswer>
+  refresh(credential: Credential, signal: AbortSignal): Promise<RefreshAnswer>
   revoke(credential: Credential): Promise<boolean | undefined>
   runtime: Runtime
-  /** Of what goes on, for a person who debugs. */
+  /** Receives debug messages. */
   note(text: string): void
 }
 
 /**
- * The login of one server as one user: all calls, streams and processes of this user get their tokens here, and a refresh
- * token is used once, whatever happens. The store is read when there is reason to: no token yet, one that ends, one refused.
- * Tokens of client credentials are got again the way they were got; no person is needed for that.
+ * The login of one user at one server. All requests, streams and processes of this user get their tokens here, and a
+ * refresh token is used only once. Reads the store only when needed: without a token, when one expires, or after a
+ * refusal. Client credentials are requested again the same way, without the user.
  */
-export function createLogin(config: OAuthConfig, ports: LoginPorts): Login {
-  const { store, runtime } = ports
-  const { serverUrl, resource, profile } = config
-  const id = loginId({ serverUrl, resource, profile, client: config.staticClient?.clientId })
-  const renewal = createLoginRenewal(id, ports)
-  const jitter = (runtime.randomBytes(1)[0] ?? 0) / 255
-  const isAlone = config.grant === 'client_credentials'
-  let current: Credential | undefined
-  let wanted: WantedSignIn = {}
-  let refusedSignIn: { signInId: string | undefined } | undefined
-  let signingIn: PendingSignIn | undefined
-  let alone: Promise<boolean> | undefined
-  let lastSignIn: Promise<void> = Promise.resolve()
-  const leaving = new Set<Promise<void>>()
+export class StoredLogin implements Login {
+  readonly #config: OAuthConfig
+  readonly #ports: LoginPorts
+  readonly #id: LoginId
+  readonly #renewal: LoginRenewal
+  readonly #jitter: number
+  /** Needs no user: client credentials. */
+  readonly #isAlone: boolean
+  readonly #leaving = new Set<Promise<void>>()
+  #current: Credential | undefined
+  #wanted: WantedSignIn = {}
+  #refusedSignIn: { signInId: string | undefined } | undefined
+  #signingIn: PendingSignIn | undefined
+  #signingInAlone: Promise<boolean> | undefined
+  #lastSignIn: Promise<void> = Promise.resolve()
 
-  /** What to call with; undefined when a server that wants more has to say so first. */
-  async function usable(): Promise<Credential | undefined> {
-    if (hasTokens(current) && !isRefreshDue(current.tokens, runtime.now(), jitter)) return current
-    current = await look()
-    if (!hasTokens(current)) return undefined
-    const { tokens } = current
-    const isOver = hasEnded(tokens, runtime.now())
-    if (tokens.refreshToken === undefined) {
-      if (isOver && isAlone) await signInAlone(current, false)
-      // Our clock may be wrong: whether a token has ended that cannot be renewed is for its server to say.
-      return current
+  constructor(config: OAuthConfig, ports: LoginPorts) {
+    const { serverUrl, resource, profile } = config
+    this.#config = config
+    this.#ports = ports
+    this.#id = loginId({ serverUrl, resource, profile, client: config.staticClient?.clientId })
+    this.#renewal = new LoginRenewal(this.#id, ports)
+    this.#jitter = (ports.runtime.randomBytes(1)[0] ?? 0) / 255
+    this.#isAlone = config.grant === 'client_credentials'
+  }
+
+  async authorization(signal?: AbortSignal): Promise<Authorization | undefined> {
+    const credential = this.#fresh() ?? (await unlessAborted(this.#renewed(), signal))
+    const header = credential && loginHeader(credential, this.#config.useIdToken)
+    return header === undefined ? undefined : { header }
+  }
+
+  async refused(refusal: Refusal): Promise<RefusalOutcome> {
+    this.#wanted = challengeOf(refusal) ?? this.#wanted
+    const stored = await this.#look()
+    this.#refusedSignIn = { signInId: stored?.signInId }
+    if (!hasTokens(stored)) return await this.#refusedForGood(refusal, stored)
+    const isRenewed = loginHeader(stored, this.#config.useIdToken) !== refusal.used?.header
+    if (isRenewed && !hasEnded(stored.tokens, this.#ports.runtime.now())) {
+      this.#current = stored
+      return retry
     }
-    if (isOver) current = await renewal.renew(current, 'ended')
-    else if (isRefreshDue(tokens, runtime.now(), jitter)) current = await renewal.renewEarly(current)
-    return hasTokens(current) ? current : undefined
-  }
-
-  /** What is stored, unless this process holds what could not be stored. */
-  async function look(): Promise<Credential | undefined> {
-    const stored = await store.read(id)
-    const isBehind = stored !== undefined && current !== undefined && isUnsaved(current, stored)
-    return isBehind ? current : stored
-  }
-
-  /** Without a person, once for all who ask. False: refusal after refusal, which no other token ends. */
-  function signInAlone(replaced: Credential | undefined, isRefused: boolean): Promise<boolean> {
-    alone ??= getTokensAlone(replaced, isRefused).finally(() => {
-      alone = undefined
-    })
-    return alone
-  }
-
-  async function getTokensAlone(replaced: Credential | undefined, isRefused: boolean): Promise<boolean> {
-    if (isRefused && !renewal.mayFollowRefusal()) return false
-    await renewal.pause(replaced?.issuer)
-    refusedSignIn = { signInId: replaced?.signInId }
-    try {
-      await signIn().done
-      if (isRefused) renewal.followedRefusal()
-      return true
-    } catch (error) {
-      renewal.failed()
-      throw error
+    if (refusal.status === 403 || stored.tokens.refreshToken === undefined) {
+      return await this.#refusedForGood(refusal, stored)
     }
+    this.#current = await this.#renewal.renew(stored, 'refused')
+    return hasTokens(this.#current) ? retry : signInNeeded
   }
 
-  function signIn({ isForced = false }: { isForced?: boolean } = {}): PendingSignIn {
-    if (signingIn !== undefined) return signingIn
-    const request = { ...wanted, ...(isForced ? { isForced } : {}) }
+  signIn({ isForced = false }: { isForced?: boolean } = {}): PendingSignIn {
+    if (this.#signingIn !== undefined) return this.#signingIn
     const begun = beginSignIn(
-      id,
-      { request, refused: refusedSignIn, timeoutMs: config.signInTimeoutMs, after: lastSignIn },
-      { ...ports, signedIn },
+      this.#id,
+      {
+        request: { ...this.#wanted, isForced },
+        refused: this.#refusedSignIn,
+        timeoutMs: this.#config.signInTimeoutMs,
+        after: this.#lastSignIn,
+      },
+      { ...this.#ports, signedIn: (credential) => this.#signedIn(credential) },
     )
-    lastSignIn = begun.finished
+    this.#lastSignIn = begun.finished
     const forget = (): void => {
-      if (signingIn === pending) signingIn = undefined
+      if (this.#signingIn === pending) this.#signingIn = undefined
     }
     const pending = {
       ...begun,
-      cancel() {
+      cancel: () => {
         forget()
         begun.cancel()
-        track(begun.finished)
+        this.#leaving.add(begun.finished)
+        void begun.finished.then(() => this.#leaving.delete(begun.finished))
       },
     }
-    signingIn = pending
+    this.#signingIn = pending
     begun.done.then(forget, forget)
     return pending
   }
 
-  function signedIn(credential: Credential): void {
-    current = credential
-    wanted = {}
-    refusedSignIn = undefined
+  async signOut(): Promise<SignOutReport> {
+    const { store, revoke } = this.#ports
+    return await store.exclusively(this.#id, { waitMs: lockMs }, async () => {
+      const { credential, isUnreadable } = await readIfPossible(store, this.#id)
+      const isRevoked = credential && (await revoke(credential).catch(() => false))
+      const found = await store.remove(this.#id)
+      this.#current = undefined
+      return { found, readable: !isUnreadable, revoked: isUnreadable ? false : isRevoked }
+    })
   }
 
-  function track(work: Promise<void>): void {
-    leaving.add(work)
-    void work.then(() => leaving.delete(work))
+  async state(): Promise<LoginState> {
+    const state = loginStateOf(await this.#ports.store.read(this.#id), this.#ports.runtime.now())
+    return this.#isAlone && state.kind === 'signed_in' ? { ...state, canRefresh: true } : state
   }
 
-  async function refused(refusal: Refusal): Promise<RefusalOutcome> {
-    wanted = challengeOf(refusal) ?? wanted
-    const stored = await look()
-    refusedSignIn = { signInId: stored?.signInId }
-    if (!hasTokens(stored)) return await refusedForGood(refusal, stored)
-    const isRenewed = loginHeader(stored, config.useIdToken) !== refusal.used?.header
-    if (isRenewed && !hasEnded(stored.tokens, runtime.now())) {
-      current = stored
-      return retry
+  async settle(): Promise<void> {
+    await within(settleMs, Promise.allSettled([this.#renewal.underway(), ...this.#leaving]))
+  }
+
+  /** Returns the credential of this process while it needs no renewal. */
+  #fresh(): Credential | undefined {
+    const current = this.#current
+    const isFresh =
+      hasTokens(current) && !isRefreshDue(current.tokens, this.#ports.runtime.now(), this.#jitter)
+    return isFresh ? current : undefined
+  }
+
+  /** Returns the credential to send, or undefined when the server has to state its requirements first. */
+  async #renewed(): Promise<Credential | undefined> {
+    const now = this.#ports.runtime.now()
+    const stored = await this.#look()
+    this.#current = stored
+    if (!hasTokens(stored)) return undefined
+    const isOver = hasEnded(stored.tokens, now)
+    if (stored.tokens.refreshToken === undefined) {
+      if (isOver && this.#isAlone) await this.#signInAlone(stored, false)
+      // Our clock may be wrong, so the server decides whether a token that cannot be renewed has expired.
+      return this.#current
     }
-    if (refusal.status === 403 || stored.tokens.refreshToken === undefined) {
-      return await refusedForGood(refusal, stored)
+    if (isOver) this.#current = await this.#renewal.renew(stored, 'ended')
+    else if (isRefreshDue(stored.tokens, now, this.#jitter)) {
+      this.#current = await this.#renewal.renewEarly(stored)
     }
-    current = await renewal.renew(stored, 'refused')
-    return hasTokens(current) ? retry : signInNeeded
+    return hasTokens(this.#current) ? this.#current : undefined
   }
 
-  /** No renewal helps. */
-  async function refusedForGood(refusal: Refusal, stored: Credential | undefined): Promise<RefusalOutcome> {
-    current = stored
-    if (!isAlone || refusal.status === 403) return signInNeeded
-    return (await signInAlone(stored, true)) ? retry : signInNeeded
+  /** Returns the stored credential, unless this process holds one that could not be stored. */
+  async #look(): Promise<Credential | undefined> {
+    const stored = await this.#ports.store.read(this.#id)
+    const current = this.#current
+    return stored && current && isUnsaved(current, stored) ? current : stored
   }
 
-  return {
-    async authorization(signal) {
-      const credential = await unlessAborted(usable(), signal)
-      const header = credential && loginHeader(credential, config.useIdToken)
-      return header === undefined ? undefined : { header }
-    },
-    refused,
-    signIn,
-    async signOut() {
-      return await store.exclusively(id, { waitMs: lockMs }, async () => {
-        const { credential, isUnreadable } = await readIfPossible(store, id)
-        const asked = credential && (await ports.revoke(credential).catch(() => false))
-        const found = await store.remove(id)
-        current = undefined
-        return { found, readable: !isUnreadable, revoked: isUnreadable ? false : asked }
-      })
-    },
-    async state() {
-      if (isAlone) return { kind: 'configured', how: 'client_credentials' }
-      return loginStateOf(await store.read(id), runtime.now())
-    },
-    async settle() {
-      await within(settleMs, Promise.allSettled([renewal.underway(), ...leaving]))
-    },
+  /** Handles a refusal that a renewal cannot fix. */
+  async #refusedForGood(refusal: Refusal, stored: Credential | undefined): Promise<RefusalOutcome> {
+    this.#current = stored
+    if (!this.#isAlone || refusal.status === 403) return signInNeeded
+    return (await this.#signInAlone(stored, true)) ? retry : signInNeeded
+  }
+
+  /** Signs in without the user, once for all callers. False after repeated refusals that no new token resolves. */
+  #signInAlone(replaced: Credential | undefined, isRefused: boolean): Promise<boolean> {
+    this.#signingInAlone ??= this.#getTokensAlone(replaced, isRefused).finally(() => {
+      this.#signingInAlone = undefined
+    })
+    return this.#signingInAlone
+  }
+
+  async #getTokensAlone(replaced: Credential | undefined, isRefused: boolean): Promise<boolean> {
+    const { pace } = this.#renewal
+    if (isRefused && !pace.mayFollowRefusal()) return false
+    await this.#renewal.pause(replaced?.issuer)
+    this.#refusedSignIn = { signInId: replaced?.signInId }
+    try {
+      await this.signIn().done
+      if (isRefused) pace.followedRefusal()
+      return true
+    } catch (error) {
+      pace.failed(undefined)
+      throw error
+    }
+  }
+
+  #signedIn(credential: Credential): void {
+    this.#current = credential
+    this.#wanted = {}
+    this.#refusedSignIn = undefined
   }
 }
 
-/** What the last bearer challenge asks for (RFC 9728 section 5.1, RFC 6750 section 3). */
+/** Returns what the last bearer challenge asks for (RFC 9728 section 5.1, RFC 6750 section 3). */
 function challengeOf(refusal: Refusal): WantedSignIn | undefined {
   const bearer = refusal.challenges.findLast(({ scheme }) => scheme === 'bearer')
-  if (bearer === undefined) return undefined
-  const resourceMetadata = bearer.params.get('resource_metadata')
-  const challengeScope = bearer.params.get('scope')
-  return {
-    ...(resourceMetadata === undefined ? {} : { resourceMetadata }),
-    ...(challengeScope === undefined ? {} : { challengeScope }),
-  }
+  return (
+    bearer && {
+      resourceMetadata: bearer.params.get('resource_metadata'),
+      challengeScope: bearer.params.get('scope'),
+    }
+  )
 }

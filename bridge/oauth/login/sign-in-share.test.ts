@@ -6,7 +6,7 @@ import { type CredentialStore, loginId } from '../../credentials/credential-stor
 import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { type Login, OAuthFailure, type SignInPrompt } from '../login-port.ts'
-import { createLogin } from './login.ts'
+import { StoredLogin } from './login.ts'
 import { parseSignInNotice, writeSignInNotice } from './sign-in-share.ts'
 import { loginConfig, loginCredential, loginPorts } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { startTokenServer, type TokenServer } from '../../../tests/support/bridge/oauth/token-server.ts'
@@ -24,7 +24,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-/** A person who signs in when told to. */
+/** A user who signs in when the test says so. */
 interface Person {
   answer(): void
   refuse(error: Error): void
@@ -50,16 +50,16 @@ function person(): Person {
 }
 
 function open(): CredentialStore {
-  const config = { home, backend: 'file' as const, keyFile: undefined, keychainTimeoutMs: 2500 }
+  const config = { home, backend: 'file' as const, keychainTimeoutMs: 2500 }
   return createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
 }
 
 function login(who: Person, timeoutMs = 30_000): Login {
   const ports = loginPorts({ url: server.url, store: open(), person: who.wait })
-  return createLogin(loginConfig(server.url, { signInTimeoutMs: timeoutMs }), ports)
+  return new StoredLogin(loginConfig(server.url, { signInTimeoutMs: timeoutMs }), ports)
 }
 
-/** How the lock at `path` is named to others. */
+/** Returns the public name of the lock at `path`. */
 function leaseOf(path: string): string {
   const { ino, birthtimeNs } = statSync(path, { bigint: true })
   return `${ino}-${birthtimeNs}`
@@ -96,7 +96,7 @@ describe('a sign-in', () => {
     expect(who.asked).toBe(1)
   })
 
-  it('that is given up ends at once, and can be begun again', async () => {
+  it('that is cancelled ends at once, and can be started again', async () => {
     const who = person()
     const one = login(who)
     const first = one.signIn()
@@ -111,7 +111,7 @@ describe('a sign-in', () => {
     expect(server.counts.signIns).toBe(1)
   })
 
-  it('that is given up at the end of the process leaves nothing behind', async () => {
+  it('that is cancelled at the end of the process leaves nothing behind', async () => {
     const one = login(person())
     const pending = one.signIn()
     await pending.prompt
@@ -121,7 +121,7 @@ describe('a sign-in', () => {
     expect(await faultOf(pending.prompt)).toBe('none')
   })
 
-  it('is not needed when somebody else has done it since the refusal', async () => {
+  it('is not needed when another process has signed in since the refusal', async () => {
     const who = person()
     const one = login(who)
     await one.refused({ status: 401, used: undefined, challenges: [] })
@@ -192,11 +192,11 @@ describe('who follows a sign-in', () => {
       await first.prompt
       const second = login(follower).signIn()
       await second.prompt
-      owner.refuse(new OAuthFailure(fault, 'The person said no.'))
+      owner.refuse(new OAuthFailure(fault, 'Access was denied.'))
       expect(await faultOf(first.done)).toBe(fault)
-      await expect(second.done).rejects.toMatchObject({ fault, message: 'The person said no.' })
+      await expect(second.done).rejects.toMatchObject({ fault, message: 'Access was denied.' })
       expect(follower.asked).toBe(0)
-      // That was that sign-in, not the next one.
+      // That belonged to the earlier sign-in, not to the next one.
       const third = login(follower).signIn()
       await third.prompt
       follower.answer()
@@ -204,7 +204,7 @@ describe('who follows a sign-in', () => {
     },
   )
 
-  it('goes on with a link of its own when the other gives up, if somebody looks', async () => {
+  it('continues with its own link when the other gives up, if a user is watching', async () => {
     const [owner, follower] = [person(), person()]
     const first = login(owner).signIn()
     await first.prompt
@@ -220,7 +220,7 @@ describe('who follows a sign-in', () => {
     await first.done.catch(() => undefined)
   })
 
-  it('gives up too if nobody would see that link', async () => {
+  it('gives up too if no user would see that link', async () => {
     const [owner, follower] = [person(), person()]
     const first = login(owner).signIn()
     await first.prompt
@@ -286,7 +286,7 @@ describe('who follows a sign-in', () => {
     const other = person()
     const second = login(other).signIn()
     owner.answer()
-    // One that begins when the first is over asks its own person.
+    // A sign-in that starts after the first has ended asks its own user.
     second.prompt.then(() => other.answer()).catch(() => undefined)
     await Promise.all([first.done, second.done])
   })
@@ -310,17 +310,8 @@ describe('a notice', () => {
     expect(parseSignInNotice(writeSignInNotice(written))).toEqual(written)
   })
 
-  it.each(['of_tomorrow', '__proto__', 7])('of a failure that nobody knows is a refusal: %j', (fault) => {
-    const text = JSON.stringify({ owner: 'o', kind: 'failed', fault, message: 'm' })
-    expect(parseSignInNotice(text)).toEqual({ owner: 'o', kind: 'failed', fault: 'refused', message: 'm' })
-  })
-
-  it.each([
-    '',
-    '[]',
-    '{}',
-    '{"owner":"o","kind":"prompt"}',
-    '{"owner":"o","lease":"l","kind":"prompt","prompt":{"kind":"browser"}}',
-    '{"owner":"o","kind":"prompt","prompt":{"kind":"browser","url":"u"}}',
-  ])('is none: %s', (text) => expect(parseSignInNotice(text)).toBeUndefined())
+  it.each(['', '[]', '{}', '{"version":2,"owner":"o","kind":"failed","fault":"refused","message":"m"}'])(
+    'is none: %s',
+    (text) => expect(parseSignInNotice(text)).toBeUndefined(),
+  )
 })

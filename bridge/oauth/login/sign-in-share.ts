@@ -1,105 +1,71 @@
-import { type JsonObject, isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { CredentialError, type CredentialStore, type LoginId } from '../../credentials/credential-store.ts'
 import {
   type AnnounceSignIn,
   OAuthFailure,
   type OAuthFault,
   type PendingSignIn,
   type SignInPrompt,
-  type UnconfirmedPage,
-  oauthFaults,
 } from '../login-port.ts'
-import {
-  CredentialError,
-  type CredentialStore,
-  type Lease,
-  type LoginId,
-} from '../../credentials/credential-store.ts'
+import { cancelled } from '../wait.ts'
 
 /**
- * What the process that signs in tells those who follow. `owner` is random and names one sign-in, `lease` the lock that it
- * is under: a link is worth nothing when that is held by nobody, or by somebody else.
+ * Notice from the process that signs in to those that follow. `owner` is random and identifies one sign-in; `lease`
+ * is the lock that covers it. A link is void when that lock is free or has another owner.
  */
 type SignInNotice =
   | { owner: string; lease: string; kind: 'prompt'; prompt: SignInPrompt }
-  /** The person said no, or what there is cannot work: nobody else is to try the same again. */
+  /** The user declined, or the configuration cannot work: other processes must not repeat it. */
   | { owner: string; kind: 'failed'; fault: OAuthFault; message: string }
 
-/** Text of a notice. */
+const noticeVersion = 1
+
+/** Serializes a notice. */
 export function writeSignInNotice(notice: SignInNotice): string {
-  return JSON.stringify(notice)
+  return JSON.stringify({ version: noticeVersion, ...notice })
 }
 
-/** Undefined when it is none, or of a Drawbridge that writes others. */
+/**
+ * Returns undefined for anything but a notice of this version of the format. Checks nothing else: only this user can
+ * write there.
+ */
 export function parseSignInNotice(text: string): SignInNotice | undefined {
-  const value = parseJsonObject(text)
-  const { owner, lease, kind, fault, message, prompt } = value ?? {}
-  if (typeof owner !== 'string') return undefined
-  if (kind === 'failed' && typeof message === 'string') {
-    // Of another version: it may know others.
-    return { owner, kind, fault: oauthFaults.find((known) => known === fault) ?? 'refused', message }
-  }
-  if (kind !== 'prompt' || typeof lease !== 'string' || !isJsonObject(prompt)) return undefined
-  const read = parsePrompt(prompt)
-  return read === undefined ? undefined : { owner, lease, kind, prompt: read }
+  const { version, ...notice } = parseJsonObject(text) ?? {}
+  return version === noticeVersion ? (notice as unknown as SignInNotice) : undefined
 }
 
-function parsePrompt(value: JsonObject): SignInPrompt | undefined {
-  const { kind, url, completeUrl, userCode, expiresAt, askedBy } = value
-  if (typeof url !== 'string') return undefined
-  const unconfirmed = parseUnconfirmed(value['unconfirmed'])
-  const more = unconfirmed === undefined ? {} : { unconfirmed }
-  if (kind === 'browser') return { kind, url, ...more }
-  if (kind !== 'device' || typeof userCode !== 'string' || typeof expiresAt !== 'number') return undefined
-  return {
-    kind,
-    url,
-    userCode,
-    expiresAt,
-    // Of another version: it may not say.
-    askedBy: typeof askedBy === 'string' ? askedBy : 'This server',
-    ...(typeof completeUrl === 'string' ? { completeUrl } : {}),
-    ...more,
-  }
-}
-
-function parseUnconfirmed(value: unknown): UnconfirmedPage | undefined {
-  if (!isJsonObject(value)) return undefined
-  const { page, namedBy } = value
-  return typeof page === 'string' && typeof namedBy === 'string' ? { page, namedBy } : undefined
-}
-
-/** One sign-in that several processes may want at once. */
+/** One sign-in that several processes may need at the same time. */
 interface SharedSignIn {
   id: LoginId
   store: CredentialStore
-  /** What has to be over before: a sign-in that was cancelled still holds its lock for a moment. */
+  /** Wait for this first: a cancelled sign-in holds its lock for another moment. */
   after: Promise<void>
-  /** How long to follow another process. */
+  /** Time limit for following another process. */
   waitMs: number
-  /** Whether what was wanted is stored by now, whoever did it. */
+  /** Returns whether the wanted login is stored by now, whichever process did it. */
   isDone(): Promise<boolean>
-  /** Signs in and stores the login. Only one process at a time does. */
+  /** Signs in and stores the login. Only one process does so at a time. */
   signIn(announce: AnnounceSignIn, signal: AbortSignal): Promise<void>
   randomId(): string
   note(text: string): void
 }
 
 /**
- * Signs in, or follows the process that already does: its prompt is shown here too, and the login it stores is the login of
- * all. When it is gone one of those who follow goes on; when it failed for good, all fail with it.
+ * Signs in, or follows the process that is already doing so: shows its prompt here too, and uses the login that it
+ * stores. When that process is gone, one of its followers takes over; when it failed for good, all fail with it.
  *
  * `finished` resolves when nothing is left to do, also after a cancellation; it never rejects.
  */
 export function shareSignIn(shared: SharedSignIn): PendingSignIn & { finished: Promise<void> } {
   const stop = new AbortController()
   const prompts = createPrompts()
-  const running = run(shared, prompts, stop.signal)
-  const cancelled = new Promise<never>((_resolve, reject) => {
-    stop.signal.addEventListener('abort', () => reject(gaveUp()), { once: true })
+  const running = new SignInRun(shared, prompts, stop.signal).run()
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop.signal.addEventListener('abort', () => reject(cancelled()), { once: true })
   })
-  const done = Promise.race([running, cancelled])
+  const done = Promise.race([running, stopped])
   done.then(
-    () => prompts.close(new OAuthFailure('cancelled', 'Somebody has signed in already.')),
+    () => prompts.close(new OAuthFailure('cancelled', 'The sign-in has already been completed.')),
     (error: unknown) => prompts.close(error),
   )
   return {
@@ -111,75 +77,98 @@ export function shareSignIn(shared: SharedSignIn): PendingSignIn & { finished: P
   }
 }
 
-async function run(shared: SharedSignIn, prompts: Prompts, signal: AbortSignal): Promise<void> {
-  const { id, store, isDone } = shared
-  const name = `signin-${id}`
-  let followed: string | undefined
+/** The part of one process in a shared sign-in. */
+class SignInRun {
+  readonly #shared: SharedSignIn
+  readonly #prompts: Prompts
+  readonly #signal: AbortSignal
+  readonly #name: string
+  /** The owner whose prompt is shown here. */
+  #followed: string | undefined
 
-  async function readNotice(): Promise<SignInNotice | undefined> {
-    const text = await store.notices.read(name)
-    return text === undefined ? undefined : parseSignInNotice(text)
+  constructor(shared: SharedSignIn, prompts: Prompts, signal: AbortSignal) {
+    this.#shared = shared
+    this.#prompts = prompts
+    this.#signal = signal
+    this.#name = `signin-${shared.id}`
   }
 
-  function failLike(notice: SignInNotice | undefined): void {
-    if (notice?.kind === 'failed' && notice.owner === followed) {
-      throw new OAuthFailure(notice.fault, notice.message)
+  async run(): Promise<void> {
+    const { store, waitMs, after } = this.#shared
+    await after
+    const options = { waitMs, instead: (heldBy: string | undefined) => this.#follow(heldBy) }
+    try {
+      await store.exclusively<true>(this.#name, options, (lease) => this.#own(lease))
+    } catch (error) {
+      if (!(error instanceof CredentialError && error.fault === 'busy')) throw error
+      throw new OAuthFailure('timeout', 'The sign-in timed out.', { cause: error })
     }
   }
 
-  /** A link is shown while the process lives that listens for whoever opens it; a notice outlives a kill. */
-  async function follow(heldBy: string | undefined): Promise<true | undefined> {
-    if (signal.aborted) throw gaveUp()
-    if (await isDone()) return true
-    const notice = await readNotice()
-    failLike(notice)
-    if (notice?.kind === 'prompt' && notice.lease === heldBy && notice.owner !== followed) {
-      followed = notice.owner
-      prompts.show({ ...notice.prompt, followed: true })
+  /**
+   * Shows a link only while the process that listens for the browser is alive; a notice may outlive a killed process.
+   */
+  async #follow(heldBy: string | undefined): Promise<true | undefined> {
+    if (this.#signal.aborted) throw cancelled()
+    if (await this.#shared.isDone()) return true
+    const notice = await this.#readNotice()
+    this.#failLike(notice)
+    if (notice?.kind === 'prompt' && notice.lease === heldBy && notice.owner !== this.#followed) {
+      this.#followed = notice.owner
+      this.#prompts.show({ ...notice.prompt, followed: true })
     }
     return undefined
   }
 
-  async function own(lease: Lease): Promise<true> {
-    if (await isDone()) return true
-    if (followed !== undefined) {
-      failLike(await readNotice())
-      if (!prompts.canShowAnother()) {
+  async #own(lease: string): Promise<true> {
+    if (await this.#shared.isDone()) return true
+    if (this.#followed !== undefined) {
+      this.#failLike(await this.#readNotice())
+      if (!this.#prompts.canShowAnother()) {
         throw new OAuthFailure('cancelled', 'The process that was signing in is gone. Sign in again.')
       }
     }
-    const owner = shared.randomId()
-    const post = (notice: SignInNotice): Promise<void> =>
-      // Those who follow can still wait for the login itself.
-      store.notices.post(name, writeSignInNotice(notice)).catch(() => shared.note('sign-in cannot be shared'))
+    const owner = this.#shared.randomId()
     let posted: Promise<void> = Promise.resolve()
     try {
-      await shared.signIn((prompt) => {
-        posted = post({ owner, lease: lease.id, kind: 'prompt', prompt })
-        void posted.then(() => prompts.show(prompt))
-      }, signal)
+      await this.#shared.signIn((prompt) => {
+        posted = this.#post({ owner, lease, kind: 'prompt', prompt })
+        void posted.then(() => this.#prompts.show(prompt))
+      }, this.#signal)
     } catch (error) {
       await posted
-      if (error instanceof OAuthFailure && error.fault !== 'cancelled' && !signal.aborted) {
-        await post({ owner, kind: 'failed', fault: error.fault, message: error.message })
+      if (error instanceof OAuthFailure && error.fault !== 'cancelled' && !this.#signal.aborted) {
+        await this.#post({ owner, kind: 'failed', fault: error.fault, message: error.message })
       } else {
-        await store.notices.remove(name).catch(() => undefined)
+        await this.#removeNotice()
       }
       throw error
     }
     await posted
-    await store.notices.remove(name).catch(() => undefined)
+    await this.#removeNotice()
     return true
   }
 
-  await shared.after
-  try {
-    await store.exclusively<true>(name, { waitMs: shared.waitMs, instead: follow }, own)
-  } catch (error) {
-    if (!(error instanceof CredentialError && error.fault === 'busy')) throw error
-    throw new OAuthFailure('timeout', 'Nobody has signed in within the time that was given.', {
-      cause: error,
-    })
+  #failLike(notice: SignInNotice | undefined): void {
+    if (notice?.kind === 'failed' && notice.owner === this.#followed) {
+      throw new OAuthFailure(notice.fault, notice.message)
+    }
+  }
+
+  async #readNotice(): Promise<SignInNotice | undefined> {
+    const text = await this.#shared.store.notices.read(this.#name)
+    return text === undefined ? undefined : parseSignInNotice(text)
+  }
+
+  async #post(notice: SignInNotice): Promise<void> {
+    const { store, note } = this.#shared
+    // Followers can still wait for the login itself.
+    const onFailure = (): void => note('sign-in cannot be shared')
+    await store.notices.post(this.#name, writeSignInNotice(notice)).catch(onFailure)
+  }
+
+  async #removeNotice(): Promise<void> {
+    await this.#shared.store.notices.remove(this.#name).catch(() => undefined)
   }
 }
 
@@ -187,7 +176,7 @@ interface Prompts {
   first: Promise<SignInPrompt>
   show(prompt: SignInPrompt): void
   listen(listener: (prompt: SignInPrompt) => void): void
-  /** Whether a person would see one more. */
+  /** Returns whether the user would see another prompt. */
   canShowAnother(): boolean
   close(error: unknown): void
 }
@@ -201,7 +190,7 @@ function createPrompts(): Prompts {
     resolve = resolveFirst
     reject = rejectFirst
   })
-  // Nobody has to look at it.
+  // Callers may ignore it.
   first.catch(() => undefined)
   return {
     first,
@@ -217,8 +206,4 @@ function createPrompts(): Prompts {
     canShowAnother: () => latest === undefined || listeners.length > 0,
     close: (error) => reject(error),
   }
-}
-
-function gaveUp(): OAuthFailure {
-  return new OAuthFailure('cancelled', 'The sign-in was given up.')
 }

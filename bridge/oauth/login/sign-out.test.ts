@@ -1,53 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
-import type { HttpClient } from '../../http/http-client.ts'
 import { giveBack } from './sign-out.ts'
+import { createTestRuntime, oauthConfig } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import {
-  createTestHttp,
-  createTestRuntime,
-  oauthConfig,
-} from '../../../tests/support/bridge/oauth/oauth-ports.ts'
-import {
-  type OAuthServer,
   type Reply,
+  loginAt,
+  openOAuthServer,
   startOAuthServer,
 } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 
-let server: OAuthServer
-let http: HttpClient
-beforeAll(async () => {
-  server = await startOAuthServer()
-  http = createTestHttp()
-})
-beforeEach(() => {
-  server.seen.length = 0
-  server.answers.clear()
-  server.answers.set('/register/id', () => ({ status: 204 }))
-})
-afterAll(async () => {
-  http.close()
-  await server.close()
-})
+const { server, http } = await openOAuthServer()
+beforeEach(() => void server.answers.set('/register/id', () => ({ status: 204 })))
 
 function credentialOf(client: Partial<ClientIdentity> = {}): Credential {
-  return {
-    generation: 1,
-    serverUrl: server.serverUrl,
-    profile: 'default',
-    issuer: server.issuer,
-    tokenEndpoint: `${server.origin}/token`,
-    revocationEndpoint: `${server.origin}/revoke`,
-    client: {
-      clientId: 'id',
-      tokenEndpointAuthMethod: 'none',
-      origin: 'dynamic',
-      registrationClientUri: `${server.origin}/register/id`,
-      registrationAccessToken: 'manage',
-      ...client,
-    },
-    tokens: { accessToken: 'acc3ss', refreshToken: 'r3fresh', issuedAt: 0 },
-    signedInAt: 0,
-  }
+  const registrationClientUri = `${server.origin}/register/id`
+  const tokens = { accessToken: 'acc3ss', refreshToken: 'r3fresh', issuedAt: 0 }
+  return loginAt(server, { registrationClientUri, registrationAccessToken: 'manage', ...client }, { tokens })
 }
 
 function signOut(credential: Credential): Promise<boolean | undefined> {
@@ -74,12 +42,20 @@ describe('what is given back', () => {
   it.each<[name: string, client: Partial<ClientIdentity>]>([
     ['a configured client', { origin: 'static' }],
     ['a document', { origin: 'metadata_document' }],
-    ['plain http elsewhere', { registrationClientUri: 'http://as.example/register/id' }],
-    ['what is no web address', { registrationClientUri: 'file:///register/id' }],
+    ['not a web address', { registrationClientUri: 'file:///register/id' }],
   ])('no registration of %s', async (_name, client) => {
     expect(await signOut(credentialOf(client))).toBe(true)
     expect(asked()).toEqual(['POST /revoke', 'POST /revoke'])
   })
+})
+
+it('sends requests only to the host that issued the tokens', async () => {
+  const elsewhere = await startOAuthServer()
+  const management = { registrationClientUri: `${elsewhere.origin}/api/users/1` }
+  const credential = { ...credentialOf(management), revocationEndpoint: `${elsewhere.origin}/revoke` }
+  expect(await signOut(credential)).toBeUndefined()
+  expect([...asked(), ...elsewhere.paths()]).toEqual([])
+  await elsewhere.close()
 })
 
 describe('a registration that cannot be removed', () => {
@@ -92,7 +68,7 @@ describe('a registration that cannot be removed', () => {
   ])('does not matter: %s', async (_name, reply) => {
     server.answers.set('/register/id', () => reply)
     expect(await signOut(credentialOf())).toBe(true)
-    // Of a kept connection that ends nobody knows whether it was used: the request is sent again.
+    // Whether a closing kept connection was used is unknown, so the request is sent again.
     expect(asked().slice(0, 3)).toEqual(['POST /revoke', 'POST /revoke', 'DELETE /register/id'])
   })
 })

@@ -1,17 +1,17 @@
 import type { IssuerQuirks } from '../../credentials/credential.ts'
 import type { RefreshAnswer, TokenAnswer } from './token-response.ts'
 
-/** What a token request would carry, as far as issuers differ about it. */
+/** Parameters of a token request on which issuers differ. */
 export interface OptionalParameters {
   resource: string | undefined
-  /** Sent only to those who want it. */
+  /** Sent only to issuers that require it. */
   scope: string | undefined
 }
 
 /**
- * Sends a token request the way its issuer wants it, and once more the other way when the refusal says so: without
- * `resource`, with `scope`. Such a refusal spends nothing. What helped is in the quirks of the answer, with all that were
- * known; what did not help is not.
+ * Sends a token request in the form that its issuer is known to want, and repeats it in the other form when the
+ * refusal suggests it: without `resource`, or with `scope`. Such a refusal uses up no token. The quirks of the result
+ * include all earlier ones and the form that worked, but none that failed.
  */
 export async function sendWithQuirks(
   parameters: OptionalParameters,
@@ -39,7 +39,7 @@ function learnFrom(
 ): IssuerQuirks | undefined {
   if (answer.kind !== 'refused') return undefined
   const { error, description = '' } = answer
-  // Entra: the resource does not match the scopes, and with resource it has to be another form of it.
+  // Entra: the resource does not match the scopes and has to be written differently when sent.
   const isAboutResource = error === 'invalid_target' || /\bAADSTS9010010\b/.test(description)
   if (isAboutResource && sent.resource !== undefined) return { refusesResource: true }
   const isAboutScope = /\bAADSTS90009\b/.test(description)

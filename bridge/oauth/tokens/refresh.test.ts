@@ -19,9 +19,9 @@ const renewed: Credential = {
 }
 
 let stored: Credential | undefined
-/** Refresh tokens that were sent to the server. */
+/** Refresh tokens that the server received. */
 let sent: string[]
-/** What another process does after this one has asked for the lock and before it gets it. */
+/** Runs after this process has asked for the lock and before it gets it. */
 let beforeLock: () => void
 let lock: Promise<unknown>
 
@@ -37,7 +37,7 @@ const store = {
   write: async (_id: LoginId, credential: Credential) => {
     stored = credential
   },
-  // Nobody has to wait, so nobody looks at what others did while waiting.
+  // The lock is free, so the callback for waiting is never used.
   exclusively<T>(_name: string, _options: object, work: () => Promise<T>): Promise<T> {
     const turn = lock.then(() => {
       beforeLock()
@@ -61,14 +61,14 @@ const refresh = (): Promise<RefreshOutcome> =>
     },
   })
 
-describe('whoever has the lock looks at the store again before it sends anything', () => {
+describe('the owner of the lock reads the store again before it sends anything', () => {
   it('another process has renewed the tokens: these are used, and nothing is sent', async () => {
     beforeLock = () => void (stored = renewed)
     expect(await refresh()).toEqual({ kind: 'renewed', credential: renewed })
     expect(sent).toEqual([])
   })
 
-  it('somebody has signed out: nothing is sent, and nothing is stored again', async () => {
+  it('after a sign-out nothing is sent or stored again', async () => {
     beforeLock = () => void (stored = undefined)
     expect(await refresh()).toEqual({ kind: 'sign_in_needed', credential: undefined })
     expect([sent, stored]).toEqual([[], undefined])

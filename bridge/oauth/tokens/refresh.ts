@@ -2,42 +2,42 @@ import { createHash } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CredentialStore, LoginId } from '../../credentials/credential-store.ts'
 import type { Credential, IssuedTokens } from '../../credentials/credential.ts'
-import { hasEnded } from './refresh-pace.ts'
+import { hasEnded } from './stored-tokens.ts'
 import type { RefreshAnswer, TokenAnswer } from './token-response.ts'
 
 const lockMs = 20_000
-/** Below the wait for the lock: who waits must not give up while the holder is merely slow. */
+/** Shorter than the wait for the lock: waiting processes must not give up while the owner is merely slow. */
 const requestMs = 15_000
 const replayPauseMs = 250
 const writePauseMs = 100
 
-/** What became of a renewal. */
+/** Result of a renewal. */
 export type RefreshOutcome =
-  /** There are other tokens than those that were used: ours or those of another process, and they are stored. */
+  /** The stored tokens differ from those used: this process or another one has renewed them. */
   | { kind: 'renewed'; credential: Credential }
-  /** Nobody can tell, or it was too early. What there was is still there. */
+  /** Unknown outcome, or it was too early. The tokens are unchanged. */
   | { kind: 'unavailable'; retryAfterSeconds: number | undefined; cause: unknown }
-  /** Only a person can go on. Undefined: signed out meanwhile, or the stored tokens are not to be tried again. */
+  /** The user has to sign in. Undefined: signed out meanwhile, or the stored tokens must not be tried again. */
   | { kind: 'sign_in_needed'; credential: Credential | undefined }
 
-/** What a renewal works with. */
+/** Dependencies of a renewal. */
 export interface RefreshTurnPorts {
   store: CredentialStore
   refresh(credential: Credential, signal: AbortSignal): Promise<RefreshAnswer>
   runtime: Runtime
-  /** Asked before every first request. False: tokens that the server refuses one after the other are for a person to end. */
-  maySend(need: RefreshNeed): boolean
+  /** Called before every first request. False: repeatedly refused tokens are left to the user. */
+  maySend(): boolean
 }
 
-/** Why tokens are renewed. While an access token is still good, a failure to renew it changes nothing. */
+/** Reason for a renewal. While an access token is still valid, a failed renewal changes nothing. */
 export type RefreshNeed = 'early' | 'ended' | 'refused'
 
 /**
- * Renews the tokens of a login once for all processes that ask for it. The refresh token is written down as spent before it
- * is sent, and its successor is stored before anybody uses it: whatever is killed when, the next one knows what happened.
- * A refusal never removes anything: another process may have stored the successor meanwhile.
+ * Renews the tokens of a login once for all processes. Marks the refresh token as spent before sending it, and stores
+ * its successor before anyone uses it, so that after a kill at any point the next process knows what happened. A
+ * refusal never removes anything: another process may have stored the successor meanwhile.
  *
- * Rejects with `CredentialError`, `busy` among others. Never sends without the lock.
+ * Rejects with `CredentialError`, including `busy`. Never sends without the lock.
  */
 export async function refreshUnderLock(
   id: LoginId,
@@ -60,7 +60,7 @@ export async function refreshUnderLock(
     const settled = await newer()
     if (settled !== undefined) return settled
     const stored = await store.read(id)
-    // What could not be stored lives on in this process only: its refresh token is the one that still works.
+    // Tokens that could not be stored exist only in this process, whose refresh token is the valid one.
     const base = stored === undefined || isUnsaved(used, stored) ? used : stored
     return await refreshHeld(id, base, need, ports)
   })
@@ -76,9 +76,10 @@ async function refreshHeld(
   if (base.signInNeeded !== undefined || refreshToken === undefined) {
     return { kind: 'sign_in_needed', credential: base }
   }
-  if (!ports.maySend(need)) return { kind: 'sign_in_needed', credential: undefined }
+  if (!ports.maySend()) return { kind: 'sign_in_needed', credential: undefined }
   const refreshHash = createHash('sha256').update(refreshToken).digest('hex')
-  // Its holder was killed, or is so slow that its lock was given up: the successor may be on its way back to nobody.
+  // The lock's previous owner was killed or lost the lock: the successor may have been sent to a process that is
+  // gone.
   const wasSent = base.pendingRefresh?.refreshHash === refreshHash
   const pending = {
     ...base,
@@ -87,7 +88,9 @@ async function refreshHeld(
   }
   await ports.store.write(id, pending)
   let answered = await ask(pending, ports)
-  if (isInvalidGrant(answered.answer) && wasSent && need !== 'early') {
+  const { answer } = answered
+  const isSpent = answer.kind === 'refused' && answer.error === 'invalid_grant'
+  if (isSpent && wasSent && need !== 'early') {
     await ports.runtime.sleep(replayPauseMs)
     const meanwhile = await ports.store.read(id)
     if (meanwhile !== undefined && !isOther(meanwhile, pending)) answered = await ask(pending, ports)
@@ -99,7 +102,7 @@ async function ask(pending: Credential, ports: RefreshTurnPorts): Promise<Refres
   try {
     return await ports.refresh(pending, AbortSignal.timeout(requestMs))
   } catch (error) {
-    // What was thrown may quote anything.
+    // The thrown value may quote anything.
     const cause = new Error('something unexpected happened', { cause: error })
     return { answer: { kind: 'unavailable', retryAfterSeconds: undefined, cause, sent: true }, quirks: {} }
   }
@@ -115,7 +118,8 @@ async function settle(
   const { store } = ports
   const stored = await store.read(id)
   if (stored === undefined) return { kind: 'sign_in_needed', credential: undefined }
-  // Moved: nobody can have spent our refresh token after us, so this is a new sign-in, or its successor came another way.
+  // The stored login has changed. No other process can have spent our refresh token since, so this is a new sign-in,
+  // or its successor came another way.
   if (isOther(stored, pending)) {
     return stored.signInNeeded === undefined && stored.tokens !== undefined
       ? { kind: 'renewed', credential: stored }
@@ -129,7 +133,7 @@ async function settle(
     return { kind: 'renewed', credential }
   }
   if (answer.kind === 'unavailable') {
-    // What was sent may have been done: the mark stays for whoever tries next.
+    // A request that was sent may have taken effect: keep the mark for the next process.
     if (!answer.sent && !wasSent) await store.write(id, next)
     return { kind: 'unavailable', retryAfterSeconds: answer.retryAfterSeconds, cause: answer.cause }
   }
@@ -142,7 +146,7 @@ async function settle(
   return { kind: 'sign_in_needed', credential }
 }
 
-/** Whether `stored` holds other tokens than `used`, or says that these are no good any more. */
+/** Returns whether `stored` holds other tokens than `used`, or marks these as unusable. */
 function isOther(stored: Credential, used: Credential): boolean {
   if (stored.signInId !== used.signInId) return true
   if (isUnsaved(used, stored)) return false
@@ -153,37 +157,36 @@ function isOther(stored: Credential, used: Credential): boolean {
   )
 }
 
-/** Whether what is used could not be stored when it came: then the store holds what it replaces. */
+/** Returns whether the credential in use could not be stored, so that the store still holds its predecessor. */
 export function isUnsaved(used: Credential, stored: Credential): boolean {
   return used.generation > stored.generation && used.signInId === stored.signInId
 }
 
-/** A server that does not rotate sends no refresh token, and one that grants the same scope need not name it. */
+/**
+ * Keeps the old refresh token and scope where the response omits them: servers need not rotate, nor name an unchanged
+ * scope.
+ */
 function succeed(before: IssuedTokens | undefined, issued: IssuedTokens): IssuedTokens {
-  const kept = {
-    ...(before?.refreshToken === undefined ? {} : { refreshToken: before.refreshToken }),
-    ...(before?.scope === undefined ? {} : { scope: before.scope }),
-    ...(before?.idToken === undefined ? {} : { idToken: before.idToken }),
+  return {
+    ...issued,
+    refreshToken: issued.refreshToken ?? before?.refreshToken,
+    scope: issued.scope ?? before?.scope,
+    idToken: issued.idToken ?? before?.idToken,
   }
-  return { ...kept, ...issued }
 }
 
-/** The successor exists nowhere else. */
+/** Retries, because the successor exists nowhere else. */
 async function writeSurely(id: LoginId, credential: Credential, ports: RefreshTurnPorts): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await ports.store.write(id, credential)
       return
     } catch {
-      // With what cannot be stored this process can at least go on.
+      // This process can continue even if it cannot store them.
       if (attempt === 3) return
       await ports.runtime.sleep(writePauseMs)
     }
   }
-}
-
-function isInvalidGrant(answer: TokenAnswer): boolean {
-  return answer.kind === 'refused' && answer.error === 'invalid_grant'
 }
 
 function isTransient(answer: TokenAnswer): boolean {

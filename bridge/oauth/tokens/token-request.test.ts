@@ -1,51 +1,23 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
-import type { HttpClient } from '../../http/http-client.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import {
-  createTestHttp,
   createTestRuntime,
   oauthConfig,
+  oauthContext,
 } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
-import {
-  type OAuthServer,
-  type Reply,
-  startOAuthServer,
-} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { type Reply, loginAt, openOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import type { RefreshAnswer } from './token-response.ts'
 import { refreshTokens, revokeTokens } from './token-request.ts'
 
-let server: OAuthServer
-let http: HttpClient
-beforeAll(async () => {
-  server = await startOAuthServer()
-  http = createTestHttp()
-})
-beforeEach(() => {
-  server.seen.length = 0
-  server.answers.clear()
-})
-afterAll(async () => {
-  http.close()
-  await server.close()
-})
+const { server, http } = await openOAuthServer()
 
 function credential(changes: Partial<Credential> = {}, client: Partial<ClientIdentity> = {}): Credential {
-  return {
-    generation: 1,
-    serverUrl: server.serverUrl,
-    profile: 'default',
-    issuer: server.issuer,
-    tokenEndpoint: `${server.origin}/token`,
-    revocationEndpoint: `${server.origin}/revoke`,
-    resource: 'https://mcp.example/mcp',
-    client: { clientId: 'id', tokenEndpointAuthMethod: 'none', origin: 'dynamic', ...client },
-    tokens: { accessToken: 'acc3ss', refreshToken: 'r3fresh', issuedAt: 0, scope: 'mcp' },
-    signedInAt: 0,
-    ...changes,
-  }
+  const tokens = { accessToken: 'acc3ss', refreshToken: 'r3fresh', issuedAt: 0, scope: 'mcp' }
+  const resource = 'https://mcp.example/mcp'
+  return loginAt(server, { clientId: 'id', ...client }, { resource, tokens, ...changes })
 }
 
 function refresh(
@@ -53,13 +25,12 @@ function refresh(
   changes: Partial<OAuthConfig> = {},
   signal?: AbortSignal,
 ): Promise<RefreshAnswer> {
-  const ports = { http, runtime: createTestRuntime() }
-  return refreshTokens(used, oauthConfig(server.serverUrl, changes), ports, signal)
+  return refreshTokens(used, oauthContext(http, server.serverUrl, changes, signal))
 }
 
 const forms = (): object[] => server.seen.map(({ form }) => Object.fromEntries(form))
 
-/** Answers the token requests in turn; then as usual. */
+/** Answers the next token requests in turn, then as usual. */
 function answer(...replies: Reply[]): void {
   server.answers.set('/token', () => replies.shift())
 }
@@ -70,7 +41,7 @@ const refused = (error: string, description: string): Reply => ({
 })
 
 describe('a refresh', () => {
-  it('sends the refresh token, the client and the resource to the letter', async () => {
+  it('sends the refresh token, the client and the exact resource', async () => {
     const { answer, quirks } = await refresh(credential())
     expect(answer.kind).toBe('issued')
     expect(quirks).toEqual({})
@@ -163,7 +134,7 @@ describe('a refresh', () => {
     },
   )
 
-  it('proves a client whose secret is no proper text, and does not fail over it', async () => {
+  it('authenticates a client whose secret is malformed text, without failing', async () => {
     answer(refused('invalid_client', 'no'))
     const client = { clientSecret: '\uD800', tokenEndpointAuthMethod: 'client_secret_basic' } as const
     expect((await refresh(credential({}, client))).answer).toMatchObject({ kind: 'refused' })
@@ -211,8 +182,8 @@ describe('a refresh', () => {
     const reset = await refresh(credential({ tokenEndpoint }))
     expect(reset.answer).toMatchObject({ kind: 'unavailable', sent: true, cause: { name: 'NetworkError' } })
     await new Promise((resolve) => gone.close(resolve))
-    const nobody = await refresh(credential({ tokenEndpoint }))
-    expect(nobody.answer).toMatchObject({ kind: 'unavailable', sent: false })
+    const nowhere = await refresh(credential({ tokenEndpoint }))
+    expect(nowhere.answer).toMatchObject({ kind: 'unavailable', sent: false })
   })
 
   it('ends with its caller', async () => {
@@ -259,11 +230,13 @@ describe('giving tokens back', () => {
     const { tokens: _tokens, ...empty } = credential()
     expect(await revoke(without)).toBeUndefined()
     expect(await revoke(empty)).toBeUndefined()
-    expect(await revoke(credential({ revocationEndpoint: 'http://as.example/revoke' }))).toBeUndefined()
+    expect(await revoke(credential({ revocationEndpoint: 'https://as.example/revoke' }))).toBeUndefined()
     expect(server.seen).toEqual([])
   })
 
-  it('nobody there', async () => {
-    expect(await revoke(credential({ revocationEndpoint: 'http://127.0.0.1:9/revoke' }))).toBe(false)
+  it('no server', async () => {
+    const nowhere = 'http://127.0.0.1:9'
+    const used = credential({ tokenEndpoint: `${nowhere}/token`, revocationEndpoint: `${nowhere}/revoke` })
+    expect(await revoke(used)).toBe(false)
   })
 })

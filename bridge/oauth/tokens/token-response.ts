@@ -3,18 +3,18 @@ import { OAuthFailure, type OAuthFault } from '../login-port.ts'
 import { quoteServerError, quoteServerText } from '../server-text.ts'
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
-import { retryAfterSeconds } from '../../http/retry-after.ts'
-import type { ServerAnswer } from '../server-exchange.ts'
+import { retryAfterSeconds } from '../../http/retry.ts'
+import type { ServerResponse } from '../server-request.ts'
 
-/** What a token endpoint said to one request. */
+/** Outcome of one request to a token endpoint. */
 export type TokenAnswer =
   | { kind: 'issued'; tokens: IssuedTokens }
-  /** A definite no (RFC 6749 section 5.2). `error` and `description` are untrusted text. */
+  /** A definite refusal (RFC 6749 section 5.2). `error` and `description` are untrusted text. */
   | { kind: 'refused'; error: string; description: string | undefined; status: number }
-  /** Nobody can tell whether it was done: network, timeout, 5xx, 429. Nothing may be thrown away. */
+  /** Unknown whether it took effect: network error, timeout, 5xx, 429. Nothing may be discarded. */
   | { kind: 'unavailable'; retryAfterSeconds: number | undefined; cause: unknown; sent: boolean }
 
-/** The answer to a refresh, and what was learned about the issuer on the way. */
+/** Response to a refresh, with what was learned about the issuer. */
 export interface RefreshAnswer {
   answer: TokenAnswer
   quirks: IssuerQuirks
@@ -30,7 +30,7 @@ const faults: Readonly<Record<string, OAuthFault>> = {
   unauthorized_client: 'client_refused',
 }
 
-/** A refusal of the authorization server, as an error that a person may see. */
+/** Creates the error shown for a refusal by the authorization server. */
 export function refusal(
   error: string,
   description: string | undefined,
@@ -41,42 +41,38 @@ export function refusal(
   return new OAuthFailure(fault, `${quoteServerText(issuer)} answered ${said}`, { issuer, cause })
 }
 
-/** Whether a server said that it does not know the client, or does not let it do this. */
+/** Returns whether a server said that it does not know the client, or does not allow it to do this. */
 export function isClientRefused(error: unknown): boolean {
-  // Without an issuer it is about the private key, and of our own making.
+  // Without an issuer it concerns the private key and comes from us.
   return error instanceof OAuthFailure && error.fault === 'client_refused' && error.issuer !== undefined
 }
 
-/** Why an answer holds no tokens, as an error that a person may see. */
+/** Creates the error shown for a response without tokens. */
 export function failureOf(answer: Exclude<TokenAnswer, { kind: 'issued' }>, issuer: string): OAuthFailure {
   if (answer.kind === 'refused') return refusal(answer.error, answer.description, { issuer })
   const { cause, retryAfterSeconds } = answer
   const reason = cause instanceof Error ? `: ${cause.message}` : ''
-  return new OAuthFailure(
-    'unavailable',
-    `No tokens can be had from ${quoteServerText(issuer)} now${reason}.`,
-    {
-      issuer,
-      cause,
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    },
-  )
+  return new OAuthFailure('unavailable', `${quoteServerText(issuer)} cannot issue tokens now${reason}.`, {
+    issuer,
+    cause,
+    retryAfterSeconds,
+  })
 }
 
-/** RFC 6749 section 5.2. It is stored, and shown. */
+/** RFC 6749 section 5.2. The value is stored and displayed. */
 const errorCode = /^[\x20\x21\x23-\x5B\x5D-\x7E]{1,200}$/
 
-/** More than 300 years: what is longer is a mistake, or means for ever. */
+/** More than 300 years: a longer value is a mistake, or means no expiry. */
 const maxSeconds = 10_000_000_000
 
 /**
- * What an answer of a token endpoint means (RFC 6749 sections 5.1 and 5.2). Issued is only what has an access token that
- * can be sent as a bearer; everything else in it is read as servers in the field write it. A refusal has an OAuth error, or
- * is JSON with status 400, 401 or 422, because some servers have error bodies of their own. What is no JSON was answered by
- * somebody else: a proxy, a login page of a network.
+ * Interprets a response of a token endpoint (RFC 6749 sections 5.1 and 5.2). Tokens count as issued only with an
+ * access token that can be sent as a bearer token; everything else is read as real servers write it. A refusal has an
+ * OAuth error, or is JSON with status 400, 401 or 422, because some servers use their own error format. A response
+ * that is not JSON came from something else, such as a proxy or a captive portal.
  */
 export function readTokenAnswer(
-  answer: ServerAnswer,
+  answer: ServerResponse,
   asked: { at: number; scope: string | undefined; useIdToken: boolean },
 ): TokenAnswer {
   const { status, headers, json } = answer
@@ -124,20 +120,18 @@ function readTokens(
   }
   const idToken = sendable(json, 'id_token')
   const seconds = lifetime(json, asked.useIdToken ? idToken : undefined)
-  const refreshToken = text(json, 'refresh_token')
-  const scope = scopeOf(json) ?? asked.scope
   const tokens: IssuedTokens = {
     accessToken,
+    refreshToken: text(json, 'refresh_token'),
     issuedAt: asked.at,
-    ...(refreshToken === undefined ? {} : { refreshToken }),
-    ...(seconds === undefined ? {} : { expiresAt: asked.at + seconds }),
-    ...(scope === undefined ? {} : { scope }),
-    ...(idToken === undefined ? {} : { idToken }),
+    expiresAt: seconds === undefined ? undefined : asked.at + seconds,
+    scope: scopeOf(json) ?? asked.scope,
+    idToken,
   }
   return { kind: 'issued', tokens }
 }
 
-/** In seconds. Of the ID token, when that is what is sent: by its own two times, so that our clock does not matter. */
+/** Returns seconds. For an ID token that is sent, uses its own two timestamps, so that our clock does not matter. */
 function lifetime(json: JsonObject, idToken: string | undefined): number | undefined {
   const jwt = idToken === undefined ? undefined : readJwt(idToken)
   const issuedAt = jwt?.claims['iat']
@@ -148,7 +142,7 @@ function lifetime(json: JsonObject, idToken: string | undefined): number | undef
   return wholeSeconds(typeof value === 'string' && /^\d{1,10}(?:\.\d*)?$/.test(value) ? Number(value) : value)
 }
 
-/** Not zero: some servers say so of tokens that do not end. */
+/** Not zero, which some servers use for tokens that do not expire. */
 function wholeSeconds(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 1 && value < maxSeconds ? Math.floor(value) : undefined
 }
@@ -167,7 +161,7 @@ function foreignRefusal(json: JsonObject, status: number): TokenAnswer {
   return { kind: 'refused', error: isAboutClient ? 'invalid_client' : `http_${status}`, description, status }
 }
 
-/** What may stand in a header. */
+/** Returns a member if it is valid in a header. */
 function sendable(json: JsonObject, name: string): string | undefined {
   const value = text(json, name)
   return value !== undefined && /^[\x21-\x7E]+$/.test(value) ? value : undefined

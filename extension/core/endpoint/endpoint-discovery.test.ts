@@ -19,7 +19,7 @@ const found = {
   scopes: ['mcp'],
 }
 
-/** A browser with permission whose network has these documents. */
+/** A browser with permission whose network serves these documents. */
 function browserWith(documents: Record<string, unknown>): MemoryBrowser {
   return createMemoryBrowser({
     allowed: new Set(['https://mcp.example.com/*', 'http://mcp.example.com/*']),
@@ -118,7 +118,7 @@ describe('no answer', () => {
     expect(await discoverEndpoint(browser, 'https://mcp.example.com')).toEqual({ kind: 'unreachable', host })
   })
 
-  test.each(['', 'mcp.example.com', 'javascript:alert(1)'])('of %j, which is no address', async (url) => {
+  test.each(['', 'mcp.example.com', 'javascript:alert(1)'])('of %j, which is not an address', async (url) => {
     const browser = createMemoryBrowser()
     expect((await discoverEndpoint(browser, url)).kind).toBe('unreachable')
     expect(browser.world.requests).toEqual([])

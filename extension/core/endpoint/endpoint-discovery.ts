@@ -7,30 +7,30 @@ import { displayText } from '../display-text.ts'
 import type { Browser, EndpointResponse } from '../ports.ts'
 import { hostOf, isWebPage, originPatterns } from '../site.ts'
 
-/** What a server says about itself without any credential (RFC 9728). */
+/** A server's public metadata, read without credentials (RFC 9728). */
 export type Discovery =
   | {
       kind: 'found'
       /** Base URL of the server, for the profile. */
       baseUrl: string
-      /** `resource_name`, as text to show. */
+      /** `resource_name`, as text to display. */
       name: string | undefined
       authorizationServers: readonly string[]
       scopes: readonly string[]
     }
-  /** An answer, but no usable document. */
+  /** A response without a usable document. */
   | { kind: 'not-found'; status: number }
-  /** The document speaks for another server: `resource` is not the one that was asked (RFC 9728 section 3.3). */
+  /** The document belongs to another server: `resource` is not the requested one (RFC 9728 section 3.3). */
   | { kind: 'other-resource'; resource: string }
-  /** No answer, and permission for the host might change that. */
+  /** No response, which permission for the host might change. */
   | { kind: 'no-permission'; host: string }
   | { kind: 'unreachable'; host: string }
 
 const timeoutMs = 10_000
 
 /**
- * Looks for the documents of a server at its base URL or the URL of `/mcp`: first that of the path, then that of the host.
- * Sends no credential. Never rejects; a text that is no web address is `unreachable`.
+ * Finds the documents of a server at its base URL or the URL of `/mcp`: first for the path, then for the host. Sends
+ * no credential. Never rejects; a text that is not a web address is `unreachable`.
  */
 export async function discoverEndpoint(browser: Browser, url: string): Promise<Discovery> {
   const host = hostOf(url)

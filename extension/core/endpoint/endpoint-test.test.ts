@@ -24,7 +24,7 @@ type Answer = MemoryResponse | { result: unknown } | { error: object } | undefin
 
 const callOf = (request: EndpointRequest): Call => JSON.parse(request.body ?? '{"method":"DELETE"}') as Call
 
-/** A browser with permission whose network is one server. */
+/** A browser with permission whose network is a single server. */
 function browserWith(serve: (call: Call, request: EndpointRequest) => Answer): MemoryBrowser {
   const respond = (request: EndpointRequest): MemoryResponse | undefined => {
     const call = callOf(request)

@@ -1,8 +1,19 @@
 import { type JsonObject, isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { displayText } from '../display-text.ts'
-import type { ConnectionTest } from '../endpoint/connection-test.ts'
 import type { Browser, EndpointResponse } from '../ports.ts'
 import { hostOf, isSafeForTokens, originPatterns } from '../site.ts'
+
+/** Result of calling `/mcp` with the token. */
+export type ConnectionTest =
+  | { kind: 'none' }
+  | { kind: 'running' }
+  | { kind: 'passed'; server: string | undefined; tools: readonly string[]; milliseconds: number }
+  /** `challenge`: error and error_description of `WWW-Authenticate`, as sent by the server. */
+  | { kind: 'refused'; status: number; error: string | undefined; description: string | undefined }
+  /** A response that is not MCP, or a JSON-RPC error. */
+  | { kind: 'not-mcp'; status: number; detail: string | undefined }
+  | { kind: 'no-permission'; host: string }
+  | { kind: 'unreachable'; host: string }
 
 const timeoutMs = 15_000
 const maxTools = 500
@@ -16,17 +27,17 @@ const meta = 'io.modelcontextprotocol/'
 type Headers = Readonly<Record<string, string>>
 type Ask = (method: string, params: JsonObject, headers?: Headers) => Promise<Answer>
 
-/** What came back, with the JSON-RPC response in it. */
+/** The response, with its JSON-RPC message. */
 interface Answer {
   response: EndpointResponse
   message: JsonObject | undefined
 }
 
 /**
- * Lists the tools of the MCP server at `${baseUrl}/mcp` with a token: as a client of 2025-11-25, and where nothing takes
- * that, as one of 2026-07-28. The token is sent nowhere else, and not at all over http to another computer. The time is
- * that of the (first) list. Where permission is asked for in a tab, as in Firefox, nothing is sent before it was given:
- * there it is the consent to send, too. Never rejects; no text of the result holds the token.
+ * Lists the tools of the MCP server at `${baseUrl}/mcp` with a token: as a client of 2025-11-25, and if that is not
+ * accepted, of 2026-07-28. Sends the token nowhere else, and never over http to another computer. Measures the time
+ * of the (first) list. Where permission is requested in a tab, as in Firefox, sends nothing before it is granted:
+ * there it is also the consent to send. Never rejects; no text of the result contains the token.
  */
 export async function testEndpoint(
   browser: Browser,
@@ -40,7 +51,7 @@ export async function testEndpoint(
     if (browser.asksInTab && !(await mayRead())) return { kind: 'no-permission', host }
     return await testBothEras(browser, `${baseUrl}/mcp`, token)
   } catch {
-    // With permission there is no CORS, so it might succeed.
+    // With permission CORS does not apply, so it might succeed.
     const isAllowed = await mayRead().catch(() => true)
     return { kind: isAllowed ? 'unreachable' : 'no-permission', host }
   }
@@ -64,7 +75,7 @@ async function testBothEras(browser: Browser, url: string, token: string): Promi
       ...(message && { body: JSON.stringify({ jsonrpc: '2.0', ...message }) }),
       timeoutMs,
     })
-    // A server may quote what it was sent; nobody has asked to see that.
+    // A server may echo the token, which the user has not asked to see.
     const clean = (text: string | undefined): string => (text ?? '').replaceAll(token, '…')
     return { status, header: (name) => clean(header(name)), body: clean(body) }
   }
@@ -86,7 +97,7 @@ async function testBothEras(browser: Browser, url: string, token: string): Promi
     }
     await send('POST', headers, { method: 'notifications/initialized' })
     const test = await listTools(browser, (params) => ask('tools/list', params, headers))
-    // Nobody waits for the session to end.
+    // Do not wait for the session to end.
     if (session) send('DELETE', headers).catch(() => {})
     return test.kind === 'passed' ? { ...test, server: nameOf(result['serverInfo']) } : test
   }
@@ -103,7 +114,7 @@ async function testBothEras(browser: Browser, url: string, token: string): Promi
   return modern.kind === 'not-mcp' ? legacy : modern
 }
 
-/** Follows the pages of the list, a few at most. */
+/** Follows the pages of the list, up to a limit. */
 async function listTools(
   browser: Browser,
   ask: (params: JsonObject) => Promise<Answer>,
@@ -135,11 +146,11 @@ function nameOf(value: unknown): string | undefined {
   return typeof name === 'string' ? displayText(name, 128) : undefined
 }
 
-/** The response to a request, of JSON or of the events of a stream. */
+/** Finds the response to a request, in JSON or in the events of a stream. */
 function responseIn({ header, body }: EndpointResponse, id: number): JsonObject | undefined {
   const isStream = header('content-type')?.startsWith('text/event-stream')
   const texts = isStream ? body.split(/\r?\n\r?\n|\r\r/).map(eventData) : [body]
-  // An error may come without an id, when the request was not understood.
+  // An error may lack an id when the request was not understood.
   return texts.map(parseJsonObject).find((message) => message && (message['id'] === id || 'error' in message))
 }
 
@@ -151,7 +162,7 @@ function eventData(event: string): string {
 function failureOf({ response, message }: Answer): ConnectionTest {
   const { status } = response
   if (status === 401 || status === 403) {
-    // RFC 6750 section 3. Only to be shown, so nothing hangs on reading several challenges apart.
+    // RFC 6750 section 3. For display only, so multiple challenges need not be told apart.
     const challenge = response.header('www-authenticate') ?? ''
     const said = (name: string): string | undefined => {
       const [, text] = new RegExp(`[ ,]${name}="((?:\\\\.|[^"\\\\])*)"`, 's').exec(challenge) ?? []

@@ -47,6 +47,6 @@ test('shows no more than forty claims, each cut', () => {
   expect(JSON.stringify(claims).length).toBeLessThan(40 * 350)
 })
 
-test.each(['', 'opaque', 'a.b.c', 'mcpa_0123456789'])('%j is no JWT: nothing is known', (token) => {
+test.each(['', 'opaque', 'a.b.c', 'mcpa_0123456789'])('%j is not a JWT: nothing is known', (token) => {
   expect(readClaims(token)).toEqual([])
 })

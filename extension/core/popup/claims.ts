@@ -6,8 +6,8 @@ import { farthestSecond } from '../session/token-facts.ts'
 const maxClaims = 40
 
 /**
- * A token's claims for display; none when it is no JWT. Nobody has verified them. Members that are called like a secret are
- * left out at every depth, because some projects put tokens of others into theirs. Never throws.
+ * Returns a token's claims for display; none if it is not a JWT. Not verified. Omits members that are named like a
+ * secret at every depth, because some projects put foreign tokens into theirs. Never throws.
  */
 export function readClaims(token: string): readonly ClaimView[] {
   return Object.entries(readJwt(token)?.claims ?? {})
@@ -30,7 +30,7 @@ function textOf(value: unknown): string {
   try {
     return JSON.stringify(value, (name, member: unknown) => (secretName.test(name) ? undefined : member))
   } catch {
-    // Nested deeper than the stack.
+    // Nested too deeply for the stack.
     return '…'
   }
 }

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { offeredFormats } from './copy-format.ts'
-import { formatText } from './formats.ts'
+import { formatText, offeredFormats } from './formats.ts'
 
 const run = promisify(execFile)
 const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln'
@@ -24,7 +23,7 @@ describe('golden texts', () => {
   -H 'Accept: application/json, text/event-stream' \\
   -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
     ],
-    ['bridge', `printf %s '${token}' | npx mcp-drawbridge token set 'https://mcp.example.com/mcp'`],
+    ['bridge', `printf %s '${token}' | drawbridge token set 'https://mcp.example.com/mcp'`],
     ['config-claude-code', `claude mcp add --transport http example-com https://mcp.example.com/mcp`],
     ['config-codex', `codex mcp add example-com --url https://mcp.example.com/mcp`],
     [
@@ -40,7 +39,7 @@ describe('golden texts', () => {
       'config-claude-desktop',
       {
         mcpServers: {
-          'example-com': { command: 'npx', args: ['-y', 'mcp-drawbridge', 'https://mcp.example.com/mcp'] },
+          'example-com': { command: 'drawbridge', args: ['https://mcp.example.com/mcp'] },
         },
       },
     ],
@@ -106,22 +105,21 @@ test.each([
 
 describe('in a shell', () => {
   const shells = ['sh', 'bash']
-  /** Runs a line, with a program of that name that prints its arguments, and stdin if it is asked to. */
+  /** Runs a line with a program of that name that prints its arguments, and stdin on request. */
   async function wordsOf(shell: string, line: string, program: string): Promise<string[]> {
     const stub = `${program}() { printf '%s\\n' "$@" "stdin:$(if [ ! -t 0 ]; then cat; fi)"; }`
     const child = run(shell, ['-c', `${stub}\n${line}`])
     child.child.stdin?.end()
     return (await child).stdout.trimEnd().split('\n')
   }
-  // What a URL can hold, and what a token can: everything that a shell has a use for.
+  // Every character of a URL or token that is special to a shell.
   const hostile = 'https://mcp.example.com/a\'b$(touch%20x)`id`;&|*?~"#'
   const odd = '~a.b-c_d+e/f=='
 
   test.each(shells)('%s: words arrive as they are', async (shell) => {
     const input = { token: odd, baseUrl: hostile }
     const url = `${hostile}/mcp`
-    expect(await wordsOf(shell, formatText('bridge', input), 'npx')).toEqual([
-      'mcp-drawbridge',
+    expect(await wordsOf(shell, formatText('bridge', input), 'drawbridge')).toEqual([
       'token',
       'set',
       url,

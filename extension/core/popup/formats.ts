@@ -8,25 +8,51 @@ import {
   vsCodeShape,
 } from '@drawbridge/shared/clients/config-shape.ts'
 import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
+import { bridgeWords } from '@drawbridge/shared/published.ts'
 import { type NamedServer, serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import type { CopyFormat } from './popup-view.ts'
 
-/** What a format is made of. */
+/**
+ * Returns the offered formats: all when the MCP server is known, otherwise those that do not need it. The first is
+ * the main one.
+ */
+export function offeredFormats(baseUrl: string | undefined): readonly CopyFormat[] {
+  return baseUrl === undefined ? withoutServer : [...withoutServer, ...withServer]
+}
+
+const withoutServer = ['token', 'header', 'environment'] as const
+const withServer = [
+  'curl',
+  'bridge',
+  'config-claude-code',
+  'config-claude-desktop',
+  'config-cursor',
+  'config-vscode',
+  'config-codex',
+  'test-claude-code',
+  'test-cursor',
+  'test-vscode',
+] as const
+
+/** Input of a format. */
 export interface FormatInput {
   token: string
-  /** Base URL of the MCP server. Formats that need one give nothing without it. */
+  /** Base URL of the MCP server. Formats that need one are empty without it. */
   baseUrl: string | undefined
 }
 
 /**
- * The text to copy. Formats called `config-...`, and `test-vscode`, which lets VS Code ask for it, never contain the token.
- * Lines for a shell are quoted for sh, and so for bash and zsh.
+ * Returns the text to copy. Formats called `config-...`, and `test-vscode`, where VS Code prompts for it, never
+ * contain the token. Shell lines are quoted for sh, and so for bash and zsh.
  */
 export function formatText(format: CopyFormat, { token, baseUrl = '' }: FormatInput): string {
   return makers[format](token, `${baseUrl}/mcp`)
 }
 
-/** The link that has a client add the server at a base URL. It never contains the token: the client signs in by itself. */
+/**
+ * Returns the link that adds the server at a base URL to a client. Never contains the token: the client signs in on
+ * its own.
+ */
 export function clientLink(client: LinkedClient, baseUrl: string): string {
   return linkedClients[client].link(named(`${baseUrl}/mcp`))
 }
@@ -43,8 +69,9 @@ const makers: Record<CopyFormat, (token: string, url: string) => string> = {
       "-H 'Accept: application/json, text/event-stream'",
       `-d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
     ].join(' \\\n  '),
-  // By stdin: everybody on the computer can see the arguments of a program.
-  bridge: (token, url) => `printf %s ${quotedWord(token)} | npx mcp-drawbridge token set ${quotedWord(url)}`,
+  // Through stdin: arguments are visible to everyone on the computer.
+  bridge: (token, url) =>
+    `printf %s ${quotedWord(token)} | ${bridgeWords.join(' ')} token set ${quotedWord(url)}`,
   'config-claude-code': (_token, url) => claudeCodeCommand(named(url)),
   'config-codex': (_token, url) => codexCommand(named(url)),
   'config-claude-desktop': (_token, url) => bridgeText(claudeDesktopShape, named(url)),
@@ -81,7 +108,7 @@ function named(url: string): NamedServer {
   return { name: serverNameOf(url), url }
 }
 
-/** The entry for tests has a name of its own, so that it does not replace the one that signs in. */
+/** Names the test entry differently, so that it does not replace the one that signs in. */
 function forTest(url: string): NamedServer {
   return { name: `${serverNameOf(url)}-test`, url }
 }

@@ -4,9 +4,9 @@ import { hostOf, isWebPage } from '../site.ts'
 import type { Look } from '../session/tab-look.ts'
 
 /**
- * The screen for what was read, or the session that can be used. Of several sessions the one with the id `choice`, else
- * that of the profile's cookie name, else the only one that has not ended, else the person has to say; an empty `choice` is
- * the wish to see all. `waiting` belongs to the screen of one that has ended. `now` is epoch seconds.
+ * Returns the screen for a reading, or the usable session. Of several sessions, picks the one with the id `choice`,
+ * or else that of the profile's cookie name, or else the only active one; otherwise the user has to choose. An empty
+ * `choice` means to show all. `waiting` belongs to the screen of an expired session. `now` is epoch seconds.
  */
 export function screenOf(
   { tab: { url, incognito }, profile, appUrl, reading, further }: Look,

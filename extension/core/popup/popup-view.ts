@@ -1,16 +1,16 @@
-import type { ConnectionTest } from '../endpoint/connection-test.ts'
-import type { SessionView } from '../session/session-view.ts'
+import type { ConnectionTest } from '../endpoint/endpoint-test.ts'
+import type { SessionView } from '../session/session-reader.ts'
 import type { LinkedClient } from '@drawbridge/shared/clients/install-link.ts'
 import type { InvalidSessionReason } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 
-/** A claim as text. Times come with `at` too, in epoch seconds. */
+/** A claim as text. Times have `at` too, in epoch seconds. */
 export interface ClaimView {
   name: string
   value: string
   at?: number
 }
 
-/** What can be copied of a ready session. Those with `needsServer` are offered when the profile names a server. */
+/** Formats for copying from a ready session. {@link offeredFormats} decides which need a server. */
 export type CopyFormat =
   | 'token'
   | 'header'
@@ -26,14 +26,14 @@ export type CopyFormat =
   | 'test-cursor'
   | 'test-vscode'
 
-/** Every screen of the popup. Each shows one sentence and offers one main action, and some a second. */
+/** Every screen of the popup. Each shows one sentence and one main action, some a second action. */
 export type PopupView =
   | { kind: 'loading' }
-  /** A page of the browser, a file, a store: nothing can be read there. */
+  /** A page of the browser, a file or a store: unreadable. */
   | { kind: 'no-web-page'; appUrl: string | undefined }
-  /** Nothing that the page's own scripts see: signed out, or in a cookie that was not allowed to be read. */
+  /** Nothing is visible to the page's own scripts: signed out, or the cookie needs a permission. */
   | { kind: 'no-permission'; host: string; incognito: boolean }
-  /** `further`: a host above whose cookies were not shown, and may hold it; then `allow` asks for that. */
+  /** `further`: a parent host whose hidden cookies may hold the session; `allow` then asks for it. */
   | { kind: 'signed-out'; host: string; appUrl: string | undefined; further?: string | undefined }
   | { kind: 'incomplete'; host: string; project: string }
   | { kind: 'corrupt'; host: string; project: string; reason: InvalidSessionReason }
@@ -41,12 +41,12 @@ export type PopupView =
   | { kind: 'several'; host: string; sessions: readonly SessionView[] }
   | ReadyView
 
-/** The screen of a session that can be used. */
+/** Screen of a usable session. */
 export interface ReadyView {
   kind: 'ready'
   host: string
   session: SessionView
-  /** Whether there are others to choose from. */
+  /** There are other sessions to choose from. */
   hasOthers: boolean
   /** `eyJhbG…x9Kf` */
   masked: string
@@ -54,19 +54,22 @@ export interface ReadyView {
   revealed: string | undefined
   claims: readonly ClaimView[]
   profile: { label: string; server: string | undefined }
-  /** The MCP server that the page names, while none is set. Nothing is sent there or made with it before `use-server`. */
+  /**
+   * The MCP server that the page announces, while none is set. Nothing is sent there or built from it before
+   * `use-server`.
+   */
   announced: { server: string; isOtherHost: boolean } | undefined
   formats: readonly CopyFormat[]
-  /** Clients that a link opens to add the server; none without one. */
+  /** Clients with a link that adds the server; none without a server. */
   clients: readonly { id: LinkedClient; name: string }[]
   copied: CopyFormat | undefined
   copyFailed: boolean
   test: ConnectionTest
-  /** Under five minutes are left. */
+  /** Less than five minutes remain. */
   endsSoon: boolean
 }
 
-/** What a person can do in the popup. */
+/** The user's actions in the popup. */
 export type PopupAction =
   | { kind: 'allow' }
   | { kind: 'reload' }

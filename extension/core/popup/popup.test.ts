@@ -6,9 +6,9 @@ import {
   newCookie,
   newTab,
 } from '../../../tests/support/extension/platform/memory-browser.ts'
-import { createPopup, type Popup } from './popup.ts'
+import { Popup } from './popup.ts'
 import type { PopupView, ReadyView } from './popup-view.ts'
-import type { Profile } from '../settings.ts'
+import type { Profile } from '../profile.ts'
 import {
   appAllowed,
   cookieName,
@@ -43,7 +43,7 @@ async function open(start: Parameters<typeof createMemoryBrowser>[0] = {}): Prom
 
 async function openIn(browser: MemoryBrowser): Promise<Trial> {
   const views: PopupView[] = []
-  const popup = createPopup(browser, (view) => views.push(view))
+  const popup = new Popup(browser, (view) => views.push(view))
   await popup.start()
   const view = (): PopupView => views.at(-1) ?? { kind: 'loading' }
   const ready = (): ReadyView => {
@@ -92,7 +92,7 @@ describe('the first view', () => {
     expect(browser.world.openedTabs).toEqual([app.appUrl])
   })
 
-  it('chunks that are missing, and what is no session', async () => {
+  it('missing chunks, and values that are not a session', async () => {
     const [, second] = sessionCookies(token, { size: 450 })
     const incomplete = await open({ cookies: second ? [second] : [] })
     expect(incomplete.view()).toEqual({ kind: 'incomplete', host: 'app.example.com', project: 'abc' })
@@ -162,27 +162,27 @@ describe('asking for permission', () => {
     expect(browser.world.intent).toEqual({ kind: 'read', tabId: 1 })
   })
 
-  it('goes on in the same popup where it stays open', async () => {
+  it('continues in the same popup where it stays open', async () => {
     const { browser, popup, view } = await open({ cookies })
     await popup.act({ kind: 'allow' })
     expect(view().kind).toBe('ready')
     expect(browser.world.intent).toBeUndefined()
   })
 
-  it('goes on in a new popup where the question closed it', async () => {
+  it('continues in a new popup where the prompt closed it', async () => {
     const { browser, popup, views } = await open({ cookies, questionClosesPopup: true })
     void popup.act({ kind: 'allow' })
     popup.close()
     await browser.advance(1)
     expect(views.map(({ kind }) => kind)).toEqual(['no-permission'])
-    // What was clicked on counts no more for a popup that the background opens.
+    // The earlier click no longer counts for a popup opened by the background.
     browser.world.tabs = [newTab({ clicked: false })]
     const second = await openIn(browser)
     expect(second.view().kind).toBe('ready')
     expect(browser.world.intent).toBeUndefined()
   })
 
-  it('goes on with the test in a new popup', async () => {
+  it('continues the test in a new popup', async () => {
     const trial = await open({ cookies: sessionCookies(token), settings, questionClosesPopup: true })
     void trial.popup.act({ kind: 'allow-test' })
     trial.popup.close()
@@ -195,7 +195,7 @@ describe('asking for permission', () => {
       'running',
       'unreachable',
     ])
-    // Once: a third popup starts from scratch.
+    // Only once: a third popup starts from scratch.
     expect((await openIn(trial.browser)).ready().test).toEqual({ kind: 'none' })
   })
 
@@ -281,7 +281,7 @@ describe('a session that ends', () => {
     }
     await popup.act({ kind: 'reload' })
     expect(view()).toMatchObject({ kind: 'expired', waiting: true })
-    // The page is empty for a moment: that is no answer yet.
+    // The page is empty for a moment, which is not a result yet.
     await browser.advance(3)
     await browser.announceChange()
     expect(view()).toMatchObject({ kind: 'expired', waiting: true })
@@ -293,7 +293,7 @@ describe('a session that ends', () => {
     expect(views).toHaveLength(count)
   })
 
-  it('is renewed where nobody says so: without permission cookies change silently', async () => {
+  it('is renewed without an event: without permission cookies change silently', async () => {
     const { browser, popup, view } = await open({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
     await popup.act({ kind: 'reload' })
     browser.world.cookies = sessionCookies(token)
@@ -455,7 +455,7 @@ describe('the ready screen', () => {
     expect(ready()).toMatchObject({ revealed: undefined, copied: undefined, test: { kind: 'none' } })
   })
 
-  it('sends the token nowhere but to the server of the profile, and only when told to', async () => {
+  it('sends the token only to the server of the profile, and only on request', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
     expect(browser.world.requests).toEqual([])
     browser.world.respond = () => {
@@ -643,7 +643,7 @@ describe('the end', () => {
   it('may come before the first view', async () => {
     const browser = createMemoryBrowser({ cookies: sessionCookies(token) })
     const views: PopupView[] = []
-    const popup = createPopup(browser, (view) => views.push(view))
+    const popup = new Popup(browser, (view) => views.push(view))
     const starting = popup.start()
     popup.close()
     await starting

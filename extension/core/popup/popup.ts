@@ -5,183 +5,197 @@ import type { PopupAction, PopupView } from './popup-view.ts'
 import type { Browser, Intent } from '../ports.ts'
 import { type ReadyScreen, createReadyScreen } from './ready-screen.ts'
 import { putProfile } from '../profile.ts'
-import { settingsHash } from '../settings/settings-request.ts'
+import { settingsHash } from '../settings-hash.ts'
 import { hostOf, isWebPage, originPatterns } from '../site.ts'
 import { type Look, announcedIn, lookAtTab, unknownTab } from '../session/tab-look.ts'
 
-/** The popup without its screen. */
-export interface Popup {
-  /** Reads the tab and shows the first view that is not `loading`. Goes on with what a permission interrupted. */
-  start(): Promise<void>
-  /** Must be called in the handler of the click: what needs a gesture is asked before anything is awaited. */
-  act(action: PopupAction): Promise<void>
-  /** Stops listening and forgets the sessions. Nothing is shown afterwards. */
-  close(): void
-}
-
-/** After a reload the app may take its time to renew its session, and without permission nobody says when it has. */
+/** After a reload, the app may take time to renew its session, and without permission no event reports it. */
 const waitMs = 1000
 const maxWaits = 10
-/** The longest that timers of a browser can wait is 24 days. */
+/** Timers of a browser are limited to 24 days. */
 const maxMs = 86_400_000
 
 /**
- * Makes the popup: `show` gets every view, the first when `start` has read the tab. Tokens leave only by the clipboard or
- * to the profile's own `/mcp`. No method rejects: what nobody foresaw is shown as a tab that nothing is known of, and the
- * text of the error, which may hold anything, is not shown.
+ * The popup without its user interface: `show` receives every view, the first when `start` has read the tab. Tokens
+ * leave only through the clipboard or to the profile's own `/mcp`. No method rejects: an unexpected error shows an
+ * unknown tab, without the error text, which may contain anything.
  */
-export function createPopup(browser: Browser, show: (view: PopupView) => void): Popup {
-  let look = unknownTab
-  let closed = false
-  let turn = 0
-  /** The id of the session that was chosen; empty when the person wants to see all. */
-  let choice: string | undefined
-  /** How often the tab is still looked at after a reload. */
-  let waits = 0
-  let ready: ReadyScreen | undefined
-  let stopListening = (): void => {}
-  const timers = new Map<string, () => void>()
+export class Popup {
+  readonly #browser: Browser
+  readonly #show: (view: PopupView) => void
+  readonly #timers = new Map<string, () => void>()
+  #look = unknownTab
+  #isClosed = false
+  #reads = 0
+  /** Id of the chosen session; empty when the user wants to see all. */
+  #choice: string | undefined
+  /** Remaining checks of the tab after a reload. */
+  #waits = 0
+  #ready: ReadyScreen | undefined
+  #stopListening = (): void => {}
 
-  /** One timer of a name: a later one takes its place. */
-  const later = (name: string, milliseconds: number, run: () => void): void => {
-    timers.get(name)?.()
-    timers.set(name, browser.setTimer(run, milliseconds))
+  constructor(browser: Browser, show: (view: PopupView) => void) {
+    this.#browser = browser
+    this.#show = show
   }
 
-  const screen = (of = look): ReturnType<typeof screenOf> => screenOf(of, choice, waits > 0, browser.now())
+  /** Reads the tab and shows the first view that is not `loading`. Continues what a permission prompt interrupted. */
+  async start(): Promise<void> {
+    const [intent] = await Promise.all([this.#browser.takeIntent().catch(() => undefined), this.#read()])
+    if (this.#isClosed) return
+    this.#stopListening = this.#browser.onSessionChange(this.#look.tab, () => void this.#read())
+    if (intent?.kind === 'test' && intent.tabId === this.#look.tab.id) await this.#test()
+  }
 
-  const update = (): void => {
-    if (closed) return
-    const found = screen()
+  /** Call in the click handler: requests that need a user gesture go out before the first await. */
+  async act(action: PopupAction): Promise<void> {
+    if (this.#isClosed) return
+    try {
+      await (this.#actions[action.kind] as (action: PopupAction) => unknown)(action)
+    } catch {
+      this.#update()
+    }
+  }
+
+  /** Stops listening and forgets the sessions. Shows nothing afterwards. */
+  close(): void {
+    this.#isClosed = true
+    this.#stopListening()
+    for (const stop of this.#timers.values()) stop()
+    this.#look = unknownTab
+    this.#ready = undefined
+  }
+
+  readonly #actions: { [Kind in PopupAction['kind']]: (action: PopupAction & { kind: Kind }) => unknown } = {
+    allow: () => this.#ask('read', this.#look.further ? `https://${this.#look.further}` : this.#look.tab.url),
+    'allow-test': () => this.#ask('test', this.#look.profile?.baseUrl),
+    copy: ({ format }) => this.#ready?.copy(format, this.#look.profile?.baseUrl),
+    reload: () => this.#reload(),
+    'read-again': () => this.#read(),
+    choose: ({ sessionId }) => this.#choose(sessionId),
+    'show-all': () => this.#choose(''),
+    reveal: () => this.#ready?.reveal(true),
+    hide: () => this.#ready?.reveal(false),
+    'use-server': () => this.#confirmServer(),
+    'open-client': ({ client }) => {
+      const baseUrl = this.#look.profile?.baseUrl
+      return baseUrl && this.#browser.openTab(clientLink(client, baseUrl))
+    },
+    test: () => this.#test(),
+    'open-app': () => this.#look.appUrl && this.#browser.openTab(this.#look.appUrl),
+    settings: () => this.#openSettings(),
+  }
+
+  /** Starts a named timer, replacing an earlier one. */
+  #later(name: string, milliseconds: number, run: () => void): void {
+    this.#timers.get(name)?.()
+    this.#timers.set(name, this.#browser.setTimer(run, milliseconds))
+  }
+
+  #screen(look = this.#look): ReturnType<typeof screenOf> {
+    return screenOf(look, this.#choice, this.#waits > 0, this.#browser.now())
+  }
+
+  #update(): void {
+    if (this.#isClosed) return
+    const found = this.#screen()
     if (!('token' in found)) {
-      ready = undefined
-      show(found)
+      this.#ready = undefined
+      this.#show(found)
       return
     }
-    waits = 0
+    this.#waits = 0
     const { view, token } = found
-    if (ready?.token !== token) ready = createReadyScreen(browser, token, update)
-    show(ready.view(look, view))
-    awaitEnd(view.expiresAt)
+    if (this.#ready?.token !== token)
+      this.#ready = createReadyScreen(this.#browser, token, () => this.#update())
+    this.#show(this.#ready.view(this.#look, view))
+    this.#awaitEnd(view.expiresAt)
   }
 
-  /** The screen changes when the session ends soon, and when it has ended. */
-  const awaitEnd = (expiresAt: number | undefined): void => {
+  /** Updates the screen when the session ends soon, and when it has ended. */
+  #awaitEnd(expiresAt: number | undefined): void {
     if (expiresAt === undefined) return
-    const now = browser.now()
+    const now = this.#browser.now()
     const left = expiresAt - now - (endsSoon(expiresAt, now) ? 0 : soonSeconds)
-    later('end', Math.min(maxMs, Math.floor(left * 1000) + 1), update)
+    this.#later('end', Math.min(maxMs, Math.floor(left * 1000) + 1), () => this.#update())
   }
 
-  const read = async (): Promise<void> => {
-    const own = ++turn
-    const next = await lookAtTab(browser, look.tab).catch(() => ({ ...look, reading: unknownTab.reading }))
-    if (closed || own !== turn) return
-    const found = screen(next)
-    // While the tab reloads, whatever cannot be used is no answer yet.
-    if (waits > 0 && !('token' in found) && found.kind !== 'several') return
-    look = withFirstAnnouncement(next, look)
-    update()
+  async #read(): Promise<void> {
+    const own = ++this.#reads
+    const look = this.#look
+    const next = await lookAtTab(this.#browser, look.tab).catch(() => ({
+      ...look,
+      reading: unknownTab.reading,
+    }))
+    if (this.#isClosed || own !== this.#reads) return
+    const found = this.#screen(next)
+    // While the tab reloads, unusable results are not final.
+    if (this.#waits > 0 && !('token' in found) && found.kind !== 'several') return
+    this.#look = withFirstAnnouncement(next, look)
+    this.#update()
   }
 
-  /** Looks again and again until the app has renewed its session, or has had time enough. */
-  const wait = (): void =>
-    later('wait', waitMs, () => {
-      if (waits === 0) return
-      waits--
-      void read()
-      wait()
+  /** Checks repeatedly until the app has renewed its session or time is up. */
+  #wait(): void {
+    this.#later('wait', waitMs, () => {
+      if (this.#waits === 0) return
+      this.#waits--
+      void this.#read()
+      this.#wait()
     })
-
-  const reload = async (): Promise<void> => {
-    waits = maxWaits
-    update()
-    wait()
-    await browser.reload(look.tab)
   }
 
-  const test = (): unknown => ready?.test(look.profile?.baseUrl)
+  async #reload(): Promise<void> {
+    this.#waits = maxWaits
+    this.#update()
+    this.#wait()
+    await this.#browser.reload(this.#look.tab)
+  }
 
-  const ask = async (kind: Intent['kind'], url: string | undefined): Promise<void> => {
-    const { id } = look.tab
+  async #test(): Promise<void> {
+    await this.#ready?.test(this.#look.profile?.baseUrl)
+  }
+
+  async #ask(kind: Intent['kind'], url: string | undefined): Promise<void> {
+    const { id } = this.#look.tab
     if (!isWebPage(url)) return
+    const browser = this.#browser
     if (browser.asksInTab) return browser.openSettings(settingsHash(kind, new URL(url).origin, id))
     browser.setIntent({ kind, tabId: id })
     try {
       if (!(await browser.requestRead(originPatterns(url), kind))) return
     } finally {
-      // Still here: nobody else has to go on with it.
+      // This popup is still open, so nothing else has to continue.
       await browser.takeIntent()
     }
-    await (kind === 'read' ? read() : test())
+    await (kind === 'read' ? this.#read() : this.#test())
   }
 
-  const choose = (sessionId: string): void => {
-    choice = sessionId
-    update()
+  #choose(sessionId: string): void {
+    this.#choice = sessionId
+    this.#update()
   }
 
-  /** What the person has confirmed is a profile like any other: shown in the settings, and no announcement changes it. */
-  const confirmServer = async (): Promise<void> => {
-    const { url } = look.tab
-    const baseUrl = announcedIn(look)
+  /** Stores the confirmed server as an ordinary profile: shown in the settings, and unaffected by announcements. */
+  async #confirmServer(): Promise<void> {
+    const { url } = this.#look.tab
+    const baseUrl = announcedIn(this.#look)
     if (baseUrl === undefined || !isWebPage(url)) return
     const { host: label, origin: appUrl } = new URL(url)
-    const profile = look.profile ?? { id: crypto.randomUUID(), label, appUrl, cookieName: undefined }
-    await browser.saveSettings(putProfile(await browser.loadSettings(), { ...profile, baseUrl }))
-    await read()
+    const profile = this.#look.profile ?? { id: crypto.randomUUID(), label, appUrl, cookieName: undefined }
+    const settings = await this.#browser.loadSettings()
+    await this.#browser.saveSettings(putProfile(settings, { ...profile, baseUrl }))
+    await this.#read()
   }
 
-  const openSettings = (): Promise<void> => {
-    const { url, id } = look.tab
-    const isNew = !look.profile && isWebPage(url)
-    return browser.openSettings(isNew ? settingsHash('new', new URL(url).origin, id) : '')
-  }
-
-  const actions: { [Kind in PopupAction['kind']]: (action: PopupAction & { kind: Kind }) => unknown } = {
-    allow: () => ask('read', look.further ? `https://${look.further}` : look.tab.url),
-    'allow-test': () => ask('test', look.profile?.baseUrl),
-    copy: ({ format }) => ready?.copy(format, look.profile?.baseUrl),
-    reload,
-    'read-again': read,
-    choose: ({ sessionId }) => choose(sessionId),
-    'show-all': () => choose(''),
-    reveal: () => ready?.reveal(true),
-    hide: () => ready?.reveal(false),
-    'use-server': confirmServer,
-    'open-client': ({ client }) =>
-      look.profile?.baseUrl && browser.openTab(clientLink(client, look.profile.baseUrl)),
-    test,
-    'open-app': () => look.appUrl && browser.openTab(look.appUrl),
-    settings: openSettings,
-  }
-
-  return {
-    async start() {
-      const [intent] = await Promise.all([browser.takeIntent().catch(() => undefined), read()])
-      if (closed) return
-      stopListening = browser.onSessionChange(look.tab, () => void read())
-      if (intent?.kind === 'test' && intent.tabId === look.tab.id) await test()
-    },
-    async act(action) {
-      if (closed) return
-      try {
-        await (actions[action.kind] as (action: PopupAction) => unknown)(action)
-      } catch {
-        update()
-      }
-    },
-    close() {
-      closed = true
-      stopListening()
-      for (const stop of timers.values()) stop()
-      look = unknownTab
-      ready = undefined
-    },
+  #openSettings(): Promise<void> {
+    const { url, id } = this.#look.tab
+    const isNew = !this.#look.profile && isWebPage(url)
+    return this.#browser.openSettings(isNew ? settingsHash('new', new URL(url).origin, id) : '')
   }
 }
 
-/** The first announcement of a page stays: the page must not exchange it under the person's click. */
+/** Keeps the first announcement of a page, which must not change it under the user's click. */
 function withFirstAnnouncement(next: Look, last: Look): Look {
   const { reading } = next
   const before = last.reading.kind === 'sessions' ? last.reading.announced : undefined

@@ -1,24 +1,22 @@
 import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import { readClaims } from './claims.ts'
-import { offeredFormats } from './copy-format.ts'
-import { testEndpoint } from '../endpoint/endpoint-test.ts'
+import { type ConnectionTest, testEndpoint } from '../endpoint/endpoint-test.ts'
 import { endsSoon } from '../session/expiry.ts'
-import { formatText } from './formats.ts'
+import { formatText, offeredFormats } from './formats.ts'
 import { maskToken } from '../display-text.ts'
 import type { CopyFormat, ReadyView } from './popup-view.ts'
-import type { ConnectionTest } from '../endpoint/connection-test.ts'
-import type { SessionView } from '../session/session-view.ts'
+import type { SessionView } from '../session/session-reader.ts'
 import type { Browser } from '../ports.ts'
 import { hostOf } from '../site.ts'
 import { type Look, announcedIn } from '../session/tab-look.ts'
 
-/** The screen of a token that can be used, for as long as it is that token. The token is in no view but in `revealed`. */
+/** Screen of one usable token. Only `revealed` contains the token. */
 export interface ReadyScreen {
   readonly token: string
   view(look: Look, session: SessionView): ReadyView
-  /** Copies at once, while the click still counts. */
+  /** Copies immediately, while the click still counts as a user gesture. */
   copy(format: CopyFormat, baseUrl: string | undefined): Promise<void>
-  /** Nothing happens without a server. */
+  /** Does nothing without a server. */
   test(baseUrl: string | undefined): Promise<void>
   reveal(value: boolean): void
 }
@@ -30,7 +28,7 @@ const clients = (Object.keys(linkedClients) as LinkedClient[]).map((id) => ({
 const copiedMs = 2000
 const revealedMs = 10_000
 
-/** Makes the screen of a token. `update` is called when its view has changed. */
+/** Creates the screen of a token. Calls `update` when its view has changed. */
 export function createReadyScreen(browser: Browser, token: string, update: () => void): ReadyScreen {
   let copied: CopyFormat | undefined
   let copyFailed = false
@@ -96,7 +94,7 @@ export function createReadyScreen(browser: Browser, token: string, update: () =>
   }
 }
 
-/** Ports may differ: two programs of one host trust each other in what matters here, a cookie is sent to both. */
+/** Ports may differ: programs on the same host share cookies, so they trust each other anyway. */
 function announcementOf(baseUrl: string | undefined, appHost: string): ReadyView['announced'] {
   if (baseUrl === undefined) return undefined
   const isOtherHost = new URL(baseUrl).hostname !== appHost.replace(/:\d+$/, '')

@@ -26,7 +26,7 @@ test.each([
   expect(text.length).toBeLessThanOrEqual(3)
 })
 
-test('says nothing of what nobody knows', () => {
+test('says nothing about the unknown', () => {
   const nothing = { text: '', tone: 'none', minutes: undefined }
   expect(badgeFor(reading(undefined), now)).toEqual(nothing)
   expect(badgeFor({ kind: 'none', mayRead: true, refused: false }, now)).toEqual(nothing)

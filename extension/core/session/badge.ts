@@ -1,16 +1,16 @@
 import { endsSoon } from './expiry.ts'
 import type { SessionsReading } from './session-reader.ts'
 
-/** What the badge on the toolbar's icon says. States differ in text, not in colour alone. */
+/** The badge on the toolbar icon. States differ in text, not only in colour. */
 export interface Badge {
-  /** Empty for none; `59`, `!4`, `3h`, `2d`, or `x` when it is over. At most three characters. */
+  /** Empty for none; `59`, `!4`, `3h`, `2d`, or `x` when expired. At most three characters. */
   text: string
   tone: 'none' | 'fresh' | 'soon' | 'over'
-  /** Whole minutes left, for the words of the tooltip. */
+  /** Whole minutes left, for the tooltip. */
   minutes: number | undefined
 }
 
-/** The badge for what was read of a tab: of its first session. Empty when there is none or nobody knows its end. */
+/** Returns the badge for the first session of a tab. Empty without a session or a known expiry. */
 export function badgeFor(reading: SessionsReading, now: number): Badge {
   const expiresAt = reading.kind === 'sessions' ? reading.sessions[0]?.view.expiresAt : undefined
   if (expiresAt === undefined) return { text: '', tone: 'none', minutes: undefined }

@@ -1,17 +1,17 @@
-/** How much of a token's life is left, as parts of a text. */
+/** A token's remaining lifetime, as parts of a text. */
 export type TimeLeft =
-  /** Nobody says when it ends. */
+  /** No known expiry. */
   | { kind: 'unknown' }
   | { kind: 'over' }
-  /** Under a day: `4:09`, `47:12`, `2:03:04`. `soon` when under five minutes are left. */
+  /** Under a day: `4:09`, `47:12`, `2:03:04`. `soon` when less than five minutes remain. */
   | { kind: 'clock'; text: string; soon: boolean }
-  /** A day and more, in whole days. */
+  /** A day or more, in whole days. */
   | { kind: 'days'; days: number }
 
-/** From this many seconds before its end a token ends soon. */
+/** A token ends soon from this many seconds before its expiry. */
 export const soonSeconds = 300
 
-/** What is left at `now`. Both are epoch seconds; a part of a second counts as a whole one. */
+/** Returns the remaining time. Both arguments are epoch seconds; fractions are rounded up. */
 export function timeLeft(expiresAt: number | undefined, now: number): TimeLeft {
   if (expiresAt === undefined) return { kind: 'unknown' }
   const seconds = Math.ceil(expiresAt - now)
@@ -23,7 +23,7 @@ export function timeLeft(expiresAt: number | undefined, now: number): TimeLeft {
   return { kind: 'clock', text: `${minutes}:${two(seconds)}`, soon: endsSoon(expiresAt, now) }
 }
 
-/** Whether under five minutes are left, or none. */
+/** Returns whether less than five minutes remain, or none. */
 export function endsSoon(expiresAt: number | undefined, now: number): boolean {
   return expiresAt !== undefined && expiresAt - now < soonSeconds
 }

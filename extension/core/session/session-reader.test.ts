@@ -9,7 +9,7 @@ import {
   newTab,
 } from '../../../tests/support/extension/platform/memory-browser.ts'
 import { readSessions, type SessionsReading } from './session-reader.ts'
-import type { Profile } from '../settings.ts'
+import type { Profile } from '../profile.ts'
 import { originPatterns } from '../site.ts'
 import {
   appAllowed,
@@ -67,10 +67,10 @@ describe('every cookie vector', () => {
         const browser = createMemoryBrowser({
           now: file.meta.now,
           cookies,
-          // One vector has cookies of the domain above, which Chromium shows to nobody else.
+          // One vector has cookies of the parent domain, which Chromium shows only with permission for it.
           allowed: new Set(allowed ? [...appAllowed, ...originPatterns('https://example.com')] : []),
         })
-        // Twice: found by its usual name, and as the name that a profile says.
+        // Twice: found by its default name, and by the profile's name.
         for (const name of [undefined, vector.cookie_name]) {
           const reading = await readFrom(browser, name)
           const { expect: wanted } = vector
@@ -189,14 +189,14 @@ describe('chunks', () => {
       allowed: new Set([...appAllowed, 'http://example.com/*']),
       tabs: [newTab({ url })],
     })
-    // A page sees one list: there nobody can tell.
+    // A page sees a single list without these details.
     browser.world.tabs = [newTab({ url, refusesScripts: true })]
     expect(await readFrom(browser)).toMatchObject({ kind: 'invalid', project: 'abc' })
     browser.world.cookies = [first, { ...second, ...other }, { ...first, ...other }]
     expect(tokensIn(await readFrom(browser))).toEqual([jwt()])
   })
 
-  it('that are missing are told from ones that are broken', async () => {
+  it('that are missing are distinguished from broken ones', async () => {
     const reading = async (cookies: MemoryCookie[]): Promise<SessionsReading> =>
       readFrom(createMemoryBrowser({ cookies }))
     expect(await reading([second])).toMatchObject({ reason: 'missing-chunk' })

@@ -10,36 +10,52 @@ import {
 } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import { displayText } from '../display-text.ts'
 import { announcedServer } from '../server-address.ts'
-import type { SessionView } from '../session/session-view.ts'
-import type { SessionPlace } from '../session/session-view.ts'
 import type { Browser, StoredCookie, Tab } from '../ports.ts'
-import type { Profile } from '../settings.ts'
+import type { Profile } from '../profile.ts'
 import { originPatterns } from '../site.ts'
 import { farthestSecond, readTokenFacts } from './token-facts.ts'
 
-/** A session that was found: what is shown of it, and its secret, which only `popup.ts` may take out. */
+/** The source of a session. */
+export type SessionPlace = 'cookie' | 'partitioned-cookie' | 'local-storage'
+
+/** A session as displayed in the popup: contains no secret except a revealed token. */
+export interface SessionView {
+  /** Stable while the popup is open. */
+  id: string
+  /** The token's e-mail or, without one, its subject; undefined when it is not a JWT. Not verified. */
+  account: string | undefined
+  /** The project reference of a default cookie name, or else the cookie's name. */
+  project: string
+  /** Host of the token's issuer. */
+  issuer: string | undefined
+  place: SessionPlace
+  /** Epoch seconds. */
+  expiresAt: number | undefined
+}
+
+/** A session with its display data and its secret, which only `popup.ts` may use. */
 export interface FoundSession {
   view: SessionView
   token: string
 }
 
-/** What a tab says about sessions. */
+/** Result of reading a tab. */
 export type SessionsReading =
   /**
-   * At least one, no token twice. First that of the profile's cookie name, then whatever has not ended. `announced` is the
-   * base URL of the MCP server that the page announces: nobody has confirmed it.
+   * At least one session, no token twice: first that of the profile's cookie name, then active ones. `announced` is
+   * the unconfirmed base URL of the MCP server that the page announces.
    */
   | { kind: 'sessions'; sessions: readonly FoundSession[]; announced?: string | undefined }
-  /** Something is called like a session and is none. */
+  /** A value is named like a session but is not one. */
   | { kind: 'invalid'; project: string; reason: InvalidSessionReason }
-  /** `mayRead`: cookies of the site could be read. `refused`: the page could not. */
+  /** `mayRead`: cookies of the site were readable. `refused`: the page was not. */
   | { kind: 'none'; mayRead: boolean; refused: boolean }
 
 /**
- * Reads every session of a tab's site: cookies as far as the extension may, and what the page itself sees. One session a
- * name: as on the server the first that has not ended counts, else the first; cookies of the browser come before
- * those of the page and these before local storage. Chunks of different stores, partitions, domains or paths are never
- * joined. A token that could not stand in a header is none. Never rejects.
+ * Reads every session of a tab's site: cookies as far as permitted, and what the page itself sees. Returns one
+ * session per name: as on the server, the first active one, or else the first; browser cookies come before those of
+ * the page and these before local storage. Never joins chunks of different stores, partitions, domains or paths.
+ * Skips tokens that are not valid in a header. Never rejects.
  */
 export async function readSessions(
   browser: Browser,
@@ -71,7 +87,7 @@ export async function readSessions(
   return result.kind === 'sessions' ? { ...result, announced: announcedServer(announced) } : result
 }
 
-/** What may be joined to one session. */
+/** Values that may be joined to one session. */
 interface Place {
   place: SessionPlace
   cookies: readonly WireCookie[]
@@ -98,7 +114,7 @@ function storedPlaces(cookies: readonly StoredCookie[]): Place[] {
   return [...groups.values()]
 }
 
-/** Local storage holds the text as it is: a `%` in it is no percent-encoding. */
+/** Local storage holds the text unencoded: a `%` in it is literal. */
 function localStoragePlace({ key, value }: { key: string; value: string }): Place {
   return { place: 'local-storage', cookies: [{ name: key, value: value.replaceAll('%', '%25') }] }
 }
@@ -111,7 +127,7 @@ function namesIn(cookies: readonly WireCookie[], names: readonly string[]): stri
 
 function readOne(cookies: readonly WireCookie[], name: string, now: number): SessionCookieReading {
   const reading = readSessionCookie(cookies, { name, now })
-  // RFC 6750 section 2.1. Anything else could break out of the header, or of the line that it is pasted to.
+  // RFC 6750 section 2.1. Anything else could break out of the header, or of the line it is pasted into.
   const isBearer = reading.kind !== 'session' || /^[\w.~+/-]+=*$/.test(reading.accessToken)
   return isBearer ? reading : { kind: 'invalid', reason: 'no-access-token' }
 }
@@ -146,7 +162,7 @@ function isSession(found: NamedReading): found is NamedSession {
 function sessionOf({ name, place, reading }: NamedSession): FoundSession {
   const { accessToken: token, expiresAt: end } = reading
   const { account, issuer } = readTokenFacts(token)
-  // Whatever shows it has to make a date of it.
+  // Clamped, because it will be displayed as a date.
   const expiresAt = end && Math.max(-farthestSecond, Math.min(farthestSecond, end))
   return { token, view: { id: name, account, project: projectOf(name), issuer, place, expiresAt } }
 }

@@ -1,22 +1,20 @@
 import type { Browser, Tab } from '../ports.ts'
-import { allProfiles, chooseProfile } from '../profile.ts'
-import { findHiddenHost } from './hidden-host.ts'
-import { readSessions } from './session-reader.ts'
-import type { SessionsReading } from './session-reader.ts'
-import type { Profile } from '../settings.ts'
+import { allProfiles, chooseProfile, type Profile } from '../profile.ts'
+import { readSessions, type SessionsReading } from './session-reader.ts'
+import { originPatterns } from '../site.ts'
 
-/** What is known of the tab that the popup is about. */
+/** Current knowledge about the popup's tab. */
 export interface Look {
   tab: Tab
   profile: Profile | undefined
-  /** The app to go to from elsewhere. */
+  /** The app to open from another site. */
   appUrl: string | undefined
   reading: SessionsReading
-  /** A host above the tab's whose cookies were not shown: see `hidden-host.ts`. */
+  /** A parent host whose cookies are hidden: see {@link findHiddenHost}. */
   further: string | undefined
 }
 
-/** What is known before anything was read, and when reading fails. */
+/** Initial state, also used when reading fails. */
 export const unknownTab: Look = {
   tab: { id: -1, url: undefined, incognito: false },
   profile: undefined,
@@ -25,15 +23,18 @@ export const unknownTab: Look = {
   further: undefined,
 }
 
-/** Base URL of the server that the page announces; undefined where one is set: what a person has entered or confirmed stays. */
+/**
+ * Returns the base URL of the server that the page announces; undefined when one is already set, as entered or
+ * confirmed values take precedence.
+ */
 export function announcedIn({ profile, reading }: Look): string | undefined {
   return reading.kind === 'sessions' && profile?.baseUrl === undefined ? reading.announced : undefined
 }
 
-/** Looks at the tab and the settings as they are now. `last` is the tab as it was known before. */
+/** Reads the current tab and settings. `last` is the previously known tab. */
 export async function lookAtTab(browser: Browser, last: Tab): Promise<Look> {
   const [found = unknownTab.tab, settings] = await Promise.all([browser.tab(), browser.loadSettings()])
-  // A reload may take away what a click on the toolbar gave: then it is the same site still, as far as anybody knows.
+  // A reload may revoke what a click on the toolbar granted; assume that it is still the same site.
   const url = found.url ?? (found.id === last.id ? last.url : undefined)
   const tab = { ...found, url }
   const profiles = allProfiles(settings, browser.builtInProfile)
@@ -43,4 +44,28 @@ export async function lookAtTab(browser: Browser, last: Tab): Promise<Look> {
   const further =
     url && reading.kind === 'none' && reading.mayRead ? await findHiddenHost(browser, url) : undefined
   return { tab, profile, appUrl, reading, further }
+}
+
+/**
+ * Returns the nearest parent host whose cookies Chromium hides: it shows those with `Domain=example.com` only to
+ * extensions that may read example.com itself. Firefox, recognized by where it prompts, shows them with permission
+ * for any host that receives them. Undefined when none are hidden. Never rejects.
+ */
+export async function findHiddenHost(browser: Browser, url: string): Promise<string | undefined> {
+  if (browser.asksInTab) return undefined
+  let host = hostAbove(new URL(url).hostname)
+  const isShown = (name: string): Promise<boolean> =>
+    browser.mayRead(originPatterns(`https://${name}`), 'read').catch(() => true)
+  while (host !== undefined && (await isShown(host))) host = hostAbove(host)
+  return host
+}
+
+/**
+ * Returns the parent host whose cookies this host may receive; undefined when it cannot have cookies, as far as this
+ * is known without the list of public suffixes.
+ */
+export function hostAbove(hostname: string): string | undefined {
+  const above = hostname.slice(hostname.indexOf('.') + 1)
+  const isName = /\.[a-z][^.]*$/.test(above)
+  return isName && !/^(?:ac|co|com|edu|gov|net|org)\.[a-z]{2}$/.test(above) ? above : undefined
 }

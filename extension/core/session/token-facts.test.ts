@@ -18,6 +18,6 @@ test.each([
   expect(readTokenFacts(jwt(claims))).toEqual({ account: undefined, issuer: undefined })
 })
 
-test.each(['', 'opaque', 'a.b.c'])('%j is no JWT: nothing is known', (token) => {
+test.each(['', 'opaque', 'a.b.c'])('%j is not a JWT: nothing is known', (token) => {
   expect(readTokenFacts(token)).toEqual({ account: undefined, issuer: undefined })
 })

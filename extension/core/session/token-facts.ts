@@ -2,18 +2,18 @@ import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { displayText } from '../display-text.ts'
 import { hostOf } from '../site.ts'
 
-/** What a token says of itself, as text. Nobody has verified it. */
+/** A token's own claims about itself, as text. Not verified. */
 export interface TokenFacts {
-  /** The e-mail, else the subject. */
+  /** The e-mail, or else the subject. */
   account: string | undefined
-  /** Host of the issuer, or whatever the issuer is when it is no URL. */
+  /** Host of the issuer, or the issuer itself when it is not a URL. */
   issuer: string | undefined
 }
 
-/** The farthest second that a date can hold, and so the farthest that can be shown. */
+/** The last second that a date can hold and thus display. */
 export const farthestSecond = 8.64e12
 
-/** Reads whose token it is and who made it. Both are undefined when it is no JWT. Never throws. */
+/** Reads a token's account and issuer. Both are undefined when it is not a JWT. Never throws. */
 export function readTokenFacts(token: string): TokenFacts {
   const { email, sub, iss } = readJwt(token)?.claims ?? {}
   const issuer = textOf(iss)

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { checkProfile, type ProfileDraft, parseProfile, removeProfile } from './profile-form.ts'
-import { putProfile } from '../profile.ts'
-import { emptySettings } from '../settings.ts'
+import { emptySettings, putProfile } from '../profile.ts'
 
 const draft = (given: Partial<ProfileDraft>): ProfileDraft => {
   return { id: 'one', label: 'App', appUrl: 'https://app.example.com', baseUrl: '', cookieName: '', ...given }

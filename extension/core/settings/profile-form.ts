@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Profile, Settings } from '../settings.ts'
+import type { Profile, Settings } from '../profile.ts'
 import {
   type AddressFault,
   addressFault,
@@ -18,22 +18,22 @@ export interface ProfileDraft {
 }
 
 /**
- * Why a member of a profile is unusable. `bad-name`: no name that a cookie can have. `too-long`: over 2048 characters.
- * `missing`: empty and needed.
+ * Reasons for rejecting a member of a profile. `bad-name`: not a valid cookie name. `too-long`: over 2048 characters.
+ * `missing`: required but empty.
  */
 export type ProfileFault = AddressFault | 'missing' | 'bad-name'
 
-/** The members that a form has a field for. */
+/** Members that have a form field. */
 export type ProfileField = Exclude<keyof ProfileDraft, 'id'>
 
-/** A profile that can be stored, or what is wrong with each member. */
+/** A valid profile, or the fault of each member. */
 export type CheckedProfile =
   | { kind: 'valid'; profile: Profile }
   | { kind: 'invalid'; faults: Partial<Record<ProfileField, ProfileFault>> }
 
 /**
- * Checks and tidies what was typed: white space, query, fragment, final slashes and the `/mcp` of the server's URL go, an
- * empty label becomes the host of the app. Empty `baseUrl` and `cookieName` are none.
+ * Validates and normalizes input: removes white space, query, fragment, final slashes and the `/mcp` of the server's
+ * URL; an empty label becomes the host of the app. Empty `baseUrl` and `cookieName` become undefined.
  */
 export function checkProfile(draft: ProfileDraft): CheckedProfile {
   const [label, appUrl, baseUrl, cookieName] = [
@@ -62,14 +62,13 @@ export function checkProfile(draft: ProfileDraft): CheckedProfile {
   }
 }
 
-/** The settings without a profile. */
 export function removeProfile(settings: Settings, id: string): Settings {
   return { ...settings, profiles: settings.profiles.filter((profile) => profile.id !== id) }
 }
 
 /**
- * Reads one profile of a file, which gets the id `id`; undefined when a member is unusable. Members that are not known are
- * dropped, and so is the id of the file.
+ * Reads one profile of a file and gives it the id `id`; undefined when a member is invalid. Drops unknown members and
+ * the id in the file.
  */
 export function parseProfile(value: unknown, id: string): Profile | undefined {
   if (!isJsonObject(value)) return undefined

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { applyImport, exportSettings, type ImportPlan, planImport } from './settings-file.ts'
-import { emptySettings, type Profile, type Settings } from '../settings.ts'
+import { emptySettings, type Profile, type Settings } from '../profile.ts'
 
 const app: Profile = {
   id: 'app',
@@ -21,7 +21,7 @@ const settings: Settings = { version: 1, profiles: [app, local] }
 
 const builtIn: Profile = { ...app, id: 'team', appUrl: 'https://team.example.com', cookieName: undefined }
 
-/** A plan whose new ids are `new1`, `new2` and so on, one for each profile of the file. */
+/** Plans an import with new ids `new1`, `new2` and so on, one per profile of the file. */
 function plan(known: Settings, file: string, own?: Profile): ImportPlan {
   let count = 0
   return planImport(known, own, file, () => `new${(count += 1)}`)

@@ -1,8 +1,6 @@
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { parseProfile } from './profile-form.ts'
-import { putProfile } from '../profile.ts'
-import { isAppWithin } from '../profile.ts'
-import type { Profile, Settings } from '../settings.ts'
+import { isAppWithin, type Profile, putProfile, type Settings } from '../profile.ts'
 
 /** A profile that an import would add (`before` undefined) or change. */
 export interface ProfileChange {
@@ -10,27 +8,27 @@ export interface ProfileChange {
   after: Profile
 }
 
-/** What importing a file would do. */
+/** Effect of importing a file. */
 export type ImportPlan =
-  /** `kept`: profiles of the file that are left out, because the build brought its own for their app. */
+  /** `kept`: profiles of the file that are skipped, because the build has its own for their app. */
   | { kind: 'planned'; changes: readonly ProfileChange[]; kept: readonly Profile[] }
-  /** `not-ours`: no JSON of this extension. `newer`: of a later version. `too-large`: over 256 thousand characters. */
+  /** `not-ours`: not JSON of this extension. `newer`: a later version. `too-large`: over 256 thousand characters. */
   | { kind: 'refused'; reason: 'not-ours' | 'newer' | 'too-large' }
-  /** The profile at `position`, from 1, cannot be used. */
+  /** The profile at `position`, counted from 1, is invalid. */
   | { kind: 'refused'; reason: 'bad-profile'; position: number }
 
 const format = 'drawbridge-extension'
 const maxCharacters = 256_000
 
-/** The settings as a JSON file, without anything secret. */
+/** Returns the settings as a JSON file without secrets. */
 export function exportSettings({ version, profiles }: Settings): string {
   return `${JSON.stringify({ format, version, profiles }, undefined, 2)}\n`
 }
 
 /**
- * Decides what a file would change: all or nothing, and only after somebody was asked. A profile changes the known one for the
- * same app; any other gets a new id from `newId`, as those in the file are anybody's. The app of `builtIn` is left alone. Members
- * that are not known are dropped. Never throws.
+ * Plans the import of a file: all or nothing, to be applied after the user has agreed. A profile updates the known
+ * one for the same app; any other gets a new id from `newId`, as ids in the file are untrusted. Leaves the app of
+ * `builtIn` alone. Drops unknown members. Never throws.
  */
 export function planImport(
   settings: Settings,
@@ -58,7 +56,7 @@ export function planImport(
   return { kind: 'planned', changes, kept }
 }
 
-/** What a file has in the place of profiles, or why it is refused. */
+/** Returns the file's profile list, or why the file is refused. */
 function readProfiles(file: string, settings: Settings): unknown[] | 'not-ours' | 'newer' | 'too-large' {
   if (file.length > maxCharacters) return 'too-large'
   const content = parseJsonObject(file)
@@ -68,12 +66,12 @@ function readProfiles(file: string, settings: Settings): unknown[] | 'not-ours' 
   return version === 1 && Array.isArray(profiles) ? profiles : 'not-ours'
 }
 
-/** The settings after a plan that somebody agreed to. */
+/** Applies a plan after the user has agreed to it. */
 export function applyImport(settings: Settings, changes: readonly ProfileChange[]): Settings {
   return changes.reduce((changed, { after }) => putProfile(changed, after), settings)
 }
 
-/** But for the id. */
+/** Compares profiles, ignoring the id. */
 function isSame(one: Profile, other: Profile): boolean {
   return (
     one.label === other.label &&

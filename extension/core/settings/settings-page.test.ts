@@ -5,10 +5,10 @@ import {
 } from '../../../tests/support/extension/platform/memory-browser.ts'
 import type { ProfileDraft } from './profile-form.ts'
 import type { SettingsBrowser } from '../ports.ts'
-import { settingsHash } from './settings-request.ts'
-import { createSettingsPage, type SettingsPage } from './settings-page.ts'
+import { settingsHash } from '../settings-hash.ts'
+import { SettingsPage } from './settings-page.ts'
 import type { ProfilesView, SettingsView } from './settings-view.ts'
-import type { Profile } from '../settings.ts'
+import type { Profile } from '../profile.ts'
 import { originPatterns } from '../site.ts'
 
 const notes: Profile = {
@@ -35,7 +35,7 @@ interface Trial {
   returned: number[]
 }
 
-/** The page in a browser in memory. `tabs`: those that there still are. */
+/** Opens the page in an in-memory browser. `tabs`: the open tabs. */
 async function open(
   hash: string,
   start: Parameters<typeof createMemoryBrowser>[0] = {},
@@ -57,7 +57,7 @@ async function open(
   }
   const views: SettingsView[] = []
   let count = 0
-  const page = createSettingsPage(
+  const page = new SettingsPage(
     browser,
     (view) => views.push(view),
     () => `new-${++count}`,
@@ -168,7 +168,7 @@ describe('the list of profiles', () => {
 })
 
 describe('the form', () => {
-  it('adds a tidied profile, beside what another page has stored meanwhile', async () => {
+  it('adds a normalized profile to those that another page has stored meanwhile', async () => {
     const { profiles, page, memory } = await open('', { settings: { version: 1, profiles: [] } })
     await page.act({ kind: 'add' })
     expect(profiles().form).toMatchObject({ isNew: true, draft: { id: 'new-1', appUrl: '' } })

@@ -1,7 +1,7 @@
 import { discoverEndpoint } from '../endpoint/endpoint-discovery.ts'
 import type { SettingsBrowser } from '../ports.ts'
-import { allProfiles, putProfile } from '../profile.ts'
-import { type SettingsRequest, parseSettingsHash } from './settings-hash.ts'
+import { allProfiles, type Profile, putProfile, type Settings } from '../profile.ts'
+import { type SettingsRequest, parseSettingsHash } from '../settings-hash.ts'
 import { applyImport, exportSettings, planImport } from './settings-file.ts'
 import type {
   AllowOutcome,
@@ -15,210 +15,219 @@ import type {
   SiteAccess,
 } from './settings-view.ts'
 import { type ProfileDraft, checkProfile, removeProfile } from './profile-form.ts'
-import type { Profile, Settings } from '../settings.ts'
 import { hostOf, originPatterns } from '../site.ts'
-
-/** The page of settings without its screen. */
-export interface SettingsPage {
-  /** Shows what `hash`, that of the page's address, asks for. */
-  start(hash: string): Promise<void>
-  /** Must be called in the handler of the click: what needs a gesture is asked before anything is awaited. */
-  act(action: SettingsAction): Promise<void>
-  /** The profiles as the content of a file. Nothing in it is secret. */
-  exported(): Promise<string>
-}
 
 type AllowRequest = SettingsRequest & { kind: 'allow' }
 
 /**
- * Makes the page of settings: `show` gets every view. Settings are read anew before each change, so that two open pages do
- * not undo each other's. `newId` names new profiles.
+ * The settings page without its user interface: `show` receives every view. Reads settings again before each change, so
+ * that two open pages do not undo each other's changes. `newId` creates ids for new profiles.
  */
-export function createSettingsPage(
-  browser: SettingsBrowser,
-  show: (view: SettingsView) => void,
-  newId: () => string = () => crypto.randomUUID(),
-): SettingsPage {
-  let asked: AllowRequest | undefined
-  let form: ProfileForm | undefined
-  let deleting: Profile | undefined
-  let importing: ProfilesView['importing']
-  let profiles: readonly Profile[] = []
+export class SettingsPage {
+  readonly #browser: SettingsBrowser
+  readonly #show: (view: SettingsView) => void
+  readonly #newId: () => string
+  #asked: AllowRequest | undefined
+  #form: ProfileForm | undefined
+  #deleting: Profile | undefined
+  #importing: ProfilesView['importing']
+  #profiles: readonly Profile[] = []
 
-  const load = async (): Promise<Settings> => {
-    const settings = await browser.loadSettings()
-    profiles = allProfiles(settings, browser.builtInProfile)
+  constructor(
+    browser: SettingsBrowser,
+    show: (view: SettingsView) => void,
+    newId: () => string = () => crypto.randomUUID(),
+  ) {
+    this.#browser = browser
+    this.#show = show
+    this.#newId = newId
+  }
+
+  /** Shows what the page's address requests in its `hash`. */
+  async start(hash: string): Promise<void> {
+    const request = parseSettingsHash(hash)
+    this.#closeForms()
+    this.#asked = request.kind === 'allow' ? request : undefined
+    if (this.#asked) return this.#showAllow(this.#asked, 'open')
+    await this.#load()
+    if (request.kind !== 'new-profile') return this.#showProfiles()
+    const known = this.#profiles.find(({ appUrl }) => appUrl === request.appUrl)
+    await this.#openForm(known ?? { appUrl: request.appUrl })
+  }
+
+  /** Call in the click handler: requests that need a user gesture go out before the first await. */
+  async act(action: SettingsAction): Promise<void> {
+    await (this.#actions[action.kind] as (action: SettingsAction) => unknown)(action)
+  }
+
+  /** Returns the profiles as content of a file. Contains no secrets. */
+  async exported(): Promise<string> {
+    return exportSettings(await this.#browser.loadSettings())
+  }
+
+  async #load(): Promise<Settings> {
+    const settings = await this.#browser.loadSettings()
+    this.#profiles = allProfiles(settings, this.#browser.builtInProfile)
     return settings
   }
 
-  const showProfiles = async (notice: SettingsNotice = { kind: 'none' }): Promise<void> => {
-    const settings = await load()
+  async #showProfiles(notice: SettingsNotice = { kind: 'none' }): Promise<void> {
+    const settings = await this.#load()
     const [views, allowed, shortcut] = await Promise.all([
-      Promise.all(profiles.map((profile) => viewOf(browser, profile, settings))),
-      browser.allowed(),
-      browser.shortcut(),
+      Promise.all(this.#profiles.map((profile) => viewOf(this.#browser, profile, settings))),
+      this.#browser.allowed(),
+      this.#browser.shortcut(),
     ])
-    show({
+    this.#show({
       kind: 'profiles',
       profiles: views,
-      otherSites: sitesBeside(profiles, allowed),
-      form,
-      deleting: deleting && { id: deleting.id, label: deleting.label },
-      importing,
+      otherSites: sitesBeside(this.#profiles, allowed),
+      form: this.#form,
+      deleting: this.#deleting && { id: this.#deleting.id, label: this.#deleting.label },
+      importing: this.#importing,
       notice,
       shortcut,
     })
   }
 
-  const openForm = (draft: Partial<Profile>): Promise<void> => {
-    const { id = newId(), label = '', appUrl = '', baseUrl = '', cookieName = '' } = draft
-    const isNew = !profiles.some((profile) => profile.id === id)
-    form = { isNew, draft: { id, label, appUrl, baseUrl, cookieName }, faults: {}, lookup: { kind: 'none' } }
-    return showProfiles()
+  #openForm(draft: Partial<Profile>): Promise<void> {
+    const { id = this.#newId(), label = '', appUrl = '', baseUrl = '', cookieName = '' } = draft
+    const isNew = !this.#profiles.some((profile) => profile.id === id)
+    this.#form = {
+      isNew,
+      draft: { id, label, appUrl, baseUrl, cookieName },
+      faults: {},
+      lookup: { kind: 'none' },
+    }
+    return this.#showProfiles()
   }
 
-  const closeForms = (): void => {
-    form = undefined
-    deleting = undefined
-    importing = undefined
+  #closeForms(): void {
+    this.#form = undefined
+    this.#deleting = undefined
+    this.#importing = undefined
   }
 
-  const save = async (draft: ProfileDraft): Promise<void> => {
+  async #save(draft: ProfileDraft): Promise<void> {
     const checked = checkProfile(draft)
     if (checked.kind === 'invalid') {
-      if (form) form = { ...form, draft, faults: checked.faults }
-      return showProfiles()
+      if (this.#form) this.#form = { ...this.#form, draft, faults: checked.faults }
+      return this.#showProfiles()
     }
-    await browser.saveSettings(putProfile(await load(), checked.profile))
-    closeForms()
-    await showProfiles({ kind: 'saved', label: checked.profile.label })
+    await this.#browser.saveSettings(putProfile(await this.#load(), checked.profile))
+    this.#closeForms()
+    await this.#showProfiles({ kind: 'saved', label: checked.profile.label })
   }
 
-  /** Asks the server that was typed, else that of the app's own site. A name that somebody typed stays. */
-  const lookUp = async (draft: ProfileDraft): Promise<void> => {
-    if (form === undefined) return
-    const running: ProfileForm = { ...form, draft, lookup: { kind: 'running' } }
-    form = running
-    await showProfiles()
+  /** Queries the entered server, or else that of the app's own site. Keeps a name that the user entered. */
+  async #lookUp(draft: ProfileDraft): Promise<void> {
+    if (this.#form === undefined) return
+    const running: ProfileForm = { ...this.#form, draft, lookup: { kind: 'running' } }
+    this.#form = running
+    await this.#showProfiles()
     const url = draft.baseUrl.trim() || draft.appUrl.trim()
-    const lookup = await discoverEndpoint(browser, url)
-    if (form !== running) return
+    const lookup = await discoverEndpoint(this.#browser, url)
+    if (this.#form !== running) return
     const label = draft.label.trim() || ('name' in lookup && lookup.name) || ''
     const filled = lookup.kind === 'found' ? { ...draft, baseUrl: lookup.baseUrl, label } : draft
-    form = { ...running, draft: filled, lookup }
-    await showProfiles()
+    this.#form = { ...running, draft: filled, lookup }
+    await this.#showProfiles()
   }
 
-  const takeBack = async (patterns: readonly string[], host: string): Promise<void> => {
-    await browser.forget(patterns)
-    // Whoever allowed all sites, or has a team's build, still allows this one.
-    const isKept = await browser.mayRead(patterns, 'read')
-    await showProfiles({ kind: isKept ? 'kept' : 'taken-back', host })
+  async #takeBack(patterns: readonly string[], host: string): Promise<void> {
+    await this.#browser.forget(patterns)
+    // With permission for all sites, or a team's build, this one stays allowed.
+    const isKept = await this.#browser.mayRead(patterns, 'read')
+    await this.#showProfiles({ kind: isKept ? 'kept' : 'taken-back', host })
   }
 
-  const answer = async (request: AllowRequest): Promise<void> => {
-    const granted = await browser.requestRead(originPatterns(request.url), request.purpose)
-    if (granted && (await goBack(request))) return
-    showAllow(request, granted ? 'allowed' : 'refused')
+  async #answer(request: AllowRequest): Promise<void> {
+    const granted = await this.#browser.requestRead(originPatterns(request.url), request.purpose)
+    if (granted && (await goBack(this.#browser, request))) return
+    this.#showAllow(request, granted ? 'allowed' : 'refused')
   }
 
-  const goBack = async ({ tabId }: AllowRequest): Promise<boolean> =>
-    tabId !== undefined && (await browser.returnTo(tabId))
-
-  const showAllow = ({ purpose, url }: AllowRequest, outcome: AllowOutcome): void => {
-    show({ kind: 'allow', purpose, host: hostOf(url), outcome })
+  #showAllow({ purpose, url }: AllowRequest, outcome: AllowOutcome): void {
+    this.#show({ kind: 'allow', purpose, host: hostOf(url), outcome })
   }
 
-  const urlOf = (id: string, purpose: Purpose): string | undefined => {
-    const profile = profiles.find((profile) => profile.id === id)
-    return purpose === 'read' ? profile?.appUrl : profile?.baseUrl
-  }
-
-  const actions: {
+  readonly #actions: {
     [Kind in SettingsAction['kind']]: (action: SettingsAction & { kind: Kind }) => unknown
   } = {
-    add: () => openForm({}),
-    edit: ({ id }) => openForm(profiles.find((profile) => profile.id === id) ?? {}),
+    add: () => this.#openForm({}),
+    edit: ({ id }) => this.#openForm(this.#profiles.find((profile) => profile.id === id) ?? {}),
     cancel: () => {
-      closeForms()
-      return showProfiles()
+      this.#closeForms()
+      return this.#showProfiles()
     },
-    save: ({ draft }) => save(draft),
-    'look-up': ({ draft }) => lookUp(draft),
-    async 'allow-look-up'({ draft }) {
-      await browser.requestRead(originPatterns(draft.baseUrl.trim() || draft.appUrl.trim()), 'read')
-      await lookUp(draft)
+    save: ({ draft }) => this.#save(draft),
+    'look-up': ({ draft }) => this.#lookUp(draft),
+    'allow-look-up': async ({ draft }) => {
+      await this.#browser.requestRead(originPatterns(draft.baseUrl.trim() || draft.appUrl.trim()), 'read')
+      await this.#lookUp(draft)
     },
     delete: ({ id }) => {
-      deleting = profiles.find((profile) => profile.id === id)
-      return showProfiles()
+      this.#deleting = this.#profiles.find((profile) => profile.id === id)
+      return this.#showProfiles()
     },
-    async 'confirm-delete'() {
-      if (deleting === undefined) return
-      const { id, label } = deleting
-      await browser.saveSettings(removeProfile(await load(), id))
-      closeForms()
-      await showProfiles({ kind: 'deleted', label })
+    'confirm-delete': async () => {
+      if (this.#deleting === undefined) return
+      const { id, label } = this.#deleting
+      await this.#browser.saveSettings(removeProfile(await this.#load(), id))
+      this.#closeForms()
+      await this.#showProfiles({ kind: 'deleted', label })
     },
-    async allow({ id, purpose }) {
-      const url = urlOf(id, purpose)
-      const granted = await browser.requestRead(originPatterns(url), purpose)
-      await showProfiles({ kind: granted ? 'allowed' : 'refused', host: hostOf(url) })
+    allow: async ({ id, purpose }) => {
+      const url = urlOf(this.#profiles, id, purpose)
+      const granted = await this.#browser.requestRead(originPatterns(url), purpose)
+      await this.#showProfiles({ kind: granted ? 'allowed' : 'refused', host: hostOf(url) })
     },
     'take-back': ({ id, purpose }) => {
-      const url = urlOf(id, purpose)
-      return takeBack(originPatterns(url), hostOf(url))
+      const url = urlOf(this.#profiles, id, purpose)
+      return this.#takeBack(originPatterns(url), hostOf(url))
     },
     'take-back-site': async ({ host }) => {
-      const allowed = await browser.allowed()
-      await takeBack(
+      const allowed = await this.#browser.allowed()
+      await this.#takeBack(
         allowed.filter((pattern) => hostOfPattern(pattern) === host),
         host,
       )
     },
-    async import({ file }) {
-      const plan = planImport(await load(), browser.builtInProfile, file, newId)
+    import: async ({ file }) => {
+      const plan = planImport(await this.#load(), this.#browser.builtInProfile, file, this.#newId)
       if (plan.kind === 'refused') {
         const position = 'position' in plan ? plan.position : 0
-        return showProfiles({ kind: 'not-imported', reason: plan.reason, position })
+        return this.#showProfiles({ kind: 'not-imported', reason: plan.reason, position })
       }
       const { changes, kept } = plan
       if (changes.length === 0)
-        return showProfiles({ kind: 'not-imported', reason: 'nothing-new', position: 0 })
-      importing = { changes, kept: kept.map(({ label }) => label) }
-      await showProfiles()
+        return this.#showProfiles({ kind: 'not-imported', reason: 'nothing-new', position: 0 })
+      this.#importing = { changes, kept: kept.map(({ label }) => label) }
+      await this.#showProfiles()
     },
-    async 'confirm-import'() {
-      if (importing === undefined) return
-      const { changes } = importing
-      await browser.saveSettings(applyImport(await load(), changes))
-      closeForms()
-      await showProfiles({ kind: 'imported', count: changes.length })
+    'confirm-import': async () => {
+      if (this.#importing === undefined) return
+      const { changes } = this.#importing
+      await this.#browser.saveSettings(applyImport(await this.#load(), changes))
+      this.#closeForms()
+      await this.#showProfiles({ kind: 'imported', count: changes.length })
     },
-    'allow-asked': () => asked && answer(asked),
-    async return() {
-      if (asked && (await goBack(asked))) return
-      asked = undefined
-      await showProfiles()
+    'allow-asked': () => this.#asked && this.#answer(this.#asked),
+    return: async () => {
+      if (this.#asked && (await goBack(this.#browser, this.#asked))) return
+      this.#asked = undefined
+      await this.#showProfiles()
     },
   }
+}
 
-  return {
-    async start(hash) {
-      const request = parseSettingsHash(hash)
-      closeForms()
-      asked = request.kind === 'allow' ? request : undefined
-      if (asked) return showAllow(asked, 'open')
-      await load()
-      if (request.kind !== 'new-profile') return showProfiles()
-      const known = profiles.find(({ appUrl }) => appUrl === request.appUrl)
-      await openForm(known ?? { appUrl: request.appUrl })
-    },
-    async act(action) {
-      await (actions[action.kind] as (action: SettingsAction) => unknown)(action)
-    },
-    exported: async () => exportSettings(await browser.loadSettings()),
-  }
+async function goBack(browser: SettingsBrowser, { tabId }: AllowRequest): Promise<boolean> {
+  return tabId !== undefined && (await browser.returnTo(tabId))
+}
+
+function urlOf(profiles: readonly Profile[], id: string, purpose: Purpose): string | undefined {
+  const profile = profiles.find((profile) => profile.id === id)
+  return purpose === 'read' ? profile?.appUrl : profile?.baseUrl
 }
 
 async function viewOf(browser: SettingsBrowser, profile: Profile, settings: Settings): Promise<ProfileView> {
@@ -236,7 +245,7 @@ async function accessTo(browser: SettingsBrowser, url: string, purpose: Purpose)
   return { host: hostOf(url), state: mayRead ? 'allowed' : 'not-allowed' }
 }
 
-/** The host of a match pattern: `https://app.example.com/*`. */
+/** Returns the host of a match pattern: `https://app.example.com/*`. */
 function hostOfPattern(pattern: string): string {
   return pattern.replace(/^[^:]*:\/\/|\/\*$/g, '')
 }

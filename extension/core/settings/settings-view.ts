@@ -2,58 +2,58 @@ import type { Discovery } from '../endpoint/endpoint-discovery.ts'
 import type { ImportPlan, ProfileChange } from './settings-file.ts'
 import type { ProfileDraft, ProfileFault, ProfileField } from './profile-form.ts'
 
-/** What a site is allowed for: to be read, or to get tokens in tests. */
+/** Purpose of a permission: to read a site, or to send tokens to it in tests. */
 export type Purpose = 'read' | 'test'
 
-/** Whether the person lets something happen with a site. */
+/** The user's permission for a site. */
 export interface SiteAccess {
   host: string
   state: 'allowed' | 'not-allowed'
 }
 
-/** A profile as the page shows it. */
+/** A profile as displayed. */
 export interface ProfileView {
   id: string
   label: string
   appUrl: string
   baseUrl: string | undefined
   cookieName: string | undefined
-  /** Came with the build: it can be changed, and not deleted. */
+  /** Part of the build: it can be changed, but not deleted. */
   builtIn: boolean
-  /** The app's site, to be read. */
+  /** Permission to read the app's site. */
   app: SiteAccess
-  /** The MCP server's site, to get tokens in tests; undefined without server. */
+  /** Permission to send tokens to the MCP server's site in tests; undefined without a server. */
   server: SiteAccess | undefined
 }
 
 /** The form for one profile. */
 export interface ProfileForm {
   isNew: boolean
-  /** What the fields hold. */
+  /** Current content of the fields. */
   draft: ProfileDraft
   faults: Partial<Record<ProfileField, ProfileFault>>
   lookup: Discovery | { kind: 'none' | 'running' }
 }
 
-/** Why a file was not imported. `nothing-new`: all that it may change is so already. */
+/** Reasons for not importing a file. `nothing-new`: it would change nothing. */
 export type ImportFault = Extract<ImportPlan, { kind: 'refused' }>['reason'] | 'nothing-new'
 
-/** What has just happened. Said once, and gone with the next action. */
+/** The most recent event. Shown once, until the next action. */
 export type SettingsNotice =
   | { kind: 'none' }
   | { kind: 'saved' | 'deleted'; label: string }
   | { kind: 'allowed' | 'refused' | 'taken-back' | 'kept'; host: string }
   | { kind: 'imported'; count: number }
-  /** `position`: of the profile that is bad, from 1, else 0. */
+  /** `position`: that of the invalid profile, from 1, or else 0. */
   | { kind: 'not-imported'; reason: ImportFault; position: number }
 
-/** How the question ended. `allowed` stays on the screen only when there is no tab to go back to. */
+/** Outcome of the prompt. `allowed` stays on the screen only when there is no tab to return to. */
 export type AllowOutcome = 'open' | 'refused' | 'allowed'
 
-/** The page of settings. */
+/** The settings page. */
 export type SettingsView =
   | { kind: 'loading' }
-  /** One question for one site, for a person who comes from the popup and wants to go back. */
+  /** A single prompt for one site, for users who come from the popup and want to return. */
   | {
       kind: 'allow'
       purpose: Purpose
@@ -62,23 +62,23 @@ export type SettingsView =
     }
   | ProfilesView
 
-/** All profiles, and what belongs to them. */
+/** All profiles and their data. */
 export interface ProfilesView {
   kind: 'profiles'
   profiles: readonly ProfileView[]
-  /** Hosts that were allowed and belong to no profile. */
+  /** Allowed hosts that belong to no profile. */
   otherSites: readonly string[]
   form: ProfileForm | undefined
-  /** The profile that is about to be deleted. */
+  /** The profile to delete, awaiting confirmation. */
   deleting: { id: string; label: string } | undefined
-  /** The import that is about to happen, and the labels of what it leaves out for the sake of the build's own profile. */
+  /** The import awaiting confirmation, and the labels of profiles that it skips in favor of the built-in one. */
   importing: { changes: readonly ProfileChange[]; kept: readonly string[] } | undefined
   notice: SettingsNotice
-  /** What opens the popup. */
+  /** The popup's keyboard shortcut. */
   shortcut: string | undefined
 }
 
-/** What a person can do there. */
+/** The user's actions on this page. */
 export type SettingsAction =
   | { kind: 'add' | 'cancel' | 'return' | 'allow-asked' | 'confirm-delete' | 'confirm-import' }
   | { kind: 'edit' | 'delete'; id: string }

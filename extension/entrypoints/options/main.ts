@@ -1,9 +1,9 @@
-import { createSettingsPage } from '../../core/settings/settings-page.ts'
+import { SettingsPage } from '../../core/settings/settings-page.ts'
 import { createSettingsBrowser } from '../../platform/settings-browser.ts'
 import { translate } from '../../platform/translate.ts'
 import { createSettingsScreen } from '../../ui/settings/screen.ts'
 
-const page = createSettingsPage(createSettingsBrowser(), (view) => show(view))
+const page = new SettingsPage(createSettingsBrowser(), (view) => show(view))
 const show = createSettingsScreen(
   document.body,
   translate,
@@ -18,6 +18,6 @@ async function download(name: string): Promise<void> {
 }
 
 const start = (): void => void page.start(location.hash)
-// The popup may ask for something else while the page is open.
+// The popup may request something else while the page is open.
 addEventListener('hashchange', start)
 start()

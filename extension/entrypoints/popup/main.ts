@@ -1,4 +1,4 @@
-import { createPopup } from '../../core/popup/popup.ts'
+import { Popup } from '../../core/popup/popup.ts'
 import type { PopupView } from '../../core/popup/popup-view.ts'
 import { createBrowser } from '../../platform/browser.ts'
 import { translate } from '../../platform/translate.ts'
@@ -6,10 +6,10 @@ import { render } from '../../ui/render.ts'
 
 let shown: PopupView = { kind: 'loading' }
 
-const popup = createPopup(createBrowser(), (view) => {
+const popup = new Popup(createBrowser(), (view) => {
   shown = view
   draw()
-  // When that was is what `npm run timing` reads.
+  // `npm run timing` reads this mark.
   performance.mark(view.kind)
 })
 
@@ -17,9 +17,9 @@ function draw(): void {
   render(document.body, shown, (action) => void popup.act(action), translate)
 }
 
-// Opened as a page in a tab, it may be as high as it likes.
+// When opened as a page in a tab, its height is not limited.
 if (location.hash) document.body.className = 'page'
-// What it asks the browser for is on its way while the page is drawn.
+// Its requests to the browser run while the page is drawn.
 void popup.start()
 draw()
 setInterval(draw, 1000)

@@ -3,13 +3,13 @@ import type { ProfilesView } from '../../core/settings/settings-view.ts'
 import type { MessageKey, Translate } from '../message.ts'
 import type { Contents } from '../slot.ts'
 
-/** The texts of the dialog that asks before an import, but for the list. */
+/** Returns the texts of the import confirmation, except for the list. */
 export function importContents(importing: ProfilesView['importing'], translate: Translate): Contents {
   if (importing === undefined || importing.kept.length === 0) return {}
   return { 'import-kept': translate('import_kept', importing.kept.join(', ')) }
 }
 
-/** What stands in the row of one change: what will be, and below it what there was, where that is something else. */
+/** Returns the row of one change: the new values, and below them the old ones that differ. */
 export function changeCells({ before, after }: ProfileChange, translate: Translate): Record<string, string> {
   const none = translate('import_none')
   const rowOf = (cell: string, term: MessageKey, was: string | undefined, will: string | undefined) => {

@@ -1,8 +1,7 @@
 import type { SettingsNotice } from '../../core/settings/settings-view.ts'
-import { messagePart } from '../message.ts'
-import type { Translate } from '../message.ts'
+import { messagePart, type Translate } from '../message.ts'
 
-/** What has just happened, in words. */
+/** Returns the text of a notice. */
 export function noticeText(notice: SettingsNotice, translate: Translate): string {
   switch (notice.kind) {
     case 'none':
@@ -19,7 +18,7 @@ export function noticeText(notice: SettingsNotice, translate: Translate): string
         notice.host === '*' ? translate('every_site') : notice.host,
       )
     case 'imported': {
-      // Our languages know these two; one with more of them adds texts of the same pattern.
+      // Our languages have only these two; one with more adds texts of the same pattern.
       const plural = new Intl.PluralRules(translate('locale')).select(notice.count) as 'one' | 'other'
       return translate(`notice_imported_${plural}`, String(notice.count))
     }

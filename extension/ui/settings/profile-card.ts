@@ -1,8 +1,7 @@
 import type { ProfileView, Purpose, SiteAccess } from '../../core/settings/settings-view.ts'
-import { messagePart } from '../message.ts'
-import type { Translate } from '../message.ts'
+import { messagePart, type Translate } from '../message.ts'
 
-/** What stands in the card of a profile. Sets up its buttons: what they are about, and their names for screen readers. */
+/** Returns the content of a profile's card. Sets up its buttons: their subjects, and their names for screen readers. */
 export function profileCells(
   profile: ProfileView,
   row: Element,

@@ -1,21 +1,19 @@
 import type { ProfileForm } from '../../core/settings/settings-view.ts'
 import type { ProfileDraft, ProfileField } from '../../core/settings/profile-form.ts'
-import { messagePart } from '../message.ts'
-import type { Translate } from '../message.ts'
-import type { Contents } from '../slot.ts'
-import { setOpen } from './dialog.ts'
+import { messagePart, type Translate } from '../message.ts'
+import { type Contents, setOpen } from '../slot.ts'
 
 const fields: readonly ProfileField[] = ['appUrl', 'baseUrl', 'label', 'cookieName']
 
-/** The dialog with the form for one profile. */
+/** The dialog with a profile's form. */
 export interface ProfileDialog {
-  /** What the fields hold now. */
+  /** Returns the current content of the fields. */
   draft(): ProfileDraft
-  /** Opens it, or closes it without a form. */
+  /** Opens the dialog, or closes it without a form. */
   show(form: ProfileForm | undefined): void
 }
 
-/** The dialog below `root`. Its texts are in `formContents`. */
+/** Creates the dialog below `root`. Its texts are in `formContents`. */
 export function createProfileDialog(root: HTMLElement): ProfileDialog {
   const dialog = root.querySelector('#form') as HTMLDialogElement
   const inputs = new Map(fields.map((field) => [field, root.querySelector(`#${field}`) as HTMLInputElement]))
@@ -23,7 +21,7 @@ export function createProfileDialog(root: HTMLElement): ProfileDialog {
 
   const show = (form: ProfileForm | undefined): void => {
     for (const [field, input] of inputs) {
-      // What was typed since stays, unless it is to become something else.
+      // Keep edits made since, unless the field gets a new value.
       const value = form?.draft[field] ?? ''
       if (value !== shown?.draft[field]) input.value = value
       input.ariaInvalid = String(form?.faults[field] !== undefined)
@@ -45,7 +43,7 @@ export function createProfileDialog(root: HTMLElement): ProfileDialog {
   }
 }
 
-/** The texts of the form: its title, what is wrong with which field, and what looking up has found. */
+/** Returns the texts of the form: its title, the faults of fields, and the result of a lookup. */
 export function formContents(form: ProfileForm | undefined, translate: Translate): Contents {
   if (form === undefined) return { lookup: '' }
   const faults = fields.map((field) => {

@@ -1,4 +1,4 @@
-// The page of settings with every view, in a real browser.
+// Tests the settings page with every view in a real browser.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'puppeteer-core'
@@ -12,7 +12,7 @@ import type { Message } from '../../../tests/support/extension/ui/translator.ts'
 const chromium = findChromium()
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What `settings-stage.ts` puts there. */
+/** Installed by `settings-stage.ts`. */
 interface Stage {
   actions: SettingsAction[]
   show(view: SettingsView, messages: Record<string, Message>): void
@@ -163,7 +163,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
   })
 
   it.each(['form-new', 'deletion', 'import'])(
-    'cancels %s by Escape, and closes it when told so',
+    'cancels %s by Escape, and closes it when the view says so',
     async (name) => {
       await show(samples['profiles'])
       await page.focus('[name=add]')

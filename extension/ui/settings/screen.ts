@@ -1,19 +1,15 @@
 import type { ProfileDraft } from '../../core/settings/profile-form.ts'
 import type { SettingsAction, SettingsView } from '../../core/settings/settings-view.ts'
-import { localise } from '../localise.ts'
-import { confined } from '../message.ts'
-import type { Translate } from '../message.ts'
-import { fill, fillList } from '../slot.ts'
-import type { Contents } from '../slot.ts'
+import { confined, localise, type Translate } from '../message.ts'
+import { type Contents, fill, fillList, setOpen } from '../slot.ts'
 import { noticeText } from './notice-text.ts'
 import { profileCells } from './profile-card.ts'
-import { setOpen } from './dialog.ts'
 import { changeCells, importContents } from './import-dialog.ts'
 import { createProfileDialog, formContents } from './profile-form.ts'
 
 /**
- * Draws the page of settings, of which `root` is the body; returns what shows a view. `act` is called in the handler of the
- * click. Exporting, which gives the page nothing new to show, is `exportFile`.
+ * Creates the settings page, whose body is `root`; returns a function that shows a view. Calls `act` in the click
+ * handler. Exporting, which shows nothing new, is `exportFile`.
  */
 export function createSettingsScreen(
   root: HTMLElement,
@@ -39,7 +35,7 @@ export function createSettingsScreen(
     event.preventDefault()
     act({ kind: 'save', draft: form.draft() })
   })
-  // The Escape key closes a dialog. Whether it is open is for the view to say. The event does not bubble.
+  // The Escape key closes a dialog, but the view decides whether it is open. The event does not bubble.
   root.addEventListener(
     'cancel',
     (event) => {
@@ -81,7 +77,7 @@ function focusAllow(root: HTMLElement): void {
   root.querySelector<HTMLElement>('[name=allow-asked]')?.focus()
 }
 
-/** What a button means: its name is the kind of an action, its value what the action is about. */
+/** Maps a button to its action: its name is the kind, its value the subject. */
 function actionOf(name: string, value: string, draft: ProfileDraft): SettingsAction {
   const [purpose, id] = value.split(':')
   return { kind: name, draft, host: value, ...(id ? { purpose, id } : { id: value }) } as SettingsAction

@@ -55,10 +55,10 @@ describe('a person who is described', () => {
     [
       { email: 'ada@example.com' },
       exitCode.ok,
-      { ok: true, decision: 'allowed', rule: 2, scopes: null, tools: null },
+      { ok: true, decision: 'allowed', rule: 2, scopes: null, tools: null, if_address_is_verified: true },
     ],
     [{ email: 'Mallory@Example.com' }, exitCode.failed, { ok: false, decision: 'denied', rule: 1 }],
-    [{ email: 'ada@example.com', isUnverified: true }, exitCode.failed, { decision: 'denied', rule: null }],
+    [{ email: 'ada@example.com', isUnverified: true }, exitCode.failed, { reason: 'address_not_verified' }],
     [
       { claims: '{"groups":["staff"]}' },
       exitCode.ok,
@@ -75,10 +75,24 @@ describe('a person who is described', () => {
     const { input, said } = line({}, false)
     await testAccess(input, { ...nobody, claims: '{"groups":["staff"]}' })
     await testAccess(input, { ...nobody, sub: 'x' })
+    await testAccess(input, { ...nobody, email: 'ada@example.com' })
     expect(said().stdout).toBe(
       'Allowed by rule 3: allow {"claim":{"groups":["staff"]}}.\nScopes: mcp\nTools: list_*, but not *_admin\n' +
-        'Denied: no rule allows this person.\n',
+        'Denied: no rule allows this person.\n' +
+        'Allowed by rule 2: allow {"email":["*@example.com"]}.\nScopes: all\nTools: all\n' +
+        'Only if the provider has verified the address.\n',
     )
+  })
+
+  it('is not promised what the server refuses: this provider confirms no address', async () => {
+    const runtime = {
+      ...drawbridge.runtime,
+      fetch: async (request: Request) => (await drawbridge.app.sandbox?.fetch(request)) ?? Response.error(),
+    }
+    const { input, said } = createCommandFixture({ ACCESS: access }, { runtime })
+    drawbridge.admin.setConfirmation('off')
+    expect(await testAccess(input, { ...nobody, email: 'ada@example.com' })).toBe(exitCode.failed)
+    expect(said().stdout).toMatch(/^Denied: a rule by email would fit, but the address is not verified\./)
   })
 
   it.each(['[]', '{', '"x"'])('with claims that are no object (%s) is a usage fault', async (claims) => {
@@ -89,23 +103,28 @@ describe('a person who is described', () => {
 })
 
 describe('an access token of the provider', () => {
-  const lineAt = (settings: Record<string, string>): ReturnType<typeof createCommandFixture> => {
+  const lineAt = (
+    change: (path: string, answer: Response) => Response | Promise<Response> = (_path, answer) => answer,
+  ): ReturnType<typeof createCommandFixture> => {
     const runtime = {
       ...drawbridge.runtime,
-      fetch: async (request: Request) => (await drawbridge.app.sandbox?.fetch(request)) ?? Response.error(),
+      async fetch(request: Request) {
+        const answer = (await drawbridge.app.sandbox?.fetch(request)) ?? Response.error()
+        return change(new URL(request.url).pathname, answer)
+      },
     }
-    return createCommandFixture({ ACCESS: access, ...settings }, { json: true, runtime })
+    return createCommandFixture({ ACCESS: access }, { json: true, runtime })
   }
 
   it('is verified, its session is looked at, and its claims decide', async () => {
     const session = await signInToWebApp(drawbridge)
     const readToken = async (): Promise<string> => `${session.access_token}\n`
-    const { input, facts } = lineAt({})
-    drawbridge.admin.setAutoconfirm(false)
+    const { input, facts } = lineAt()
+    drawbridge.admin.setConfirmation('done')
     expect(await testAccess(input, { ...nobody, readToken })).toBe(exitCode.ok)
     expect(facts()).toMatchObject({ decision: 'allowed', rule: 2 })
     // A provider that confirms no address proves none.
-    drawbridge.admin.setAutoconfirm(true)
+    drawbridge.admin.setConfirmation('off')
     expect(await testAccess(input, { ...nobody, readToken })).toBe(exitCode.failed)
     const [{ id } = { id: '' }] = drawbridge.admin.listSessions(
       drawbridge.admin.findUser(account.email)?.id ?? '',
@@ -116,9 +135,30 @@ describe('an access token of the provider', () => {
     )
   })
 
+  it('goes by what the provider says of the person now, as at /mcp', async () => {
+    const { access_token: token } = await signInToWebApp(drawbridge)
+    drawbridge.admin.setConfirmation('done')
+    const { input, facts } = lineAt(async (path, answer) => {
+      if (!path.endsWith('/user')) return answer
+      return Response.json({ ...((await answer.json()) as object), email: 'mallory@example.com' })
+    })
+    expect(await testAccess(input, { ...nobody, readToken: async () => token })).toBe(exitCode.failed)
+    expect(facts()).toMatchObject({ decision: 'denied', rule: 1, reason: 'deny_rule' })
+  })
+
+  it('promises nothing while the provider does not say whether it confirms addresses', async () => {
+    const { access_token: token } = await signInToWebApp(drawbridge)
+    const { input } = lineAt((path, answer) =>
+      path.endsWith('/settings') ? new Response('', { status: 500 }) : answer,
+    )
+    await expect(testAccess(input, { ...nobody, readToken: async () => token })).rejects.toMatchObject({
+      nextStep: expect.stringContaining('drawbridge-server doctor') as string,
+    })
+  })
+
   it('that is none says so', async () => {
     const readToken = async (): Promise<string> => 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln'
-    await expect(testAccess(lineAt({}).input, { ...nobody, readToken })).rejects.toThrow('not a valid one')
+    await expect(testAccess(lineAt().input, { ...nobody, readToken })).rejects.toThrow('not a valid one')
   })
 })
 

@@ -1,57 +1,79 @@
+import { text } from 'node:stream/consumers'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJsonText } from '@drawbridge/shared/json-text.ts'
-import { readAccessFile } from '../../config/access-file.ts'
+import { readAccessFile } from '../../config/document-file.ts'
+import { valueOr } from '../../core/document.ts'
 import { AccessControl } from '../../core/access/access-control.ts'
 import { type AccessDecision, type AccessRule, createAccessPolicy } from '../../core/access/access-rules.ts'
-import { type Claims, type Profile, ProviderError } from '../../core/session/session-provider.ts'
+import {
+  type Claims,
+  type Profile,
+  type ProviderCapabilities,
+  ProviderError,
+  type SessionProvider,
+} from '../../core/session/session-provider.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { openProvider } from '../../startup/open-provider.ts'
+import type { Terminal } from '../terminal.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 
-/** The person in question. When nothing is given, an access token of the provider says who it is. */
+/** Reads stdin to its end. A token is a secret: arguments are visible to every user of the machine. */
+export async function readToken({ note }: Pick<Terminal, 'note'>): Promise<string> {
+  if (process.stdin.isTTY) note('Paste an access token of the provider, then press Enter and Ctrl-D.')
+  return text(process.stdin)
+}
+
+/** The person to test; without any, an access token of the provider. */
 export interface AccessTestOptions {
   email: string | undefined
   isUnverified: boolean
   sub: string | undefined
   provider: string | undefined
   claims: string | undefined
-  /** Reads the token. */
   readToken: () => Promise<string>
 }
 
 /**
- * Says which rule of ACCESS decides about a person, and what they may do. Exits with 1 for somebody who may not come in. A token is
- * verified as at `/mcp`, and the provider is asked about its session; a person who is described is believed.
+ * Prints which rule of ACCESS decides about a person, and what it allows. Fails if they are denied. Verifies a token as `/mcp`
+ * does, and probes its session; believes a description, except that an address counts as unverified if the provider confirms none.
  */
 export async function testAccess(input: CommandInput, options: AccessTestOptions): Promise<ExitCode> {
   const config = readConfig(input, ['access'])
   const rules = rulesOf(config)
   const policy = createAccessPolicy(rules)
   const { email, isUnverified, sub, provider, claims } = options
+  const provided = openProvider(config, input.runtime)
   const isDescribed = [email, sub, provider, claims].some((given) => given !== undefined)
   const person = isDescribed
     ? {
         sub: sub ?? '',
         email,
         emailVerified: email !== undefined && !isUnverified,
+        name: undefined,
         providers: provider === undefined ? [] : [provider],
         claims: readClaims(claims),
       }
-    : await personOfToken(config, options.readToken, input)
-  const control = new AccessControl({
-    policy: () => policy,
-    // A person who is described is believed.
-    provider: isDescribed ? believed : openProvider(config, input.runtime),
-  })
+    : await personOfToken(provided, options.readToken)
+  const askedProvider = isDescribed
+    ? { ...provided, capabilities: () => provided.capabilities().catch(believe) }
+    : provided
+  const control = new AccessControl({ policy: () => policy, provider: askedProvider })
   const decision = await asked(() => control.decide(person.sub, person))
   const rule = decision.rule === undefined ? undefined : rules[decision.rule - 1]
-  input.terminal.print(input.json ? JSON.stringify(factsOf(decision, rule)) : textOf(decision, rule))
+  const byAddress = policy.decide({ ...person, emailVerified: false }).rule !== decision.rule
+  const facts = { ...factsOf(decision, rule), ...(rule && { if_address_is_verified: byAddress }) }
+  const texts = [
+    textOf(decision, rule),
+    ...(byAddress && isDescribed ? ['Only if the provider has verified the address.'] : []),
+  ]
+  input.terminal.print(input.json ? JSON.stringify(facts) : texts.join('\n'))
   return decision.kind === 'allowed' ? exitCode.ok : exitCode.failed
 }
 
-const believed: ConstructorParameters<typeof AccessControl>[0]['provider'] = {
-  capabilities: async () => ({ password: false, social: [], captcha: undefined, confirmsEmail: true }),
-  profileOf: () => ({ email: undefined, emailVerified: false, providers: [], claims: {} }),
+/** Believes a description if the provider cannot say whether it confirms addresses. */
+async function believe(error: unknown): Promise<ProviderCapabilities> {
+  if (!(error instanceof ProviderError)) throw error
+  return { password: false, social: [], captcha: undefined, confirmsEmail: true }
 }
 
 function rulesOf({ access }: ServerConfig): readonly AccessRule[] {
@@ -62,8 +84,7 @@ function rulesOf({ access }: ServerConfig): readonly AccessRule[] {
       { code: exitCode.usage },
     )
   }
-  const reading = readAccessFile(access)
-  return reading.kind === 'rules' ? reading.rules : []
+  return valueOr(readAccessFile(access), [])
 }
 
 function readClaims(text: string | undefined): Claims {
@@ -76,11 +97,9 @@ function readClaims(text: string | undefined): Claims {
 }
 
 async function personOfToken(
-  config: ServerConfig,
+  provider: SessionProvider,
   readToken: () => Promise<string>,
-  { runtime }: CommandInput,
 ): Promise<Profile & { sub: string }> {
-  const provider = openProvider(config, runtime)
   const { verify } = provider
   if (!verify) {
     throw new CommandFailure(
@@ -110,7 +129,7 @@ async function asked<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
       error.failure === 'invalid_token'
         ? 'The token is not a valid one of the session provider.'
         : error.message,
-      'drawbridge-server doctor --token-stdin says more.',
+      'Take a fresh one of somebody who is signed in; drawbridge-server doctor checks the provider.',
       { cause: error },
     )
   }
@@ -122,13 +141,22 @@ function factsOf(decision: AccessDecision, rule: AccessRule | undefined): object
     ok: kind === 'allowed',
     decision: kind,
     rule: decision.rule ?? null,
+    ...(decision.kind === 'denied' && { reason: decision.reason }),
     ...(rule && { conditions: rule.conditions }),
     ...(rule?.effect === 'allow' && { scopes: rule.scopes ?? null, tools: rule.tools ?? null }),
   }
 }
 
+const unverifiedText =
+  'Denied: a rule by email would fit, but the address is not verified.\nSee whether the provider confirms addresses (Supabase: Confirm email), or write a rule about something else.'
+
+function noRuleText(decision: AccessDecision): string {
+  const isUnverified = decision.kind === 'denied' && decision.reason === 'address_not_verified'
+  return isUnverified ? unverifiedText : 'Denied: no rule allows this person.'
+}
+
 function textOf(decision: AccessDecision, rule: AccessRule | undefined): string {
-  if (decision.rule === undefined || !rule) return 'Denied: no rule allows this person.'
+  if (!rule) return noRuleText(decision)
   const lines = [
     `${decision.kind === 'allowed' ? 'Allowed' : 'Denied'} by rule ${decision.rule}: ${conditionText(rule)}.`,
   ]

@@ -14,21 +14,19 @@ import { clientPolicy } from '../../config/client-file.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { withStore } from '../with-store.ts'
 
-/** The client to add. */
 export interface ClientsAddOptions {
   name: string | undefined
   redirectUris: readonly string[]
-  /** Comma-separated; undefined for the usual ones. */
+  /** Comma-separated; undefined: authorization_code and refresh_token. */
   grantTypes: string | undefined
-  /** Makes it a confidential client. */
   secret: boolean
-  /** May ask what tokens are worth; that alone needs a secret too. */
+  /** May introspect tokens, which requires a secret too. */
   introspects: boolean
 }
 
 /**
- * Adds a client to the store, for running servers from the next request on. Prints its id, and its secret this once: only
- * the hash is stored.
+ * Adds a client to the store; running servers accept it from the next request on. Prints its id, and its secret only this once:
+ * the store keeps a hash.
  */
 export async function addClient(input: CommandInput, options: ClientsAddOptions): Promise<ExitCode> {
   const config = readConfig(input, ['store'])

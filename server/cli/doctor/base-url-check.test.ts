@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
 import { type DrawbridgeFixture, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
-import { askBaseUrl, type BaseUrlFacts, checkBaseUrl, checkTransport } from './base-url-check.ts'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import { askBaseUrl, baseUrlChecks, type BaseUrlFacts } from './base-url-check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 
 const baseUrl = 'http://localhost:8787/base'
@@ -16,7 +17,8 @@ afterAll(() => server.close())
 function through(
   proxy: (request: Request, pass: () => Promise<Response>) => Response | Promise<Response>,
 ): Promise<BaseUrlFacts> {
-  return askBaseUrl(config, { fetch: async (request) => proxy(request, () => server.app.fetch(request)) })
+  const fetch = async (request: Request): Promise<Response> => proxy(request, () => server.app.fetch(request))
+  return askBaseUrl(config, { fetch }, true)
 }
 
 function failed(findings: readonly Finding[]): string[] {
@@ -25,7 +27,7 @@ function failed(findings: readonly Finding[]): string[] {
 
 describe('BASE_URL', () => {
   it('of this server is sound', async () => {
-    const findings = checkBaseUrl(config, await through((_, pass) => pass()), true)
+    const findings = findingsOf(baseUrlChecks, await through((_, pass) => pass()))
     expect(findings.map(({ name, state }) => `${name} ${state}`)).toEqual([
       'base-url ok',
       'challenge ok',
@@ -42,21 +44,22 @@ describe('BASE_URL', () => {
     [false, 'warn'],
     [undefined, 'warn'],
   ])('where nobody answers while a server runs (%s): %s', async (isRunning, state) => {
-    expect(failed(checkBaseUrl(config, await through(refused), isRunning))).toEqual([`base-url ${state}`])
+    expect(failed(findingsOf(baseUrlChecks, { ...(await through(refused)), isRunning }))).toEqual([
+      `base-url ${state}`,
+    ])
   })
 
   it('where something else answers is a failure', async () => {
     const page = await through(() => new Response('<html>', { status: 200 }))
-    expect(failed(checkBaseUrl(config, page, true))).toEqual(['base-url fail'])
+    expect(failed(findingsOf(baseUrlChecks, page))).toEqual(['base-url fail'])
     const missing = await through(() => Response.json({ error: 'not found' }, { status: 404 }))
-    expect(checkBaseUrl(config, missing, true)[0]?.message).toContain('answers 404')
+    expect(findingsOf(baseUrlChecks, missing)[0]?.message).toContain('answers 404')
   })
 
   it('where a server with another BASE_URL answers is a failure', async () => {
-    const findings = checkBaseUrl(
-      config,
+    const findings = findingsOf(
+      baseUrlChecks,
       await through(() => Response.json({ issuer: 'http://localhost:8787' })),
-      true,
     )
     expect(failed(findings)).toEqual(['base-url fail'])
     expect(findings[0]?.message).toContain('calls itself "http://localhost:8787"')
@@ -95,24 +98,15 @@ describe('BASE_URL', () => {
       'long-headers warn',
     ],
   ])('behind a proxy that %s', async (_, proxy, name) => {
-    expect(failed(checkBaseUrl(config, await through(proxy), true))).toEqual([name])
+    expect(failed(findingsOf(baseUrlChecks, await through(proxy)))).toEqual([name])
   })
 
   it('without session tokens long headers do not matter', async () => {
     const facts = await through((request, pass) =>
       request.headers.has('cookie') ? new Response('', { status: 431 }) : pass(),
     )
-    expect(failed(checkBaseUrl({ ...config, sessionTokens: false }, facts, true))).toEqual([])
-  })
-})
-
-describe('transport', () => {
-  it.each([
-    ['http://localhost:8787', '127.0.0.1', 'ok'],
-    ['http://localhost:8787', '0.0.0.0', 'warn'],
-    ['https://mcp.example.com', '127.0.0.1', 'ok'],
-    ['https://mcp.example.com', '0.0.0.0', 'ok'],
-  ])('%s on %s: %s', (baseUrl, host, state) => {
-    expect(checkTransport({ baseUrl, listen: { host, port: 8787 } }).state).toBe(state)
+    expect(
+      failed(findingsOf(baseUrlChecks, { ...facts, config: { ...config, sessionTokens: false } })),
+    ).toEqual([])
   })
 })

@@ -1,12 +1,14 @@
-import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { publicUrls } from '../../http/public-urls.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
+import { fail, type Checks, ok, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { type Visit, visit } from './visit.ts'
 
-/** What the server says about itself when it is asked as a client asks: through BASE_URL. */
+/** Responses of the server at BASE_URL, as a client gets them. */
 export interface BaseUrlFacts {
+  config: Pick<ServerConfig, 'baseUrl' | 'listen' | 'sessionTokens'>
+  /** Undefined if unknown. */
+  isRunning: boolean | undefined
   metadata: Visit
   resource: Visit
   /** `/mcp` without a credential. */
@@ -15,17 +17,19 @@ export interface BaseUrlFacts {
   longHeaders: Visit
 }
 
-/** As long as the cookies of a big session: eight chunks. Nothing in it means anything. */
+/** As long as the cookies of a big session: eight chunks. */
 const longCookie: string = Array.from(
   { length: 8 },
   (_, n) => `drawbridge-doctor.${n}=${'x'.repeat(3180)}`,
 ).join('; ')
 
-/** Asks the server for its metadata, and for its challenge. */
+/** Requests the metadata and the challenge of the server. */
 export async function askBaseUrl(
-  { baseUrl }: Pick<ServerConfig, 'baseUrl'>,
+  config: BaseUrlFacts['config'],
   runtime: Pick<Runtime, 'fetch'>,
+  isRunning: boolean | undefined,
 ): Promise<BaseUrlFacts> {
+  const { baseUrl } = config
   const urls = publicUrls(baseUrl)
   const { origin } = new URL(baseUrl)
   const metadataUrl = `${origin}/.well-known/oauth-authorization-server${urls.basePath}`
@@ -39,112 +43,78 @@ export async function askBaseUrl(
     }),
     visit(metadataUrl, runtime, { headers: { cookie: longCookie } }),
   ])
-  return { metadata, resource, challenge, longHeaders }
+  return { config, isRunning, metadata, resource, challenge, longHeaders }
 }
 
-/** Whether clients find this server at BASE_URL. `isRunning` is undefined when nobody can know. */
-export function checkBaseUrl(
-  config: Pick<ServerConfig, 'baseUrl' | 'listen' | 'sessionTokens'>,
-  facts: BaseUrlFacts,
-  isRunning: boolean | undefined,
-): Finding[] {
-  const name = 'base-url'
-  const { baseUrl } = config
-  const { metadata } = facts
-  if (metadata.kind === 'unreachable') {
-    const problem = `${baseUrl} cannot be reached: ${metadata.reason}.`
-    return isRunning
-      ? [fail(name, `${problem} A server is running.`, proxyHint(config))]
-      : [warn(name, problem, 'Start the server, then run doctor again in another terminal.')]
-  }
+/** Returns the issuer at BASE_URL; undefined without usable metadata. */
+function issuerOf({ metadata }: BaseUrlFacts): string | undefined {
+  if (metadata.kind === 'unreachable' || metadata.status !== 200) return undefined
   const issuer = metadata.json?.['issuer']
-  if (metadata.status !== 200 || typeof issuer !== 'string') {
-    return [
-      fail(
-        name,
-        `${baseUrl} answers ${metadata.status} instead of the metadata of this server.`,
-        proxyHint(config),
-      ),
-    ]
-  }
-  if (issuer !== baseUrl) {
-    return [
-      fail(
-        name,
-        `The server at ${baseUrl} calls itself ${JSON.stringify(issuer)}: clients refuse that.`,
-        'Start that server with the same DRAWBRIDGE_BASE_URL, or correct the one here.',
-      ),
-    ]
-  }
-  return [
-    ok(name, `${baseUrl} answers as ${issuer}.`),
-    ...checkResource(baseUrl, facts.resource),
-    checkChallenge(baseUrl, facts.challenge),
-    ...(config.sessionTokens ? [checkLongHeaders(facts.longHeaders)] : []),
-  ]
+  return typeof issuer === 'string' ? issuer : undefined
+}
+
+/** Applies a check only if this server responds. */
+const atServer =
+  (check: (facts: BaseUrlFacts) => Said): ((facts: BaseUrlFacts) => Said) =>
+  (facts) =>
+    issuerOf(facts) === facts.config.baseUrl ? check(facts) : undefined
+
+/** Checks that clients find this server at BASE_URL. */
+export const baseUrlChecks: Checks<BaseUrlFacts> = {
+  'base-url'(facts) {
+    const { config, metadata, isRunning } = facts
+    const { baseUrl } = config
+    if (metadata.kind === 'unreachable') {
+      const problem = `${baseUrl} cannot be reached: ${metadata.reason}.`
+      return isRunning
+        ? fail(`${problem} A server is running.`, proxyHint(config))
+        : warn(problem, 'Start the server, then run doctor again in another terminal.')
+    }
+    const issuer = issuerOf(facts)
+    if (issuer === undefined) {
+      const problem = `${baseUrl} answers ${metadata.status} instead of the metadata of this server.`
+      return fail(problem, proxyHint(config))
+    }
+    return issuer === baseUrl
+      ? ok(`${baseUrl} answers as ${issuer}.`)
+      : fail(
+          `The server at ${baseUrl} calls itself ${JSON.stringify(issuer)}: clients refuse that.`,
+          'Start that server with the same DRAWBRIDGE_BASE_URL, or correct the one here.',
+        )
+  },
+  'resource-metadata': atServer(({ config: { baseUrl }, resource }) => {
+    const expected = `${baseUrl}/mcp`
+    const found = resource.kind === 'answered' ? resource.json?.['resource'] : undefined
+    if (found === expected) return undefined
+    return fail(
+      `${publicUrls(baseUrl).resourceMetadata} does not name ${expected}.`,
+      'Let the proxy pass /.well-known/ of that host on to this server.',
+    )
+  }),
+  challenge: atServer(({ config: { baseUrl }, challenge }) => {
+    const header = challenge.kind === 'answered' ? (challenge.headers.get('www-authenticate') ?? '') : ''
+    const status = challenge.kind === 'answered' ? challenge.status : undefined
+    if (status === 401 && header.includes(publicUrls(baseUrl).resourceMetadata))
+      return ok('Without a credential /mcp answers 401 and says where to sign in.')
+    const seen = status === undefined ? 'does not answer' : `answers ${status}`
+    return fail(
+      `Without a credential /mcp ${seen}${header === '' ? ', without WWW-Authenticate' : ''}: clients do not learn where to sign in.`,
+      'Let the proxy pass /mcp on as it is: 401, WWW-Authenticate and POST bodies included.',
+    )
+  }),
+  'long-headers': atServer(({ config: { sessionTokens }, longHeaders: answer }) => {
+    if (!sessionTokens) return undefined
+    if (answer.kind === 'answered' && answer.status === 200)
+      return ok('Sessions in many cookies get through.')
+    const seen = answer.kind === 'answered' ? `answers ${answer.status}` : 'cuts the connection'
+    return warn(
+      `What is in front of this server ${seen} to 25 KB of cookies: big sessions of the web app do not get through.`,
+      'nginx: large_client_header_buffers 8 32k; other proxies: allow headers of 64 KB.',
+    )
+  }),
 }
 
 function proxyHint({ listen }: Pick<ServerConfig, 'listen'>): string {
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host
   return `Let the proxy pass every path of that host on to http://${host}:${listen.port}, /.well-known/ included, with its Host header.`
-}
-
-function checkResource(baseUrl: string, resource: Visit): Finding[] {
-  const expected = `${baseUrl}/mcp`
-  const found = resource.kind === 'answered' ? resource.json?.['resource'] : undefined
-  if (found === expected) return []
-  return [
-    fail(
-      'resource-metadata',
-      `${publicUrls(baseUrl).resourceMetadata} does not name ${expected}.`,
-      'Let the proxy pass /.well-known/ of that host on to this server.',
-    ),
-  ]
-}
-
-function checkChallenge(baseUrl: string, challenge: Visit): Finding {
-  const name = 'challenge'
-  const header = challenge.kind === 'answered' ? (challenge.headers.get('www-authenticate') ?? '') : ''
-  const status = challenge.kind === 'answered' ? challenge.status : undefined
-  if (status === 401 && header.includes(publicUrls(baseUrl).resourceMetadata)) {
-    return ok(name, 'Without a credential /mcp answers 401 and says where to sign in.')
-  }
-  const seen = status === undefined ? 'does not answer' : `answers ${status}`
-  return fail(
-    name,
-    `Without a credential /mcp ${seen}${header === '' ? ', without WWW-Authenticate' : ''}: clients do not learn where to sign in.`,
-    'Let the proxy pass /mcp on as it is: 401, WWW-Authenticate and POST bodies included.',
-  )
-}
-
-function checkLongHeaders(answer: Visit): Finding {
-  const name = 'long-headers'
-  if (answer.kind === 'answered' && answer.status === 200) {
-    return ok(name, 'Sessions in many cookies get through.')
-  }
-  const seen = answer.kind === 'answered' ? `answers ${answer.status}` : 'cuts the connection'
-  return warn(
-    name,
-    `What is in front of this server ${seen} to 25 KB of cookies: big sessions of the web app do not get through.`,
-    'nginx: large_client_header_buffers 8 32k; other proxies: allow headers of 64 KB.',
-  )
-}
-
-/** Who can reach the server, and by which scheme. The parser of the settings has refused plain http to other hosts. */
-export function checkTransport({ baseUrl, listen }: Pick<ServerConfig, 'baseUrl' | 'listen'>): Finding {
-  const name = 'transport'
-  const { hostname, protocol } = new URL(baseUrl)
-  const isLocal = isLoopbackHostname(hostname)
-  if (isLocal && !isLoopbackHostname(listen.host)) {
-    return warn(
-      name,
-      `The server listens on ${listen.host}, where others reach it without TLS, while BASE_URL is for this computer only.`,
-      'Set DRAWBRIDGE_BASE_URL to the https URL that others use, or DRAWBRIDGE_LISTEN to 127.0.0.1.',
-    )
-  }
-  if (isLocal) return ok(name, 'Only programs on this computer can connect.')
-  return ok(
-    name,
-    `Clients connect by ${protocol.slice(0, -1)}; what ends TLS passes on to port ${listen.port}.`,
-  )
 }

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
-import { checkCookieName, checkCookieReach } from './cookie-check.ts'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
+import type { ServerConfig } from '../../config/setting.ts'
+import { cookieChecks } from './cookie-check.ts'
 
-function reach(
-  app: string,
-  server: string,
-  cookieName = 'sb-ref-auth-token',
-): ReturnType<typeof checkCookieReach> {
-  return checkCookieReach(configSample({ appUrl: app, baseUrl: server, cookieName }))
+function find(name: string, config: ServerConfig): Finding {
+  const finding = findingsOf(cookieChecks, config).find((found) => found.name === name)
+  if (!finding) throw new Error('Nothing was found.')
+  return finding
+}
+
+function reach(app: string, server: string, cookieName = 'sb-ref-auth-token'): Finding {
+  return find('cookie-reach', configSample({ appUrl: app, baseUrl: server, cookieName }))
 }
 
 describe('cookie reach', () => {
@@ -64,13 +69,13 @@ describe('cookie name', () => {
     ],
     ['https://abc.supabase.co/auth/v1', 'session', 'warn', /call it sb-abc-auth-token/],
   ])('%s with %s: %s', (providerUrl, cookieName, state, message) => {
-    const finding = checkCookieName(configSample({ provider: 'supabase', providerUrl, cookieName }))
+    const finding = find('cookie-name', configSample({ provider: 'supabase', providerUrl, cookieName }))
     expect(finding.state).toBe(state)
     expect(finding.message).toMatch(message)
   })
 
   it('of the embedded provider is certain', () => {
-    expect(checkCookieName(configSample()).message).toBe(
+    expect(find('cookie-name', configSample()).message).toBe(
       'The session cookie is looked for as sb-localhost-auth-token.',
     )
   })

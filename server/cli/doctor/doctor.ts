@@ -1,114 +1,141 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { findingsOf, warn } from '@drawbridge/shared/terminal/check.ts'
+import { type Finding, findingSummary, findingText } from '@drawbridge/shared/terminal/finding.ts'
+import { readUpstream } from '../../config/document-file.ts'
+import { providers } from '../../config/provider.ts'
+import type { FileFault } from '../../config/setting-file.ts'
+import { readSettings } from '../../config/setting-source.ts'
+import { settings } from '../../config/setting-table.ts'
+import { flagOf, type ServerConfig, type Setting, variableOf } from '../../config/setting.ts'
 import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
-import type { ServerConfig } from '../../config/setting.ts'
-import { readUpstream } from '../../config/upstream-file.ts'
-import type { FileFault } from '../../config/setting-file.ts'
-import { askBaseUrl, checkBaseUrl, checkTransport } from './base-url-check.ts'
-import { checkClock } from './clock-check.ts'
-import { checkCookieName, checkCookieReach } from './cookie-check.ts'
-import { type Finding, fail } from '@drawbridge/shared/terminal/finding.ts'
-import { checkFiles } from './file-check.ts'
-import { checkKeySource } from './key-ring-check.ts'
-import { checkProxies } from './own-check.ts'
-import { publicToolFindings } from './public-tool-note.ts'
-import { askOidc, checkDiscovery, checkOidcFeatures } from './oidc-check.ts'
-import {
-  noteEmbedded,
-  noteRateLimit,
-  noteAccess,
-  noteRedirectUrl,
-  noteSessionLimits,
-  noteSessionTokens,
-} from './provider-note.ts'
-import { checkSigningKeys } from './signing-key-check.ts'
+import { checkInput, type CommandInput, exitCode, type ExitCode } from '../command.ts'
+import { askBaseUrl, baseUrlChecks } from './base-url-check.ts'
+import { cookieChecks } from './cookie-check.ts'
+import { askFiles, fileChecks, fileFinding, findFileFaults } from './file-check.ts'
+import { keyChecks, readKeySource } from './key-ring-check.ts'
+import { askOidc, oidcChecks } from './oidc-check.ts'
+import { providerChecks } from './provider-check.ts'
+import { ownChecks, providerUseChecks, reachChecks, type SettingSource } from './setting-check.ts'
 import { checkStore, type StoreReport } from './store-check.ts'
-import { askSupabase, checkApiKey, checkAuthApi, checkIssuer, checkSignInMethods } from './supabase-check.ts'
-import { checkToken, readGivenToken } from './token-check.ts'
-import { checkUpstream } from './upstream-check.ts'
+import { askSupabase, supabaseChecks } from './supabase-check.ts'
+import { askUpstream, upstreamChecks } from './upstream-check.ts'
 
-/** Findings as they come: each group is printed when it is there. */
-export type Findings = AsyncGenerator<readonly Finding[]>
+/** Checks everything that serving depends on, and prints what to do about faults. Changes nothing. Fails if any check does. */
+export async function doctor(input: CommandInput): Promise<ExitCode> {
+  const { json, terminal, runtime } = input
+  const all: Finding[] = []
+  const say = (findings: readonly Finding[]): void => {
+    all.push(...findings)
+    if (json) return
+    for (const finding of findings)
+      terminal.print(findingText(finding, { nameWidth: 18, colour: terminal.colour }))
+  }
+  const checked = checkInput(input)
+  const { config, problems, nameOf } = checked
+  const sources = sourcesOf(input)
+  say(
+    findingsOf(ownChecks, {
+      version: process.versions.node,
+      problems,
+      given: namesBySource(sources),
+    }),
+  )
+  const faults = await findFileFaults(checked, runtime.now())
+  say(faults.map((fault) => fileFinding(fault, nameOf)))
+  if (problems.length === 0) {
+    const faulty = new Set(faults.map(({ field }) => field))
+    for await (const findings of examine(config, runtime, faulty)) say(findings)
+  } else {
+    const text = 'It is looked at once the configuration has no faults.'
+    say([{ name: 'everything-else', ...warn(text) }])
+  }
+  const isSound = all.every(({ state }) => state !== 'fail')
+  terminal.print(
+    json ? JSON.stringify({ ok: isSound, checks: all, settings: sources }) : `\n${findingSummary(all)}`,
+  )
+  return isSound ? exitCode.ok : exitCode.failed
+}
+
+type DoctorRuntime = Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>
 
 /**
- * Looks at everything that a configuration without faults depends on. Read-only, and in an order in which the first
- * broken thing is likely to explain the later ones. `faulty` are settings whose files cannot be used, which was said
- * already: nothing further is said about those files. `token` is a provider access token to judge.
+ * Checks everything that a configuration without faults depends on. Read-only; the group of checks most likely to explain later
+ * failures comes first. Does not check the files of the settings in `faulty`, which were reported already.
  */
-export async function* examine(
+async function* examine(
   config: ServerConfig,
-  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
-  { faulty, token }: { faulty: ReadonlySet<FileFault['field']>; token?: string | undefined },
-): Findings {
-  const keys = faulty.has('secretKeys') ? undefined : checkKeySource(keySourceOf(config))
-  yield keys?.findings ?? []
-  yield await checkFiles(config, runtime, faulty)
-  const store = faulty.has('store') ? unknownStore : await lookAtStore(config, keys?.kids)
+  runtime: DoctorRuntime,
+  faulty: ReadonlySet<FileFault['field']>,
+): AsyncGenerator<readonly Finding[]> {
+  const keys = faulty.has('secretKeys') ? undefined : readKeySource(keySourceOf(config))
+  if (keys) yield findingsOf(keyChecks, keys)
+  yield findingsOf(fileChecks, await askFiles(config, runtime, faulty))
+  const store = faulty.has('store') ? unknownStore : await checkStore(config, keys?.kids)
   yield store.findings
-  yield [
-    checkTransport(config),
-    checkProxies(config),
-    ...checkBaseUrl(config, await askBaseUrl(config, runtime), store.isRunning),
-  ]
-  if (config.provider === 'oidc') yield* examineOidc(config, runtime)
-  else yield* examineSupabase(config, runtime, token)
-  if (config.upstream !== undefined && !faulty.has('upstream')) {
-    const reading = readUpstream(config.upstream, process.env)
-    if (reading.kind === 'upstream') {
-      yield await checkUpstream(reading.upstream, runtime, process.env['PATH'])
-      yield publicToolFindings(reading.upstream.policy.publicTools)
-    }
-  }
-  yield [...noteSessionLimits(config), ...noteRateLimit(config), noteSessionTokens(config)]
-  if (token !== undefined) {
-    yield await checkToken(token, config, openProvider(config, runtime), runtime.now())
-  }
+  yield findingsOf(reachChecks, config)
+  yield findingsOf(baseUrlChecks, await askBaseUrl(config, runtime, store.isRunning))
+  yield* providers[config.provider].protocol === 'openid_connect'
+    ? examineOidc(config, runtime)
+    : examineSupabase(config, runtime)
+  if (config.upstream === undefined || faulty.has('upstream')) return
+  const reading = readUpstream(config.upstream, process.env)
+  if (reading.kind === 'read')
+    yield findingsOf(upstreamChecks, await askUpstream(reading.value, runtime, process.env['PATH']))
 }
 
 const unknownStore: StoreReport = { findings: [], isRunning: undefined }
 
 async function* examineSupabase(
   config: ServerConfig,
-  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
-  token: string | undefined,
-): Findings {
-  const facts = await askSupabase(config, runtime)
+  runtime: DoctorRuntime,
+): AsyncGenerator<readonly Finding[]> {
   const capabilities = await openProvider(config, runtime)
     .capabilities()
     .catch(() => undefined)
+  const facts = await askSupabase(config, runtime, capabilities)
+  const { settings, health, keySet } = facts
   yield [
-    ...(config.provider === 'embedded' ? [noteEmbedded()] : []),
-    checkAuthApi(config, facts),
-    ...checkApiKey(config),
-    ...checkClock([facts.settings, facts.health, facts.keySet], runtime.now()),
-    ...checkSignInMethods(config, facts, capabilities),
-    ...checkSigningKeys(config, facts.keySet),
-    checkIssuer(config, facts, token === undefined ? undefined : readGivenToken(token)),
-    noteRedirectUrl(config),
-    ...noteAccess(config, capabilities),
-    ...(config.sessionTokens ? [checkCookieName(config), checkCookieReach(config)] : []),
+    ...findingsOf(supabaseChecks, facts),
+    ...findingsOf(providerChecks, {
+      config,
+      keySet,
+      answers: [settings, health, keySet],
+      now: runtime.now(),
+    }),
+    ...findingsOf(providerUseChecks, { config, capabilities }),
+    ...(config.sessionTokens ? findingsOf(cookieChecks, config) : []),
   ]
 }
 
-async function* examineOidc(config: ServerConfig, runtime: Pick<Runtime, 'now' | 'fetch'>): Findings {
+async function* examineOidc(
+  config: ServerConfig,
+  runtime: DoctorRuntime,
+): AsyncGenerator<readonly Finding[]> {
   const facts = await askOidc(config, runtime)
+  const { discovery, keySet } = facts
   yield [
-    ...checkDiscovery(config, facts),
-    ...checkClock([facts.discovery], runtime.now()),
-    ...checkOidcFeatures(config, facts),
-    ...(facts.keySet ? checkSigningKeys(config, facts.keySet) : []),
-    noteRedirectUrl(config),
-    ...noteAccess(config, undefined),
+    ...findingsOf(oidcChecks, facts),
+    ...findingsOf(providerChecks, { config, keySet, answers: [discovery], now: runtime.now() }),
+    ...findingsOf(providerUseChecks, { config, capabilities: undefined }),
   ]
 }
 
-/** A failure of the check itself is a finding too: the others still run. */
-async function lookAtStore(config: ServerConfig, kids: readonly string[] | undefined): Promise<StoreReport> {
-  try {
-    return await checkStore(config, kids)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown'
-    const finding = fail('store', `It cannot be looked at: ${reason}.`, 'Repair that, and run doctor again.')
-    return { findings: [finding], isRunning: undefined }
+/** Returns the source of each setting by field name, never its value. */
+function sourcesOf({ flags, environment }: CommandInput): Record<string, SettingSource> {
+  const { given } = readSettings(flags, environment)
+  return {
+    ...Object.fromEntries(settings.map(({ field }) => [field, 'default' as const])),
+    ...Object.fromEntries(given.map(({ setting, origin }) => [setting.field, origin as SettingSource])),
+  }
+}
+
+function namesBySource(
+  sources: Readonly<Record<string, SettingSource>>,
+): Record<'flag' | 'variable', readonly string[]> {
+  const of = (source: SettingSource): Setting[] => settings.filter(({ field }) => sources[field] === source)
+  return {
+    flag: of('flag').map(flagOf),
+    variable: of('variable').map(variableOf),
   }
 }

@@ -6,7 +6,8 @@ import { checkSettings } from '../../config/config.ts'
 import { settingsOfObject } from '../../config/setting-source.ts'
 import type { Settings } from '../../config/setting.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { checkFiles, fileFinding, findFileFaults } from './file-check.ts'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import { askFiles, fileChecks, fileFinding, findFileFaults } from './file-check.ts'
 
 let folder: string
 beforeEach(() => {
@@ -22,14 +23,14 @@ async function findings(setting: keyof Settings, name: string, text: string | un
   const faulty = new Set(faults.map(({ field }) => field))
   const found = [
     ...faults.map((fault) => fileFinding(fault, checked.nameOf)),
-    ...(await checkFiles(checked.config, createFakeRuntime(), faulty)),
+    ...findingsOf(fileChecks, await askFiles(checked.config, createFakeRuntime(), faulty)),
   ]
   return found.map(({ state, message }) => `${state} ${message.replaceAll(folder, '')}`)
 }
 
 it('looks at nothing that no setting names', async () => {
   const { config } = checkSettings(settingsOfObject({}), { production: false })
-  expect(await checkFiles(config, createFakeRuntime(), new Set())).toEqual([])
+  expect(findingsOf(fileChecks, await askFiles(config, createFakeRuntime(), new Set()))).toEqual([])
 })
 
 const client = {
@@ -37,20 +38,12 @@ const client = {
   redirect_uris: ['https://crm.example/callback'],
   token_endpoint_auth_method: 'none',
 }
-const document = { ...client, client_id: 'https://crm.example/client.json', client_name: 'CRM' }
 
 it.each<[setting: keyof Settings, name: string, text: string | undefined, found: RegExp]>([
   ['clients', 'clients.json', JSON.stringify([client]), /^ok .* holds 1 client\.$/],
   ['clients', 'clients.json', JSON.stringify([{ ...client, redirect_uris: [] }]), /^fail clients: .*entry 1/],
   ['clients', 'clients.json', '{', /^fail clients: .* is not valid JSON/],
   ['clients', 'clients.json', undefined, /^fail clients: there is no file /],
-  [
-    'clientDocumentFile',
-    'documents.json',
-    JSON.stringify([document]),
-    /^ok .* 1 client metadata document\.$/,
-  ],
-  ['clientDocumentFile', 'documents.json', JSON.stringify([client]), /^fail clientDocumentFile: /],
   [
     'tools',
     'one.mjs',

@@ -1,20 +1,25 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { readAccessFile } from '../../config/access-file.ts'
-import { readConfiguredClients, readDocumentCopies } from '../../config/client-file.ts'
+import { readAccessFile, readWellKnownFile } from '../../config/document-file.ts'
+import { valueOr } from '../../core/document.ts'
+import { readConfiguredClients } from '../../config/client-file.ts'
 import type { CheckedSettings } from '../../config/config.ts'
 import { reservedScopes } from '../../core/tokens/scope.ts'
 import type { ServerConfig } from '../../config/setting.ts'
-import { readWellKnownFile } from '../../config/well-known-file.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
-import { publicToolsOf, readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'
-import { publicToolFindings } from './public-tool-note.ts'
-import { type Finding, fail, ok } from '@drawbridge/shared/terminal/finding.ts'
+import {
+  publicToolsOf,
+  readToolModule,
+  toolModuleFaults,
+  type ToolModuleReading,
+} from '../../startup/tool-module.ts'
+import { publicToolNote } from './upstream-check.ts'
+import { type Checks, fail, ok } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 
 const findingNames: Readonly<Record<FileFault['field'], string>> = {
   store: 'store',
   secretKeys: 'key-ring',
   clients: 'clients',
-  clientDocumentFile: 'client-documents',
   access: 'access',
   audit: 'audit',
   adminTokenFile: 'admin-token',
@@ -24,8 +29,8 @@ const findingNames: Readonly<Record<FileFault['field'], string>> = {
 }
 
 /**
- * Every fault of the files that settings name. The tools module is loaded, so what stands at its top level runs; it is not
- * started, and none of its tools is called.
+ * Finds every fault of the files that settings name. Imports the tools module, which runs its top level, but does not start it or
+ * call its tools.
  */
 export async function findFileFaults(checked: CheckedSettings, now: number): Promise<FileFault[]> {
   const { tools } = checked.config
@@ -33,63 +38,54 @@ export async function findFileFaults(checked: CheckedSettings, now: number): Pro
   return [...fileFaults(checked, fileFields, now), ...toolModuleFaults(reading)]
 }
 
-/** The finding that a {@link FileFault} is, with the setting that names the file. */
 export function fileFinding(
   { field, problem, nextStep }: FileFault,
   nameOf: (field: keyof ServerConfig) => string,
 ): Finding {
-  return fail(findingNames[field], `${nameOf(field)}: ${problem}`, nextStep)
+  return { name: findingNames[field], ...fail(`${nameOf(field)}: ${problem}`, nextStep) }
 }
 
-/** What is in the files that settings name: clients, client metadata documents and tools. Those in `faulty` are left out. */
-export async function checkFiles(
+/** Contents of the files that settings name, without those in `faulty`. */
+export interface FileFacts {
+  config: ServerConfig
+  now: number
+  faulty: ReadonlySet<FileFault['field']>
+  tools: Extract<ToolModuleReading, { kind: 'module' }> | undefined
+}
+
+/** Reads the tools module; the other files are read by their checks. */
+export async function askFiles(
   config: ServerConfig,
-  runtime: Pick<Runtime, 'now'>,
-  faulty: ReadonlySet<FileFault['field']>,
-): Promise<Finding[]> {
-  const findings: Finding[] = []
-  const { access, clients, clientDocumentFile, tools } = config
-  if (clients !== undefined && !faulty.has('clients')) {
-    const count = readConfiguredClients(config, runtime.now()).size
-    findings.push(ok('clients', `${clients} holds ${plural(count, 'client')}.`))
-  }
-  if (clientDocumentFile !== undefined && !faulty.has('clientDocumentFile')) {
-    const count = readDocumentCopies(config).size
-    findings.push(
-      ok('client-documents', `${clientDocumentFile} holds ${plural(count, 'client metadata document')}.`),
-    )
-  }
-  if (access !== undefined && !faulty.has('access')) {
-    const reading = readAccessFile(access)
-    const count = reading.kind === 'rules' ? reading.rules.length : 0
-    findings.push(
-      ok('access', `${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`),
-    )
-  }
-  if (!faulty.has('wellKnown')) findings.push(...wellKnownFindings(config))
-  if (!faulty.has('adminTokenFile')) findings.push(...tokenFindings(config))
-  findings.push(...(await toolFindings(tools)))
-  return findings
+  { now }: Pick<Runtime, 'now'>,
+  faulty: FileFacts['faulty'],
+): Promise<FileFacts> {
+  const reading = config.tools === undefined ? undefined : await readToolModule(config.tools, reservedScopes)
+  return { config, now: now(), faulty, tools: reading?.kind === 'module' ? reading : undefined }
 }
 
-function wellKnownFindings(config: ServerConfig): Finding[] {
-  if (config.wellKnown === undefined) return []
-  const names = [...readWellKnownFile(config).entries.keys()].map((name) => `/.well-known/${name}`)
-  return [ok('well-known', `${config.wellKnown} holds ${names.join(', ') || 'nothing'}.`)]
-}
-
-async function toolFindings(tools: string | undefined): Promise<Finding[]> {
-  const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
-  if (reading?.kind !== 'module') return []
-  return [
-    ok('tools', `${tools} offers ${plural(reading.toolCount, 'plain tool')}.`),
-    ...publicToolFindings(publicToolsOf(reading.module)),
-  ]
-}
-
-function tokenFindings({ adminTokenFile }: ServerConfig): Finding[] {
-  if (adminTokenFile === undefined) return []
-  return [ok('admin-token', `${adminTokenFile} holds a token, and is its owner's alone.`)]
+/** Reports the contents of the files. */
+export const fileChecks: Checks<FileFacts> = {
+  clients({ config, now, faulty }) {
+    if (config.clients === undefined || faulty.has('clients')) return undefined
+    return ok(`${config.clients} holds ${plural(readConfiguredClients(config, now).size, 'client')}.`)
+  },
+  access({ config: { access }, faulty }) {
+    if (access === undefined || faulty.has('access')) return undefined
+    const count = valueOr(readAccessFile(access), []).length
+    return ok(`${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`)
+  },
+  'well-known'({ config, faulty }) {
+    if (config.wellKnown === undefined || faulty.has('wellKnown')) return undefined
+    const names = Object.keys(valueOr(readWellKnownFile(config), {})).map((name) => `/.well-known/${name}`)
+    return ok(`${config.wellKnown} holds ${names.join(', ') || 'nothing'}.`)
+  },
+  'admin-token': ({ config: { adminTokenFile }, faulty }) =>
+    adminTokenFile === undefined || faulty.has('adminTokenFile')
+      ? undefined
+      : ok(`${adminTokenFile} holds a token, and is its owner's alone.`),
+  tools: ({ config, tools }) =>
+    tools && ok(`${config.tools ?? ''} offers ${plural(tools.toolCount, 'plain tool')}.`),
+  'public-tools': ({ tools }) => tools && publicToolNote(publicToolsOf(tools.module)),
 }
 
 function plural(count: number, noun: string): string {

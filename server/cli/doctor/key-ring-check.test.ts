@@ -2,7 +2,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { checkKeySource, checkSealingKeys } from './key-ring-check.ts'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
+import { checkSealingKeys, keyChecks, readKeySource } from './key-ring-check.ts'
 
 let folder: string
 let path: string
@@ -13,22 +15,23 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const entry = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
-const check = (generated = false): ReturnType<typeof checkKeySource> =>
-  checkKeySource({ kind: 'file', path, generated })
+const check = (generated = false): { kids: readonly string[]; findings: Finding[] } => {
+  const facts = readKeySource({ kind: 'file', path, generated })
+  return { kids: facts.kids, findings: findingsOf(keyChecks, facts) }
+}
 
 describe('the key ring', () => {
   it('in a setting says which key seals', () => {
     const keys = ['a', 'b', 'c'].map((kid) => ({ kid, key: new Uint8Array(32) }))
-    expect(checkKeySource({ kind: 'ring', keys })).toEqual({
-      findings: [
-        { name: 'key-ring', state: 'ok', message: 'a of DRAWBRIDGE_SECRET_KEYS seals, b, c open too.' },
-      ],
+    expect(readKeySource({ kind: 'ring', keys })).toEqual({
       kids: ['a', 'b', 'c'],
+      text: 'a of DRAWBRIDGE_SECRET_KEYS seals, b, c open too.',
+      path: undefined,
     })
   })
 
   it('of a store in memory ends with it', () => {
-    expect(checkKeySource({ kind: 'memory' }).findings[0]?.state).toBe('ok')
+    expect(findingsOf(keyChecks, readKeySource({ kind: 'memory' }))).toMatchObject([{ state: 'ok' }])
   })
 
   it.each(['\n', ','])('in a file, separated by %j, is read', (separator) => {

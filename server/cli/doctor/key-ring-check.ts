@@ -1,28 +1,53 @@
 import { statSync } from 'node:fs'
-import { parseSecretKeys } from '../../config/store-address.ts'
+import { parseSecretKeys, type KeySource } from '../../config/store-address.ts'
 import type { SealedSessionStore } from '../../core/session/reseal.ts'
-import type { KeySource } from '../../config/store-address.ts'
-import { readSettingFile } from '../../config/setting-file-text.ts'
+import { readSettingFile } from '../../config/document-file.ts'
 import { keyFileEntries } from '../../store/secret-key-file.ts'
-import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
+import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 
-const name = 'key-ring'
+/** The keys of a ring, and their file. */
+export interface KeyFacts {
+  kids: readonly string[]
+  text: string
+  /** Undefined: not in a file. */
+  path: string | undefined
+}
 
-/**
- * Which keys there are, and whether others can read them. A key file must have passed `fileFaults`: one that is not there
- * is one that the server makes. Answers the names of the keys too.
- */
-export function checkKeySource(source: KeySource): { findings: Finding[]; kids: readonly string[] } {
+/** Reads a key ring whose file passed `fileFaults`: the server creates a missing one. */
+export function readKeySource(source: KeySource): KeyFacts {
   switch (source.kind) {
     case 'memory':
-      return { findings: [ok(name, 'A key is made at each start; it ends with what it sealed.')], kids: [] }
+      return { kids: [], text: 'A key is made at each start; it ends with what it sealed.', path: undefined }
     case 'ring': {
       const kids = source.keys.map(({ kid }) => kid)
-      return { findings: [ok(name, describeRing(kids, 'DRAWBRIDGE_SECRET_KEYS'))], kids }
+      return { kids, text: describeRing(kids, 'DRAWBRIDGE_SECRET_KEYS'), path: undefined }
     }
-    case 'file':
-      return checkKeyFile(source)
+    case 'file': {
+      const { path } = source
+      const file = readSettingFile(path)
+      if (file.kind === 'unreadable')
+        return { kids: [], text: `The first start makes a key in ${path}.`, path: undefined }
+      const kids = parseSecretKeys(keyFileEntries(file.text).join(',')).map(({ kid }) => kid)
+      return { kids, text: describeRing(kids, path), path }
+    }
   }
+}
+
+/** Checks the keys, and that others cannot read them. */
+export const keyChecks: Checks<KeyFacts> = {
+  'key-ring': ({ text }) => ok(text),
+  'key-file-mode': ({ path }) =>
+    path !== undefined && isReadByAll(path)
+      ? fail(
+          `Everybody on this machine can read ${path}.`,
+          `chmod 600 ${path}; for a mounted secret set defaultMode 0400.`,
+        )
+      : undefined,
+}
+
+/** Returns whether everybody on this machine can read a file. Not checked on Windows. */
+export function isReadByAll(path: string): boolean {
+  return process.platform !== 'win32' && (statSync(path).mode & 0o007) !== 0
 }
 
 function describeRing(kids: readonly string[], where: string): string {
@@ -32,43 +57,15 @@ function describeRing(kids: readonly string[], where: string): string {
   return `${first} of ${where} seals${opening}.`
 }
 
-function checkKeyFile(source: KeySource & { kind: 'file' }): {
-  findings: Finding[]
-  kids: readonly string[]
-} {
-  const { path } = source
-  const file = readSettingFile(path)
-  if (file.kind === 'unreadable') {
-    return { findings: [ok(name, `The first start makes a key in ${path}.`)], kids: [] }
-  }
-  const kids = parseSecretKeys(keyFileEntries(file.text).join(',')).map(({ kid }) => kid)
-  return { findings: [ok(name, describeRing(kids, path)), ...checkMode(path)], kids }
-}
-
-function checkMode(path: string): Finding[] {
-  // Windows has other means, which are not looked at.
-  if (process.platform === 'win32') return []
-  const { mode } = statSync(path)
-  if ((mode & 0o007) === 0) return []
-  return [
-    fail(
-      'key-file-mode',
-      `Everybody on this machine can read ${path}.`,
-      `chmod 600 ${path}; for a mounted secret set defaultMode 0400.`,
-    ),
-  ]
-}
-
-/** Whether every key that something stored is sealed with is in the ring. */
+/** Checks that the ring has every key that the store needs. */
 export async function checkSealingKeys(
   kids: readonly string[],
   store: Pick<SealedSessionStore, 'listSealingKeys'>,
-): Promise<Finding> {
+): Promise<Outcome> {
   const used = await store.listSealingKeys()
   const missing = used.filter((kid) => !kids.includes(kid))
   if (missing.length > 0) {
     return fail(
-      'sealing-keys',
       `The store holds what ${missing.join(', ')} sealed, and the ring lacks ${missing.length === 1 ? 'that key' : 'those keys'}: these connections answer 503.`,
       'Put the key back at the end of the ring; drawbridge-server keys list shows what it sealed.',
     )
@@ -76,13 +73,9 @@ export async function checkSealingKeys(
   const old = used.filter((kid) => kid !== kids[0])
   if (old.length > 0) {
     return warn(
-      'sealing-keys',
       `${old.join(', ')} no longer ${old.length === 1 ? 'seals' : 'seal'}, and something stored still needs ${old.length === 1 ? 'it' : 'them'}.`,
-      'drawbridge-server keys rotate --reseal-only',
+      'drawbridge-server keys rotate',
     )
   }
-  return ok(
-    'sealing-keys',
-    used.length === 0 ? 'Nothing is sealed yet.' : `All that is sealed is sealed with ${kids[0]}.`,
-  )
+  return ok(used.length === 0 ? 'Nothing is sealed yet.' : `All that is sealed is sealed with ${kids[0]}.`)
 }

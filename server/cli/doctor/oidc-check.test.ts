@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import { askOidc, checkDiscovery, checkOidcFeatures, type OidcFacts } from './oidc-check.ts'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import { askOidc, oidcChecks, type OidcFacts } from './oidc-check.ts'
 
 const issuer = 'https://id.example.com/realms/main'
 const config = configSample({ provider: 'oidc', providerUrl: issuer, providerIssuer: issuer })
@@ -21,6 +22,7 @@ const document = {
 function facts(changes: Record<string, unknown> = {}): OidcFacts {
   const json = JSON.parse(JSON.stringify({ ...document, ...changes })) as Record<string, unknown>
   return {
+    config,
     discovery: { kind: 'answered', status: 200, headers: new Headers(), text: '', json },
     keySet: undefined,
   }
@@ -32,13 +34,16 @@ function states(findings: readonly Finding[]): Record<string, string> {
 
 describe('a provider that cannot revoke', () => {
   const signOut = (providerSessions: 'many' | 'one'): Finding | undefined =>
-    checkOidcFeatures({ ...config, providerSessions }, facts({ revocation_endpoint: undefined })).find(
-      ({ name }) => name === 'sign-out',
-    )
+    findingsOf(oidcChecks, {
+      ...facts({ revocation_endpoint: undefined }),
+      config: { ...config, providerSessions },
+    }).find(({ name }) => name === 'sign-out')
 
   it('may be dex, which needs a setting of its own', () => {
     expect(signOut('many')?.fix).toContain('DRAWBRIDGE_PROVIDER_SESSIONS=one')
     expect(signOut('one')?.fix).not.toContain('DRAWBRIDGE_PROVIDER_SESSIONS')
+    for (const sessions of ['many', 'one'] as const)
+      expect(signOut(sessions)?.fix).toContain('expiry.refreshTokens.reuseInterval to 60s')
   })
 })
 
@@ -49,40 +54,45 @@ describe('asking', () => {
       asked.push(request.url)
       return Response.json(document)
     }
-    await askOidc({ providerIssuer: `${issuer}/` }, { fetch })
+    await askOidc({ ...config, providerIssuer: `${issuer}/` }, { fetch })
     expect(asked).toEqual([`${issuer}/.well-known/openid-configuration`, 'https://keys.example.com/set'])
   })
 })
 
 describe('discovery', () => {
   it('of the issuer that is expected is sound', () => {
-    expect(states(checkDiscovery(config, facts()))).toEqual({ provider: 'ok', issuer: 'ok' })
+    expect(states(findingsOf(oidcChecks, facts()))).toMatchObject({ provider: 'ok', issuer: 'ok' })
   })
 
   it('of an issuer that differs in a slash is a failure that says how to write it', () => {
-    const findings = checkDiscovery(config, facts({ issuer: `${issuer}/` }))
-    expect(states(findings)).toEqual({ provider: 'ok', issuer: 'fail' })
+    const findings = findingsOf(oidcChecks, facts({ issuer: `${issuer}/` }))
+    expect(states(findings)).toMatchObject({ provider: 'ok', issuer: 'fail' })
     expect(findings[1]?.fix).toContain(`DRAWBRIDGE_PROVIDER_URL=${issuer}/ `)
   })
 
   it.each(['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri'])(
     'without %s is a failure',
     (member) => {
-      const findings = checkDiscovery(config, facts({ [member]: undefined }))
-      expect(states(findings)).toEqual({ provider: 'fail' })
+      const findings = findingsOf(oidcChecks, facts({ [member]: undefined }))
+      expect(states(findings)).toMatchObject({ provider: 'fail' })
+      expect(states(findings)).not.toHaveProperty('issuer')
       expect(findings[0]?.message).toContain(`without ${member}`)
     },
   )
 
   it('that is another page, or not there, is a failure', () => {
     const page: OidcFacts = {
+      config,
       discovery: { kind: 'answered', status: 404, headers: new Headers(), text: '', json: undefined },
       keySet: undefined,
     }
-    expect(checkDiscovery(config, page)[0]?.message).toContain('it answers 404')
-    const nobody: OidcFacts = { discovery: { kind: 'unreachable', reason: 'gone' }, keySet: undefined }
-    expect(checkDiscovery(config, nobody)[0]).toMatchObject({ state: 'fail' })
-    expect(checkOidcFeatures(config, nobody)).toEqual([])
+    expect(findingsOf(oidcChecks, page)[0]?.message).toContain('it answers 404')
+    const nobody: OidcFacts = {
+      config,
+      discovery: { kind: 'unreachable', reason: 'gone' },
+      keySet: undefined,
+    }
+    expect(findingsOf(oidcChecks, nobody)).toMatchObject([{ name: 'provider', state: 'fail' }])
   })
 })
 
@@ -107,12 +117,22 @@ describe('features', () => {
     ['it tells who signs out', { backchannel_logout_supported: true }, 'backchannel-logout', 'ok'],
     ['sessions cannot be revoked', { revocation_endpoint: undefined }, 'sign-out', 'warn'],
   ])('%s', (_, changes, name, state) => {
-    expect(states(checkOidcFeatures(config, facts(changes)))[name]).toBe(state)
+    expect(states(findingsOf(oidcChecks, facts(changes)))[name]).toBe(state)
+  })
+
+  it('sessions can be revoked, and one is shared: the replaced one stays', () => {
+    const one = { ...config, providerSessions: 'one' as const }
+    const found = findingsOf(oidcChecks, { ...facts(), config: one }).find(({ name }) => name === 'sign-out')
+    expect(found?.message).toContain('stays open there')
+    expect(found?.fix).toContain('Take the setting out')
   })
 
   it('without offline_access in the scope it is not missed', () => {
     const google = { ...config, providerScope: 'openid email' }
-    const findings = checkOidcFeatures(google, facts({ scopes_supported: ['openid', 'email'] }))
+    const findings = findingsOf(oidcChecks, {
+      ...facts({ scopes_supported: ['openid', 'email'] }),
+      config: google,
+    })
     expect(states(findings)['refresh-tokens']).toBe('ok')
   })
 })

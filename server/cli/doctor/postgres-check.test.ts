@@ -4,7 +4,8 @@ import { openPostgresStore } from '../../store/postgres/postgres.ts'
 import { addGrant, grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import { askPostgres, checkPostgres, type PostgresFacts } from './postgres-check.ts'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import { askPostgres, postgresChecks, type PostgresFacts } from './postgres-check.ts'
 import { checkStore } from './store-check.ts'
 
 let server: PostgresServer
@@ -65,6 +66,7 @@ describe('a Postgres', () => {
 
 describe('what a Postgres says about itself', () => {
   const sound: PostgresFacts = {
+    url: 'postgres://user:password@db.example.com:5432/drawbridge',
     server: '18.1',
     serverNumber: 180_001,
     encoding: 'UTF8',
@@ -73,7 +75,6 @@ describe('what a Postgres says about itself', () => {
     connections: { used: 5, most: 100 },
     schema: postgresMigrations.length,
   }
-  const url = 'postgres://user:password@db.example.com:5432/drawbridge'
 
   it.each<[what: string, changes: Partial<PostgresFacts>, name: string, state: string]>([
     ['sound', {}, 'store', 'ok'],
@@ -86,7 +87,7 @@ describe('what a Postgres says about itself', () => {
     ['nearly full', { connections: { used: 95, most: 100 } }, 'store-connections', 'warn'],
     ['of a newer version', { schema: postgresMigrations.length + 1 }, 'store-schema', 'fail'],
   ])('%s', (_, changes, name, state) => {
-    const findings = checkPostgres({ ...sound, ...changes }, url)
+    const findings = findingsOf(postgresChecks, { ...sound, ...changes })
     expect(states(findings)[name]).toBe(state)
     expect(JSON.stringify(findings)).not.toContain('password')
   })

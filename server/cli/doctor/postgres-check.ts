@@ -2,25 +2,26 @@ import { storeName } from '../../config/store-address.ts'
 import { readPostgresFailure } from '../../store/postgres/error.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { parsePostgresUrl } from '../../store/postgres/url.ts'
-import { fail, type Finding, ok, warn } from '@drawbridge/shared/terminal/finding.ts'
+import { type Checks, fail, ok, type Outcome, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { checkSchema } from './schema-check.ts'
 
 const oldestServer = 150_000
 const fewConnections = 10
 
-/** What a Postgres database says about itself. */
+/** Facts that a Postgres database reports about itself. */
 export interface PostgresFacts {
+  url: string
   server: string
   serverNumber: number
   encoding: string
   synchronousCommit: string
   isStandby: boolean
   connections: { used: number; most: number }
-  /** 0 when there is no schema of ours. */
+  /** 0 without a schema of ours. */
   schema: number
 }
 
-/** Asks the database at `url`, on one connection and without changing anything. Rejects with a text without password. */
+/** Queries the database at `url` on one connection, without changing anything. Rejects with a message without the password. */
 export async function askPostgres(url: string): Promise<PostgresFacts> {
   const { Client } = await import('pg')
   const password = decodeURIComponent(new URL(url).password)
@@ -43,6 +44,7 @@ export async function askPostgres(url: string): Promise<PostgresFacts> {
         ? []
         : (await client.query<{ version: number }>('SELECT version FROM drawbridge_schema')).rows
     return {
+      url,
       server: String(row['server']),
       serverNumber: Number(row['number']),
       encoding: String(row['encoding']),
@@ -58,49 +60,43 @@ export async function askPostgres(url: string): Promise<PostgresFacts> {
   }
 }
 
-/** Whether the database can be used, and keeps what it said it has kept. */
-export function checkPostgres(facts: PostgresFacts, url: string): Finding[] {
-  const name = 'store'
+/** Applies a check to a usable database. */
+const usable =
+  (check: (facts: PostgresFacts) => Said): ((facts: PostgresFacts) => Said) =>
+  (facts) =>
+    unusable(facts) === undefined ? check(facts) : undefined
+
+function unusable({ url, serverNumber, server, encoding, isStandby }: PostgresFacts): Outcome | undefined {
   const where = storeName({ kind: 'postgres', url })
-  if (facts.serverNumber < oldestServer) {
-    return [fail(name, `${where} is PostgreSQL ${facts.server}.`, 'PostgreSQL 15 or newer is needed.')]
-  }
-  if (facts.encoding !== 'UTF8') {
-    return [
-      fail(name, `${where} has the encoding ${facts.encoding}.`, 'Make a database with the encoding UTF8.'),
-    ]
-  }
-  if (facts.isStandby) {
-    return [fail(name, `${where} is a standby, which cannot be written.`, 'Give the address of the primary.')]
-  }
-  return [
-    ok(name, `${where} answers, PostgreSQL ${facts.server}.`),
-    checkSchema(facts.schema, postgresMigrations.length),
-    checkDurability(facts),
-    checkConnections(facts),
-  ]
+  if (serverNumber < oldestServer)
+    return fail(`${where} is PostgreSQL ${server}.`, 'PostgreSQL 15 or newer is needed.')
+  if (encoding !== 'UTF8')
+    return fail(`${where} has the encoding ${encoding}.`, 'Make a database with the encoding UTF8.')
+  if (!isStandby) return undefined
+  return fail(`${where} is a standby, which cannot be written.`, 'Give the address of the primary.')
 }
 
-function checkDurability({ synchronousCommit }: PostgresFacts): Finding {
-  const name = 'store-durability'
-  return synchronousCommit === 'off'
-    ? fail(
-        name,
-        'synchronous_commit is off: after a crash the database has forgotten refresh tokens that are in use, and those connections end.',
-        'ALTER DATABASE ... SET synchronous_commit = on',
-      )
-    : ok(name, `synchronous_commit is ${synchronousCommit}.`)
-}
-
-function checkConnections({ connections: { used, most } }: PostgresFacts): Finding {
-  const name = 'store-connections'
-  const left = most - used
-  const text = `${used} of ${most} connections are in use`
-  return left < fewConnections
-    ? warn(
-        name,
-        `${text}; each server takes up to 10.`,
-        'Raise max_connections, add pool_max=N to the address, or put a pooler in between (pooler=transaction).',
-      )
-    : ok(name, `${text}.`)
+/** Checks that the database can be used, and keeps what it reports as committed. */
+export const postgresChecks: Checks<PostgresFacts> = {
+  store: (facts) =>
+    unusable(facts) ??
+    ok(`${storeName({ kind: 'postgres', url: facts.url })} answers, PostgreSQL ${facts.server}.`),
+  'store-schema': usable(({ schema }) => checkSchema(schema, postgresMigrations.length)),
+  'store-durability': usable(({ synchronousCommit }) =>
+    synchronousCommit === 'off'
+      ? fail(
+          'synchronous_commit is off: after a crash the database has forgotten refresh tokens that are in use, and those connections end.',
+          'ALTER DATABASE ... SET synchronous_commit = on',
+        )
+      : ok(`synchronous_commit is ${synchronousCommit}.`),
+  ),
+  'store-connections': usable(({ connections: { used, most } }) => {
+    const text = `${used} of ${most} connections are in use`
+    return most - used < fewConnections
+      ? warn(
+          `${text}; each server takes up to 10.`,
+          'Raise max_connections, add pool_max=N to the address, or put a pooler in between (pooler=transaction).',
+        )
+      : ok(`${text}.`)
+  }),
 }

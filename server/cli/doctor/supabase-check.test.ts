@@ -3,15 +3,9 @@ import { openProvider } from '../../startup/open-provider.ts'
 import { AUTH, type ProviderFixture, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import { checkSigningKeys } from './signing-key-check.ts'
-import {
-  askSupabase,
-  checkApiKey,
-  checkAuthApi,
-  checkIssuer,
-  checkSignInMethods,
-  type SupabaseFacts,
-} from './supabase-check.ts'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import { askSupabase, supabaseChecks, type SupabaseFacts } from './supabase-check.ts'
+import { providerChecks } from './provider-check.ts'
 import type { Visit } from './visit.ts'
 
 const config = configSample({ provider: 'supabase', providerUrl: AUTH, providerKey: 'sb_publishable_x' })
@@ -22,10 +16,18 @@ function answer(status: number, json?: Record<string, unknown>): Visit {
 
 const nowhere: Visit = { kind: 'unreachable', reason: 'nothing listens there' }
 const sound: SupabaseFacts = {
+  config,
+  capabilities: undefined,
   settings: answer(200, { external: { email: true } }),
   health: answer(200, { version: 'v2' }),
   keySet: answer(200, { keys: [] }),
+  database: answer(400, { code: 'refresh_token_not_found' }),
   discovery: [answer(404), answer(404)],
+}
+
+/** The finding of one check, if it says anything. */
+function find(name: string, facts: SupabaseFacts): Finding | undefined {
+  return findingsOf(supabaseChecks, facts).find((finding) => finding.name === name)
 }
 
 let provider: ProviderFixture | undefined
@@ -38,12 +40,11 @@ describe('a provider that answers', () => {
   it('is found sound: API, methods, keys', async () => {
     provider = startProvider()
     const { fetch, runtime } = provider
-    const facts = await askSupabase(config, { fetch })
     const capabilities = await openProvider(config, { ...runtime, fetch }).capabilities()
+    const facts = await askSupabase(config, { fetch }, capabilities)
     const findings = [
-      checkAuthApi(config, facts),
-      ...checkSignInMethods(config, facts, capabilities),
-      ...checkSigningKeys(config, facts.keySet),
+      ...findingsOf(supabaseChecks, facts).filter(({ name }) => name !== 'issuer'),
+      ...findingsOf(providerChecks, { config, keySet: facts.keySet, answers: [], now: 0 }),
     ]
     expect(findings.map(({ name, state }) => `${name} ${state}`)).toEqual([
       'provider ok',
@@ -64,13 +65,14 @@ describe('a provider that answers', () => {
       expect(request.headers.has('authorization')).toBe(false)
       return Response.json({})
     }
-    await askSupabase(config, { fetch })
+    await askSupabase(config, { fetch }, undefined)
     expect(seen.toSorted()).toEqual([
       'GET /auth/v1/.well-known/jwks.json sb_publishable_x',
       'GET /auth/v1/.well-known/oauth-authorization-server sb_publishable_x',
       'GET /auth/v1/.well-known/openid-configuration sb_publishable_x',
       'GET /auth/v1/health sb_publishable_x',
       'GET /auth/v1/settings sb_publishable_x',
+      'POST /auth/v1/token sb_publishable_x',
     ])
   })
 })
@@ -91,55 +93,60 @@ describe('the auth API', () => {
     ['redirects', answer(301), 'fail', /is no auth API/, /\/auth\/v1/],
     ['is in trouble', answer(503), 'fail', /in trouble: it answers 503/, /status of the provider/],
   ])('%s', (_, settings, state, message, fix) => {
-    const finding = checkAuthApi(config, { ...sound, settings })
+    const finding = find('provider', { ...sound, settings })
     expect(finding).toMatchObject({ name: 'provider', state })
-    expect(finding.message).toMatch(message)
-    expect(finding.fix).toMatch(fix)
+    expect(finding?.message).toMatch(message)
+    expect(finding?.fix).toMatch(fix)
+  })
+
+  it.each([
+    ['500', answer(500)],
+    ['nothing listens there', nowhere],
+  ])('that cannot look anything up signs nobody in: %s', (reason, database) => {
+    expect(find('provider', { ...sound, database })).toMatchObject({
+      state: 'fail',
+      message: `${AUTH} answers, but nobody can sign in or be refreshed: ${reason}.`,
+    })
+  })
+
+  it('that has no version says none', () => {
+    const facts = { ...sound, health: answer(200, { version: '' }) }
+    expect(find('provider', facts)).toMatchObject({ state: 'ok', message: `${AUTH} answers.` })
   })
 
   it('demands a key where none is configured', () => {
-    const finding = checkAuthApi({ ...config, providerKey: undefined }, { ...sound, settings: answer(401) })
-    expect(finding.message).toMatch(/demands an API key/)
-    expect(finding.fix).toMatch(/^Set DRAWBRIDGE_PROVIDER_KEY/)
+    const finding = find('provider', {
+      ...sound,
+      config: { ...config, providerKey: undefined },
+      settings: answer(401),
+    })
+    expect(finding?.message).toMatch(/demands an API key/)
+    expect(finding?.fix).toMatch(/^Set DRAWBRIDGE_PROVIDER_KEY/)
   })
 
   it('of the embedded provider is only there while the server runs', () => {
-    const finding = checkAuthApi({ ...config, provider: 'embedded' }, { ...sound, settings: nowhere })
-    expect(finding.state).toBe('warn')
-  })
-})
-
-describe('the API key', () => {
-  const jwt = (claims: object): string =>
-    [{ alg: 'HS256' }, claims]
-      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
-      .join('.') + '.c2ln'
-
-  it.each([
-    ['sb_secret_abc', 'warn'],
-    [jwt({ role: 'service_role' }), 'warn'],
-    [jwt({ role: 'anon' }), undefined],
-    ['sb_publishable_abc', undefined],
-    [undefined, undefined],
-  ])('%s: %s', (providerKey, state) => {
-    const [finding] = checkApiKey({ ...config, providerKey })
-    expect(finding?.state).toBe(state)
-    if (finding) expect(JSON.stringify(finding)).not.toContain(providerKey)
+    const finding = find('provider', {
+      ...sound,
+      config: { ...config, provider: 'embedded' },
+      settings: nowhere,
+    })
+    expect(finding?.state).toBe('warn')
   })
 })
 
 describe('the sign-in methods', () => {
   const check = (external: object, social?: string[], more: object = {}): Finding | undefined =>
-    checkSignInMethods(
-      { ...config, social },
-      { ...sound, settings: answer(200, { external, ...more }) },
-      {
+    find('sign-in-methods', {
+      ...sound,
+      config: { ...config, social },
+      settings: answer(200, { external, ...more }),
+      capabilities: {
         password: (external as { email?: boolean }).email === true,
         social: (social ?? []).map((id) => ({ id, label: id })),
         captcha: undefined,
         confirmsEmail: true,
       },
-    )[0]
+    })
 
   it('that are off at the provider and named here are a failure', () => {
     expect(check({ email: true, google: false, github: true }, ['google', 'github'])).toMatchObject({
@@ -155,8 +162,14 @@ describe('the sign-in methods', () => {
     })
   })
 
-  it('none at all is a failure', () => {
-    expect(check({ email: false, phone: true })?.state).toBe('fail')
+  it('none at all is a failure, which names those that are on and how to have one that is not listed', () => {
+    const finding = check({ email: false, phone: true, web3: true, google: false })
+    expect(finding?.state).toBe('fail')
+    expect(finding?.message).toMatch(
+      /has no way to sign in .* that the login page could offer: only phone, web3\.$/,
+    )
+    expect(finding?.fix).toContain('x or custom:NAME, is offered with DRAWBRIDGE_SOCIAL=NAME')
+    expect(check({ email: false })?.message).toMatch(/could offer\.$/)
   })
 
   it('say what new accounts meet', () => {
@@ -166,26 +179,18 @@ describe('the sign-in methods', () => {
   })
 
   it('are not judged when nobody said', () => {
-    expect(checkSignInMethods(config, { ...sound, settings: nowhere }, undefined)).toEqual([])
+    expect(find('sign-in-methods', { ...sound, settings: nowhere })).toBe(undefined)
   })
 })
 
 describe('the issuer', () => {
-  const check = (...discovery: Visit[]): Finding => checkIssuer(config, { ...sound, discovery })
+  const judge = (facts: SupabaseFacts): Finding | undefined => find('issuer', facts)
+  const check = (...discovery: Visit[]): Finding | undefined => judge({ ...sound, discovery })
 
   it('that is published is compared to the letter', () => {
-    expect(check(answer(200, { issuer: AUTH })).state).toBe('ok')
+    expect(check(answer(200, { issuer: AUTH }))?.state).toBe('ok')
     const finding = check(answer(404), answer(200, { issuer: `${AUTH}/` }))
     expect(finding).toMatchObject({ state: 'fail', fix: `Set DRAWBRIDGE_PROVIDER_ISSUER=${AUTH}/` })
-  })
-
-  it.each([
-    [AUTH, 'ok'],
-    ['https://elsewhere.example', 'warn'],
-  ])('that is not published, and a token of %s: %s', (iss, state) => {
-    const token = { header: {}, claims: { iss }, expiresAt: undefined }
-    const facts = { ...sound, discovery: [answer(404), answer(404)] }
-    expect(checkIssuer(config, facts, token).state).toBe(state)
   })
 
   it('that is empty: the provider has to be given one, not this server', () => {
@@ -194,55 +199,21 @@ describe('the issuer', () => {
   })
 
   it.each([[nowhere], [answer(404)], [answer(200, { issuer: 5 })]])(
-    'that is not published: a token tells',
+    'that is not published is to be compared by hand',
     (found) => {
       const finding = check(found, found)
-      expect(finding.state).toBe('warn')
-      expect(finding.fix).toContain('doctor --token-stdin')
+      expect(finding?.state).toBe('warn')
+      expect(finding?.fix).toContain('access token')
     },
   )
 
   it('of the embedded provider is known', () => {
-    expect(checkIssuer({ ...config, provider: 'embedded' }, sound).state).toBe('ok')
+    const embedded = { ...sound, config: { ...config, provider: 'embedded' as const } }
+    expect(judge(embedded)?.state).toBe('ok')
+    expect(judge({ ...embedded, settings: nowhere, discovery: [nowhere, nowhere] })?.state).toBe('ok')
   })
-})
 
-describe('the signing keys', () => {
-  const es256 = { kty: 'EC', crv: 'P-256', kid: 'a' }
-  const rs256 = { kty: 'RSA', kid: 'b', alg: 'RS256', use: 'sig' }
-
-  it.each<
-    [what: string, keySet: Visit, secret: string | undefined, state: string | undefined, message: RegExp]
-  >([
-    [
-      'are ES256 and RS256',
-      answer(200, { keys: [es256, es256, rs256] }),
-      undefined,
-      'ok',
-      /2 ES256 and 1 RS256/,
-    ],
-    ['are none: a shared secret', answer(200, { keys: [] }), undefined, 'fail', /HS256.*nobody can sign in/],
-    ['are none, and the secret is known', answer(200, { keys: [] }), 's', 'ok', /PROVIDER_JWT_SECRET/],
-    [
-      'are published, and the secret is accepted too',
-      answer(200, { keys: [es256] }),
-      's',
-      'warn',
-      /can make tokens/,
-    ],
-    [
-      'are of no use',
-      answer(200, { keys: [{ kty: 'oct' }, { ...es256, use: 'enc' }] }),
-      undefined,
-      'fail',
-      /None of the 2/,
-    ],
-    ['are not published', answer(404), undefined, 'fail', /answers 404/],
-    ['are not published, and the secret is known', answer(404), 's', 'ok', /HS256/],
-    ['are where nobody answers', nowhere, undefined, undefined, /^$/],
-  ])('%s', (_, keySet, providerJwtSecret, state, message) => {
-    const [finding] = checkSigningKeys({ ...config, providerJwtSecret }, keySet)
-    expect(finding?.state).toBe(state)
-    expect(finding?.message ?? '').toMatch(message)
+  it('is not judged where nobody answers, which is said already', () => {
+    expect(judge({ ...sound, settings: nowhere, discovery: [nowhere, nowhere] })).toBe(undefined)
   })
 })

@@ -5,7 +5,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { upstreamAt, upstreamOf } from '../../core/gateway/upstream-document.ts'
 import { systemRuntime } from '../../startup/system-runtime.ts'
-import { checkUpstream } from './upstream-check.ts'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
+import { askUpstream, upstreamChecks } from './upstream-check.ts'
+
+const checkUpstream = async (...given: Parameters<typeof askUpstream>): Promise<Finding[]> =>
+  findingsOf(upstreamChecks, await askUpstream(...given))
 
 let server: Server | undefined
 
@@ -20,11 +25,11 @@ async function upstream(
   server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const reading = upstreamAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
-  if (reading.kind !== 'upstream') throw new Error('The address is faulty.')
-  return reading.upstream as HttpUpstream
+  if (reading.kind !== 'read') throw new Error('The address is faulty.')
+  return reading.value as HttpUpstream
 }
 
-const summary = async (given: HttpUpstream, runtime: Parameters<typeof checkUpstream>[1] = systemRuntime) =>
+const summary = async (given: HttpUpstream, runtime: Parameters<typeof askUpstream>[1] = systemRuntime) =>
   (await checkUpstream(given, runtime, undefined)).map(({ name, state }) => `${name} ${state}`)
 
 const listsTools = (request: IncomingMessage, response: ServerResponse): void => {
@@ -55,6 +60,22 @@ describe('an upstream by HTTP', () => {
     ])
   })
 
+  it('with public tools must take strangers', async () => {
+    const policy = { allow: ['*'], deny: [], publicTools: new Set(['hours']), scopes: [] }
+    const closed = await upstream((_, response) => response.writeHead(401).end())
+    const [, finding] = await checkUpstream({ ...closed, policy }, systemRuntime, undefined)
+    expect(finding).toMatchObject({
+      state: 'fail',
+      message: expect.stringContaining('nobody can call hours'),
+    })
+    server?.close()
+    expect(await summary({ ...(await upstream(listsTools)), policy })).toEqual([
+      'upstream ok',
+      'upstream-public warn',
+      'public-tools ok',
+    ])
+  })
+
   it('that is told who calls by headers alone, or not at all, is worth a word', async () => {
     const given = await upstream((_, response) => response.writeHead(401).end())
     for (const identity of [['headers'], []] as const) {
@@ -69,7 +90,7 @@ describe('an upstream by HTTP', () => {
     expect(finding).toMatchObject({
       name: 'upstream',
       state: 'fail',
-      message: expect.stringContaining('ECONNREFUSED'),
+      message: expect.stringContaining('nothing listens there'),
     })
   })
 })
@@ -82,8 +103,13 @@ describe('an upstream that is a command', () => {
     [import.meta.filename, 'fail'],
   ])('%s: %s', async (command, state) => {
     const reading = upstreamOf(command, [])
-    if (reading.kind !== 'upstream') throw new Error('The command is faulty.')
-    const findings = await checkUpstream(reading.upstream, systemRuntime, process.env['PATH'])
-    expect(findings).toMatchObject([{ name: 'upstream', state }])
+    if (reading.kind !== 'read' || reading.value.kind !== 'command') throw new Error('The command is faulty.')
+    const findings = await checkUpstream(reading.value, systemRuntime, process.env['PATH'])
+    expect(findings).toMatchObject([
+      { name: 'upstream', state },
+      { name: 'upstream-user', state: 'warn' },
+    ])
+    const user = { firstUid: 1001, lastUid: 1001, gid: 1001 }
+    expect(await checkUpstream({ ...reading.value, user }, systemRuntime, undefined)).toHaveLength(1)
   })
 })

@@ -4,19 +4,19 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 const timeoutMs = 5000
 const maxBodyLength = 1_000_000
 
-/** What one request came to. `reason` is for people; it never holds what was sent. */
+/** Result of one request. `reason` is readable text without anything that was sent. */
 export type Visit =
   | {
       kind: 'answered'
       status: number
       headers: Headers
-      /** Undefined when the answer is something else than a JSON object. */
+      /** Undefined for anything but a JSON object. */
       json: JsonObject | undefined
       text: string
     }
   | { kind: 'unreachable'; reason: string }
 
-/** Sends one request without following redirects and without ever rejecting. */
+/** Sends one request. Follows no redirects, and never rejects. */
 export async function visit(
   url: string,
   runtime: Pick<Runtime, 'fetch'>,

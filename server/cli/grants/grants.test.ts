@@ -10,8 +10,7 @@ import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/serv
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { type CommandFailure, exitCode } from '../command.ts'
-import { type GrantsListOptions, listGrants } from './grants-list.ts'
-import { type GrantsRevokeOptions, revokeGrants } from './grants-revoke.ts'
+import { type GrantsListOptions, type GrantsRevokeOptions, listGrants, revokeGrants } from './grants.ts'
 
 const issuer = 'https://ref.supabase.co/auth/v1'
 const settings = {
@@ -246,7 +245,7 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     const { input, said } = line(false)
     await listGrants(input, everything)
     const { stdout } = said()
-    expect(stdout).toContain('Nice?[2Jclient?? (client a)')
+    expect(stdout).toContain(String.raw`Nice\u001b[2Jclient\u202e\u000a (client a)`)
     expect(stdout.split('\n')).toHaveLength(3)
   })
 

@@ -1,11 +1,14 @@
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import type { ServerConfig } from '../../config/setting.ts'
 import { type KeyRing, fixedKeyRing } from '../../core/seal.ts'
 import { changeKeyFile } from '../../store/secret-key-file-change.ts'
 import { openKeyFile } from '../../store/secret-key-file.ts'
 import { CommandFailure, exitCode } from '../command.ts'
 import { type KeySource, keySourceOf, parseSecretKeys } from '../../config/store-address.ts'
+import { type KeyUse, maxCounted } from '../../core/operator/key-use.ts'
+import type { Terminal } from '../terminal.ts'
 
-/** Where the keys of a store that keeps something are. Refuses a store in memory: its keys end with the process. */
+/** Returns the source of the keys of a durable store. Refuses a store in memory, whose keys end with the process. */
 export function keptKeySource(config: ServerConfig): KeySource & { kind: 'ring' | 'file' } {
   const source = keySourceOf(config)
   if (config.store.kind === 'memory' || source.kind === 'memory') {
@@ -18,7 +21,7 @@ export function keptKeySource(config: ServerConfig): KeySource & { kind: 'ring' 
   return source
 }
 
-/** The ring as it is now. Throws a {@link CommandFailure} when the server has not made its file yet. */
+/** Opens the current ring. Throws a {@link CommandFailure} if the server has not created its file yet. */
 export function openRing(source: KeySource & { kind: 'ring' | 'file' }, now: () => number): KeyRing {
   if (source.kind === 'ring') return fixedKeyRing(source.keys)
   const { path } = source
@@ -34,7 +37,7 @@ export function openRing(source: KeySource & { kind: 'ring' | 'file' }, now: () 
   }
 }
 
-/** Changes the entries of the key file at `path`. What `change` throws is passed on; whatever else fails has a next step. */
+/** Changes the entries of the key file at `path`. Errors of `change` pass unchanged; all others get a next step. */
 export function changeRing(path: string, change: (entries: readonly string[]) => readonly string[]): void {
   try {
     changeKeyFile(path, change)
@@ -47,4 +50,27 @@ export function changeRing(path: string, change: (entries: readonly string[]) =>
       { cause },
     )
   }
+}
+
+export function keyTable(uses: readonly KeyUse[], terminal: Pick<Terminal, 'colour'>): string {
+  const rows = uses.map((use) => [use.kid, countText(use), use.role, noteOf(use)])
+  const colours = { seals: 'green', opens: undefined, missing: 'red' } as const
+  return textTable(['key', 'sealed sessions', 'role', ''], rows)
+    .split('\n')
+    .map((line, index) => {
+      const colour = colours[uses[index - 1]?.role ?? 'opens']
+      return colour === undefined ? line : terminal.colour(colour, line)
+    })
+    .join('\n')
+}
+
+function countText({ sessions }: KeyUse): string {
+  return sessions === maxCounted ? `${maxCounted} or more` : String(sessions)
+}
+
+function noteOf({ role, sessions, in_use: inUse }: KeyUse): string {
+  if (role === 'missing') return 'put it back into the ring: without it nothing of this can be used'
+  if (role === 'seals') return ''
+  if (!inUse) return 'nothing needs it'
+  return sessions === 0 ? 'sign-ins under way need it' : ''
 }

@@ -54,7 +54,7 @@ describe('keys rotate on Postgres', () => {
       { STORE: url, SECRET_KEYS: `${entry('new')},${entry('old')}` },
       { json: true, runtime },
     )
-    const code = await rotateKeys(line.input, { resealOnly: false })
+    const code = await rotateKeys(line.input)
     const facts = line.facts()
     expect([code, facts['ok']]).toEqual([exitCode.ok, true])
     expect(facts['keys']).toMatchObject([

@@ -3,17 +3,13 @@ import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig 
 import { changeRing, keptKeySource, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
 import { pageSeconds } from '../../core/operator/key-rotation.ts'
-import { timeText } from './key-use.ts'
+import { timeText } from '../terminal.ts'
 
 /**
- * Takes keys out of the key file. Refuses the one that seals, one that something stored still needs, and, unless `now`
- * says otherwise, any within an hour of the last change of the ring: pages that were opened before are sealed too.
+ * Removes keys from the key file. Refuses the one that seals, those that the store needs, and any within an hour of the last
+ * change of the ring: open sign-in pages are sealed too.
  */
-export async function removeKeys(
-  input: CommandInput,
-  kids: readonly string[],
-  options: { now: boolean },
-): Promise<ExitCode> {
+export async function removeKeys(input: CommandInput, kids: readonly string[]): Promise<ExitCode> {
   const config = readConfig(input, ['store', 'secretKeys'])
   const source = keptKeySource(config)
   if (source.kind === 'ring') {
@@ -33,14 +29,14 @@ export async function removeKeys(
   if (needed.length > 0) {
     throw new CommandFailure(
       `Something stored still needs ${needed.join(', ')}.`,
-      'drawbridge-server keys rotate --reseal-only, then drawbridge-server keys list',
+      'drawbridge-server keys rotate, then drawbridge-server keys list',
     )
   }
   const changedAt = Math.floor(statSync(path).mtimeMs / 1000)
-  if (!options.now && changedAt + pageSeconds > input.runtime.now()) {
+  if (changedAt + pageSeconds > input.runtime.now()) {
     throw new CommandFailure(
       `The ring changed less than an hour ago: sign-in pages that people have open may still need ${kids.join(', ')}.`,
-      `Wait until ${timeText(changedAt + pageSeconds)}, or give --now: they then have to start again.`,
+      `Try again after ${timeText(changedAt + pageSeconds + 59)}.`,
     )
   }
   changeRing(path, (entries) => {

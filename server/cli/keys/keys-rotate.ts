@@ -2,18 +2,15 @@ import { rotateKeyRing } from '../../core/operator/key-rotation.ts'
 import type { KeyUse } from '../../core/operator/key-use.ts'
 import { type Rotation, countOf } from '../../core/operator/reseal-rounds.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
-import { changeRing, keptKeySource, openRing } from './key-ring.ts'
+import { changeRing, keptKeySource, keyTable, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
-import { keyTable, timeText } from './key-use.ts'
+import { timeText } from '../terminal.ts'
 
 /**
- * Puts a new key in front of the key file, unless `resealOnly`, and seals all provider sessions anew with the first key,
- * beside running servers. A ring in the environment is not changed: the first key of it is taken.
+ * Adds a new key at the front of the key file, and re-seals all provider sessions with it beside running servers. Does not change
+ * a ring in the environment, and uses its first key.
  */
-export async function rotateKeys(
-  input: CommandInput,
-  options: { resealOnly: boolean; isStopped?: () => boolean },
-): Promise<ExitCode> {
+export async function rotateKeys(input: CommandInput, isStopped?: () => boolean): Promise<ExitCode> {
   const { runtime, json, terminal } = input
   const config = readConfig(input, ['store', 'secretKeys'])
   const source = keptKeySource(config)
@@ -30,8 +27,8 @@ export async function rotateKeys(
       ring,
       runtime,
       note: terminal.note,
-      isStopped: options.isStopped,
-      addEntry: source.kind === 'file' && !options.resealOnly ? addEntry(source.path) : undefined,
+      isStopped,
+      addEntry: source.kind === 'file' ? addEntry(source.path) : undefined,
     }),
   )
   const { ok, keys, removable_at: removableAt } = facts
@@ -53,7 +50,7 @@ function explain(
 ): string[] {
   const { left, unsettled, unreadable, interrupted } = rotation
   const idle = keys.filter(({ role, in_use: inUse }) => role === 'opens' && !inUse).map(({ kid }) => kid)
-  const after = `after ${timeText(removableAt)}: sign-in pages that are open now may be sealed with it for up to an hour`
+  const after = `after ${timeText(removableAt + 59)}: sign-in pages that are open now may be sealed with it for up to an hour`
   const lines = []
   if (unsettled > 0) {
     lines.push(
@@ -73,7 +70,7 @@ function explain(
   }
   if (left > 0 || interrupted) {
     lines.push(
-      `${interrupted ? 'Interrupted: ' : ''}some sessions are still sealed with older keys. Nothing is lost; go on with:\n  drawbridge-server keys rotate --reseal-only`,
+      `${interrupted ? 'Interrupted: ' : ''}some sessions are still sealed with older keys. Nothing is lost; go on with:\n  drawbridge-server keys rotate`,
     )
   }
   return lines

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { accessSample, profileSample } from '../../../tests/support/server/core/access-sample.ts'
-import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { ProviderError, type ProviderCapabilities } from '../session/session-provider.ts'
+import { type Profile, ProviderError, type ProviderCapabilities } from '../session/session-provider.ts'
 import { type AccessRule, fullAccess } from './access-rules.ts'
 
 const byEmail: AccessRule = { effect: 'allow', conditions: { email: ['*@example.com'] } }
@@ -27,7 +26,6 @@ describe('without rules', () => {
     })
     expect(access.hasRules).toBe(false)
     expect(await access.decide('user-1', ada)).toEqual(fullAccess)
-    expect(await access.decideAbout(signInSample('ada').identity, undefined)).toEqual(fullAccess)
   })
 })
 
@@ -39,7 +37,11 @@ describe('an address that the provider calls verified', () => {
 
   it('counts as unverified where it does not', async () => {
     const access = accessSample([byEmail], { capabilities: confirming(false) })
-    expect(await access.decide('user-1', ada)).toEqual({ kind: 'denied', rule: undefined })
+    expect(await access.decide('user-1', ada)).toEqual({
+      kind: 'denied',
+      reason: 'address_not_verified',
+      rule: undefined,
+    })
     const others = accessSample([byEmail, everyone], { capabilities: confirming(false) })
     expect(await others.decide('user-1', ada)).toMatchObject({ kind: 'allowed', rule: 2 })
   })
@@ -56,17 +58,29 @@ describe('an address that the provider calls verified', () => {
   })
 })
 
-describe('whom a token names', () => {
-  it('is decided about by the profile that the provider makes of the token and of its last word', async () => {
-    const seen: unknown[] = []
-    const access = accessSample([{ effect: 'allow', conditions: { sub: ['sub x'] } }], {
-      profileOf(of, probed) {
-        seen.push(of, probed)
-        return profileSample
-      },
+describe('what tools and upstreams are told of a person', () => {
+  const user = { id: 'p#user-1', sub: 'user-1' }
+
+  it.each<[string, Partial<Profile>, ProviderCapabilities['confirmsEmail'] | 'down', object]>([
+    ['proven', {}, true, { email: 'ada@example.com', emailVerified: true }],
+    ['not proven by that provider', {}, false, { email: 'ada@example.com', emailVerified: false }],
+    ['one whose provider is down', {}, 'down', { email: 'ada@example.com', emailVerified: false }],
+    [
+      'one that the provider says nothing about',
+      { emailVerified: undefined },
+      true,
+      { emailVerified: false },
+    ],
+    ['not verified', { emailVerified: false }, true, { email: undefined, emailVerified: false }],
+    ['none', { email: undefined }, true, { email: undefined, emailVerified: false }],
+  ])('an address that is %s', async (_what, profile, confirms, told) => {
+    const access = accessSample(undefined, {
+      capabilities: confirms === 'down' ? down : confirming(confirms),
     })
-    const { identity } = signInSample('x')
-    expect(await access.decideAbout(identity, { role: 'x' })).toMatchObject({ kind: 'allowed' })
-    expect(seen).toEqual([{ kind: 'identity', identity }, { role: 'x' }])
+    expect(await access.describe(user, { ...ada, ...profile, name: 'Ada' })).toMatchObject({
+      ...user,
+      name: 'Ada',
+      ...told,
+    })
   })
 })

@@ -1,14 +1,21 @@
-import type { Claims, Identity, Profile, SessionProvider } from '../session/session-provider.ts'
+import {
+  type Claims,
+  type Identity,
+  type Profile,
+  ProviderError,
+  type SessionProvider,
+} from '../session/session-provider.ts'
+import type { CurrentUser, User } from '../session/grant.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
-/** What {@link AccessControl} needs from outside. */
+/** Dependencies of {@link AccessControl}. */
 export interface AccessControlPorts {
   provider: Pick<SessionProvider, 'capabilities' | 'profileOf'>
-  /** The policy in force at this moment; undefined: there are no rules. */
+  /** Returns the policy in force; undefined without rules. */
   policy: () => AccessPolicy | undefined
 }
 
-/** Decides who may come in. The one place that does: at sign-in, at `/mcp`, and for introspection. */
+/** Decides who may use the server. The only place that does: at sign-in, at `/mcp` and for introspection. */
 export class AccessControl {
   readonly #ports: AccessControlPorts
 
@@ -16,27 +23,42 @@ export class AccessControl {
     this.#ports = ports
   }
 
-  /** False: everyone may do everything, and profiles need not be read. */
+  /** False: every user may do everything, and profiles need not be read. */
   get hasRules(): boolean {
     return this.#ports.policy() !== undefined
   }
 
-  /** Decides about whom a verified token names. `probed` is what the provider last said about that person, if it was asked. */
-  async decideAbout(identity: Identity, probed: Claims | undefined): Promise<AccessDecision> {
-    if (!this.hasRules) return fullAccess
-    return this.decide(identity.sub, this.#ports.provider.profileOf({ kind: 'identity', identity }, probed))
+  /** Builds the profile of a verified token's user. `probed` holds the provider's latest claims, if it was asked. */
+  profileOf(identity: Identity, probed?: Claims): Profile {
+    return this.#ports.provider.profileOf({ kind: 'identity', identity }, probed)
+  }
+
+  /** Returns the user as tools and upstreams see them. Leaves out an email address that the provider marks as unverified. */
+  async describe({ id, sub }: Pick<User, 'id' | 'sub'>, profile: Profile): Promise<CurrentUser> {
+    const { email, name } = profile
+    const shown = profile.emailVerified === false ? undefined : email
+    return { id, sub, email: shown, name, emailVerified: await this.#provesEmail(profile) }
+  }
+
+  /** Also false while the provider cannot say whether it verifies addresses: that must not lock users out. */
+  async #provesEmail({ email, emailVerified }: Profile): Promise<boolean> {
+    if (email === undefined || emailVerified !== true) return false
+    try {
+      return (await this.#ports.provider.capabilities()).confirmsEmail
+    } catch (error) {
+      if (error instanceof ProviderError) return false
+      throw error
+    }
   }
 
   /**
-   * Decides about the person whom the provider calls `sub`. An address that the provider calls verified only counts if the provider
-   * proves addresses; the provider is asked for that only where it matters. Rejects with `ProviderError` if it does not
-   * answer.
+   * Decides about the user with the provider's id `sub`. An address marked as verified counts only if the provider verifies
+   * addresses, which is looked up only when it matters. Rejects with `ProviderError` if the provider does not respond.
    */
   async decide(sub: string, profile: Profile): Promise<AccessDecision> {
     const policy = this.#ports.policy()
     if (!policy) return fullAccess
     const claimed = policy.decide({ ...profile, sub })
-    if (!profile.emailVerified) return claimed
     const unverified = policy.decide({ ...profile, emailVerified: false, sub })
     if (unverified.rule === claimed.rule) return claimed
     const { confirmsEmail } = await this.#ports.provider.capabilities()

@@ -21,8 +21,8 @@ describe('readAccessDocument', () => {
       ],
     }
     expect(readAccessDocument(document, 'mcp')).toEqual({
-      kind: 'rules',
-      rules: [
+      kind: 'read',
+      value: [
         { effect: 'deny', conditions: { email: ['mallory@example.com'] } },
         { effect: 'allow', conditions: { email: ['*@example.com'], sub: ['1'], provider: ['google'] } },
         {
@@ -62,36 +62,28 @@ describe('readAccessDocument', () => {
     [{ rules: ['x'] }, 'rules[0] must be an object.'],
     [{ rules: [{}] }, 'rules[0] must have either allow or deny.'],
     [{ rules: [{ allow: true }] }, 'rules[0].allow must be an object.'],
-    [
-      { rules: [{ allow: { sub: 'x' } }] },
-      'rules[0].allow.sub must be an array of 1 to 1000 texts of 1 to 500 characters.',
-    ],
-    [
-      { rules: [{ allow: { sub: [] } }] },
-      'rules[0].allow.sub must be an array of 1 to 1000 texts of 1 to 500 characters.',
-    ],
-    [
-      { rules: [{ allow: { sub: [1] } }] },
-      'rules[0].allow.sub must be an array of 1 to 1000 texts of 1 to 500 characters.',
-    ],
+    [{ rules: [{ allow: { sub: 'x' } }] }, 'rules[0].allow.sub must be an array of 1 to 1000 texts.'],
+    [{ rules: [{ allow: { sub: [] } }] }, 'rules[0].allow.sub must be an array of 1 to 1000 texts.'],
+    [{ rules: [{ allow: { sub: [1] } }] }, 'rules[0].allow.sub[0] must be a text of 1 to 500 characters.'],
     [{ rules: [{ allow: { claim: {} } }] }, 'rules[0].allow.claim must name a claim.'],
     [
       { rules: [{ allow: { claim: { groups: [null] } } }] },
-      'rules[0].allow.claim["groups"] must be an array of 1 to 1000 texts, numbers, true or false.',
+      'rules[0].allow.claim.groups[0] must be a text, a number, true or false.',
     ],
     [
       { rules: [{ allow: { claim: { 'user_metadata.role': ['x'] } } }] },
-      'rules[0].allow.claim["user_metadata.role"]: everyone can write their own user_metadata. Use app_metadata.',
+      'rules[0].allow.claim["user_metadata.role"]: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.',
     ],
     [
       { rules: [{ deny: { claim: { user_metadata: ['x'] } } }] },
-      'rules[0].deny.claim["user_metadata"]: everyone can write their own user_metadata. Use app_metadata.',
+      'rules[0].deny.claim.user_metadata: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.',
     ],
-    [
-      { rules: [{ allow: {}, scopes: 'mcp' }] },
-      'rules[0].scopes must be an array of 1 to 1000 texts of 1 to 500 characters.',
-    ],
+    [{ rules: [{ allow: {}, scopes: 'mcp' }] }, 'rules[0].scopes must be an array of 1 to 1000 texts.'],
     [{ rules: [{ allow: {}, tool: {} }] }, 'rules[0] has an unknown member "tool". Did you mean tools?'],
+    [
+      JSON.parse('{ "rules": [{ "allow": { "claim": { "__proto__": ["x"], "a": [1] } } }] }'),
+      'the document has an unknown member "__proto__".',
+    ],
     [{ rules: Array.from({ length: 1001 }, () => ({ allow: {} })) }, 'rules has more than 1000 members.'],
   ])('%j: %s', (document, fault) => {
     expect(faultsOf(document)).toEqual([fault])

@@ -5,6 +5,7 @@ const ada: Person = {
   sub: 'user-1',
   email: 'Ada@Example.com',
   emailVerified: true,
+  name: undefined,
   providers: ['google', 'email'],
   claims: {
     app_metadata: { role: 'partner', teams: ['red', 7, true], 'a.b': 'x' },
@@ -77,6 +78,21 @@ describe('email', () => {
     )
   })
 
+  it.each<[pattern: string, address: string, holds: boolean]>([
+    ['*@blocked.example', '"a@b"@blocked.example', true],
+    ['*@blocked.example', 'x@blocked.example.', true],
+    ['"a@b"@blocked.example', '"a@b"@blocked.example', false],
+    ['*@blocked.example', '"x@blocked.example"@example.com', false],
+    ['*@blocked.example', 'blocked.example', false],
+    ['*@blocked.example', '', false],
+  ])('a rule that refuses %s goes by the domain of %s: %s', (pattern, address, holds) => {
+    const person = { ...ada, email: address }
+    expect(outcome([deny({ email: [pattern] }), allow({})], person)).toBe(
+      holds ? 'denied by 1' : 'allowed by 2',
+    )
+    expect(outcome([allow({ email: [pattern] })], person)).toBe('denied by undefined')
+  })
+
   it('an address that is not verified lets nobody in, and keeps nobody from being refused', () => {
     const unverified = { ...ada, emailVerified: false }
     expect(outcome([allow({ email: ['*@example.com'] })], unverified)).toBe('denied by undefined')
@@ -119,6 +135,30 @@ describe('a claim', () => {
     expect(outcome([allow({ claim: { [path]: values } })])).toBe(
       holds ? 'allowed by 1' : 'denied by undefined',
     )
+  })
+})
+
+describe('a claim that a token has and the provider no longer names', () => {
+  const former = { ...ada, claims: {}, formerClaims: ada.claims }
+
+  it('is nothing to an allow rule, and still something to a deny rule', () => {
+    expect(outcome([allow({ claim: { groups: ['staff'] } })], former)).toBe('denied by undefined')
+    expect(outcome([deny({ claim: { groups: ['staff'] } }), allow({})], former)).toBe('denied by 1')
+  })
+})
+
+describe('why somebody may not come in', () => {
+  const unverified = { ...ada, emailVerified: undefined }
+  const byEmail = { email: ['ada@example.com'] }
+
+  it.each<[reason: string, rules: readonly AccessRule[], person: Person]>([
+    ['deny_rule', [deny(byEmail), allow(byEmail)], unverified],
+    ['deny_rule', [deny({})], ada],
+    ['no_rule', [allow({ sub: ['user-2'] })], unverified],
+    ['address_not_verified', [allow(byEmail)], unverified],
+    ['address_not_verified', [allow(byEmail), deny({})], unverified],
+  ])('%s', (reason, rules, person) => {
+    expect(createAccessPolicy(rules).decide(person)).toMatchObject({ kind: 'denied', reason })
   })
 })
 

@@ -2,31 +2,31 @@ import type { Profile } from '../session/session-provider.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { matchesEmail, matchesGlob } from './glob.ts'
 
-/** A person as access rules see one. Everything in it has been verified. */
+/** A user as access rules see them. All of it is verified. */
 export interface Person extends Profile {
   sub: string
 }
 
-/** A claim's value that a rule can ask for. */
+/** A claim value that a rule can match. */
 export type ClaimValue = string | number | boolean
 
-/** Whom a rule is about. All conditions that are given must hold; a list holds when one of its members does. */
+/** Conditions of a rule. All given conditions must hold; a list holds when one of its members matches. */
 export interface AccessConditions {
-  /** Patterns in lower case, with `*` for any characters but `@`. */
+  /** Lower-case patterns, with `*` for any characters except `@`. */
   email?: readonly string[]
   sub?: readonly string[]
   provider?: readonly string[]
-  /** By name, or by a path of names with dots between them. An array holds when one of its members does. */
+  /** Claims by name, or by a dotted path of names. An array holds when one of its members matches. */
   claim?: Readonly<Record<string, readonly ClaimValue[]>>
 }
 
-/** Which tools, by patterns with `*` for any characters. */
+/** Allowed tools, as patterns with `*` for any characters. */
 export interface ToolPatterns {
   allow?: readonly string[]
   deny?: readonly string[]
 }
 
-/** One rule of the access file. `scopes` and `tools` narrow what the people of an `allow` rule get. */
+/** One rule of the access file. `scopes` and `tools` narrow what an `allow` rule grants. */
 export type AccessRule =
   | { effect: 'deny'; conditions: AccessConditions }
   | {
@@ -36,22 +36,27 @@ export type AccessRule =
       tools?: ToolPatterns
     }
 
-/** What a person may do here. Undefined `scopes`: all; undefined `tools`: all. */
+/** A user's permissions. Undefined `scopes`: all; undefined `tools`: all. */
 export interface AccessAllowed {
   kind: 'allowed'
   scopes: readonly string[] | undefined
   allowsTool: ((name: string) => boolean) | undefined
 }
 
-/** The outcome for one person. `rule` is the number of the rule that decided, from 1; undefined when none did. */
-export type AccessDecision = (AccessAllowed | { kind: 'denied' }) & { rule: number | undefined }
+/** Why a user is refused: a `deny` rule, no matching rule, or (`address_not_verified`) none that matches an unverified address. */
+export type DenialReason = 'deny_rule' | 'no_rule' | 'address_not_verified'
 
-/** Decides who may come in. */
+/** The decision about one user. `rule` is the number of the deciding rule, from 1; undefined when none decided. */
+export type AccessDecision = (AccessAllowed | { kind: 'denied'; reason: DenialReason }) & {
+  rule: number | undefined
+}
+
+/** Decides about a user by the rules. */
 export interface AccessPolicy {
   decide(person: Person): AccessDecision
 }
 
-/** Without an access file: everyone whom the session provider signs in may do everything. */
+/** Applies without an access file: every user the session provider signs in may do everything. */
 export const fullAccess: AccessAllowed & { rule: undefined } = {
   kind: 'allowed',
   rule: undefined,
@@ -59,7 +64,7 @@ export const fullAccess: AccessAllowed & { rule: undefined } = {
   allowsTool: undefined,
 }
 
-/** Whether a tool is there for a person: it is neither listed nor callable otherwise. `scope` is what calling it takes. */
+/** Returns whether a user is offered a tool. Other tools are neither listed nor callable. `scope` is required for every call. */
 export function offersTool(
   { scopes, allowsTool }: AccessAllowed,
   name: string,
@@ -70,21 +75,28 @@ export function offersTool(
 }
 
 /**
- * The policy of `rules`: the first whose conditions hold decides, and nobody else comes in.
+ * Creates the policy of `rules`: the first matching rule decides; without a match the user is refused.
  *
- * An `allow` rule only believes an email address that the provider has verified; a `deny` rule believes any, so that
- * leaving an address unverified is no way around it.
+ * An `allow` rule trusts only an email address that the provider has verified, and claims that it still makes. A `deny` rule trusts
+ * any, so that leaving an address unverified does not get around it.
  */
 export function createAccessPolicy(rules: readonly AccessRule[]): AccessPolicy {
   const prepared = rules.map((rule) => ({
     matches: conditionTest(rule.conditions, rule.effect),
-    decision: rule.effect === 'deny' ? ({ kind: 'denied' } as const) : allowedBy(rule),
+    allowed: rule.effect === 'deny' ? undefined : allowedBy(rule),
   }))
+  const indexFor = (person: Person): number => prepared.findIndex(({ matches }) => matches(person))
   return {
     decide(person) {
-      const index = prepared.findIndex(({ matches }) => matches(person))
-      const decision = prepared[index]?.decision ?? { kind: 'denied' }
-      return { ...decision, rule: index === -1 ? undefined : index + 1 }
+      const index = indexFor(person)
+      const allowed = prepared[index]?.allowed
+      if (allowed) return { ...allowed, rule: index + 1 }
+      if (prepared[indexFor({ ...person, emailVerified: true })]?.allowed) {
+        return { kind: 'denied', reason: 'address_not_verified', rule: undefined }
+      }
+      return index === -1
+        ? { kind: 'denied', reason: 'no_rule', rule: undefined }
+        : { kind: 'denied', reason: 'deny_rule', rule: index + 1 }
     },
   }
 }
@@ -105,25 +117,42 @@ function conditionTest(
   const tests: ((person: Person) => boolean)[] = []
   if (email) {
     tests.push((person) => {
-      if (person.email === undefined || (effect === 'allow' && !person.emailVerified)) return false
-      const address = lowerCaseAscii(person.email)
+      if (person.email === undefined || (effect === 'allow' && person.emailVerified !== true)) return false
+      const given = lowerCaseAscii(person.email)
+      const address = effect === 'deny' ? asDelivered(given) : given
       return email.some((pattern) => matchesEmail(pattern, address))
     })
   }
   if (sub) tests.push((person) => sub.includes(person.sub))
   if (provider) tests.push(({ providers }) => providers.some((name) => provider.includes(name)))
   for (const [path, values] of Object.entries(claim)) {
-    tests.push(({ claims }) => holdsOneOf(claimAt(claims, path), values))
+    tests.push(({ claims, formerClaims = {} }) =>
+      [claims, ...(effect === 'deny' ? [formerClaims] : [])].some((of) =>
+        holdsOneOf(claimAt(of, path), values),
+      ),
+    )
   }
   return (person) => tests.every((test) => test(person))
 }
 
-/** Only ASCII: `toLowerCase` turns some other letters into ASCII ones, and so one address into another. */
+/**
+ * Normalizes the domain as mail delivery does: the part after the last `@`, without a final dot. A quoted local part with an `@` or
+ * a dot therefore cannot get around a rule that denies a domain.
+ */
+function asDelivered(address: string): string {
+  const at = address.lastIndexOf('@')
+  return address.slice(0, at).replaceAll('@', ' ') + address.slice(at).replace(/\.$/, '')
+}
+
+/** Lower-cases ASCII letters only: `toLowerCase` maps some other letters to ASCII, and so one address to another. */
 export function lowerCaseAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
-/** The claim of that very name, since names such as `https://example.com/roles` have dots too; otherwise the one at that path. */
+/**
+ * Returns the claim of exactly that name, since names such as `https://example.com/roles` contain dots; otherwise the one at that
+ * path.
+ */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
   let value: unknown = claims

@@ -1,4 +1,4 @@
-/** Whether `text` as a whole matches `pattern`, in which `*` stands for any characters. Takes time proportional to both lengths. */
+/** Returns whether `pattern`, in which `*` matches any characters, matches all of `text`. Takes time proportional to both lengths. */
 export function matchesGlob(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
@@ -16,8 +16,8 @@ export function matchesGlob(pattern: string, text: string): boolean {
 }
 
 /**
- * The same for email addresses, except that `*` does not stand for `@`. What has not exactly one `@`, as a quoted local part
- * may, matches no pattern.
+ * Like {@link matchesGlob} for email addresses, but `*` does not match `@`. Addresses without exactly one `@`, such as some quoted
+ * local parts, match no pattern.
  */
 export function matchesEmail(pattern: string, address: string): boolean {
   const patternParts = pattern.split('@')

@@ -23,7 +23,7 @@ const stored: StoredProviderSession = {
 let opened: number
 let ended: unknown[]
 let probed: { claims: Claims; at: number } | undefined
-/** What the provider says about the person where no probe has said more. */
+/** The role the provider reports unless a probe returned another. */
 let role: string
 let access: GrantAccess
 
@@ -64,7 +64,10 @@ it('a refresh that brings other claims ends the grant', async () => {
   await access.enforce(grant, stored)
   role = 'guest'
   expect(await access.enforce(grant, stored)).toMatchObject({ kind: 'allowed' })
-  expect(await access.enforce(grant, { ...stored, version: 2 })).toEqual({ kind: 'denied', rule: undefined })
+  expect(await access.enforce(grant, { ...stored, version: 2 })).toMatchObject({
+    kind: 'denied',
+    reason: 'no_rule',
+  })
   expect(ended).toEqual([
     [grant.id, 'access_rule', 1500],
     [grant.id, 'access_rule'],
@@ -78,6 +81,22 @@ it('so does a check of the session', async () => {
   probed = { claims: { role: 'guest' }, at: 1700 }
   expect(await access.enforce(grant, stored)).toMatchObject({ kind: 'denied' })
   expect(ended).toHaveLength(2)
+})
+
+it('who a person is goes by the last refresh or check of the session', async () => {
+  const names = grantAccessSample({
+    keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
+    provider: { profileOf: (_of, claims) => ({ ...profileSample, name: claims ? 'after the check' : role }) },
+  })
+  expect(await names.userOf(grant, stored)).toMatchObject({
+    id: grant.user.id,
+    email: undefined,
+    name: 'partner',
+  })
+  role = 'after the refresh'
+  expect(await names.userOf(grant, { ...stored, version: 2 })).toMatchObject({ name: role })
+  probed = { claims: { name: 'after the check' }, at: 1600 }
+  expect(await names.userOf(grant, { ...stored, version: 2 })).toMatchObject({ name: 'after the check' })
 })
 
 it('deciding alone ends nothing', async () => {

@@ -1,5 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { Grant, GrantStore, ReportGrantEnd, StoredProviderSession } from '../session/grant.ts'
+import type {
+  CurrentUser,
+  Grant,
+  GrantStore,
+  ReportGrantEnd,
+  StoredProviderSession,
+} from '../session/grant.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import {
@@ -11,7 +17,7 @@ import {
 import type { AccessControl } from './access-control.ts'
 import { type AccessDecision, fullAccess } from './access-rules.ts'
 
-/** What {@link GrantAccess} needs from outside. */
+/** Dependencies of {@link GrantAccess}. */
 export interface GrantAccessPorts {
   control: AccessControl
   keeper: Pick<SessionKeeper, 'open' | 'claimsOf'>
@@ -23,23 +29,23 @@ export interface GrantAccessPorts {
 
 const maxProfiles = 10_000
 
-/** Decides about people who have signed in before, by what their provider session says about them now. */
+/** Decides about users with a grant by the current claims of their provider session. */
 export class GrantAccess {
   readonly #ports: GrantAccessPorts
-  // Opening and reading a session on every call would cost more than all rules.
+  // Decrypting and reading a session on every call would cost more than all rules.
   readonly #profiles = createBoundedMap<KnownProfile>(maxProfiles)
 
   constructor(ports: GrantAccessPorts) {
     this.#ports = ports
   }
 
-  /** Rejects with `ProviderError`, as {@link AccessControl.decide}, and when no key of the ring opens `session`. */
+  /** Decides as {@link AccessControl.decide} does. Rejects with `ProviderError`, also when no key of the ring opens `session`. */
   async decide({ user }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
     const { control } = this.#ports
     return control.hasRules ? control.decide(user.sub, this.#profileOf(session)) : fullAccess
   }
 
-  /** As {@link decide}; ends the grant of somebody who may not come in any more. Rejects with `StoreUnavailableError` too. */
+  /** Decides as {@link decide} does, and ends the grant of a user who is refused. Also rejects with `StoreUnavailableError`. */
   async enforce(grant: Grant, session: StoredProviderSession): Promise<AccessDecision> {
     const decision = await this.decide(grant, session)
     if (decision.kind === 'denied') {
@@ -48,6 +54,14 @@ export class GrantAccess {
       reportGrantEnd(grant, 'access_rule')
     }
     return decision
+  }
+
+  /**
+   * Returns the user of a grant as the provider last described them. Rejects with `ProviderError` when no key of the ring opens
+   * `session`.
+   */
+  async userOf({ user }: Grant, session: StoredProviderSession): Promise<CurrentUser> {
+    return this.#ports.control.describe(user, this.#profileOf(session))
   }
 
   #profileOf(session: StoredProviderSession): Profile {
@@ -63,7 +77,7 @@ export class GrantAccess {
   }
 }
 
-/** A session that no key opens now may be opened later: nothing can be said about its person. */
+/** Reports a session that no key opens as unavailable: a later key may open it, so nothing is decided about its user. */
 function openOrUnavailable(open: () => ProviderSession): ProviderSession {
   try {
     return open()
@@ -72,7 +86,7 @@ function openOrUnavailable(open: () => ProviderSession): ProviderSession {
   }
 }
 
-/** The person of one version of a session, as of a probe. */
+/** A user's profile for one version of a session, as of one probe. */
 interface KnownProfile {
   version: number
   probedAt: number | undefined

@@ -231,7 +231,7 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
     const record = await store.findRefreshToken(tokenKey(refreshToken))
     expect(record?.endReason).toBe(lives ? undefined : 'code_reuse')
     expect(ended).toEqual(lives ? [] : [[record?.grant.id, 'code_reuse']])
-    // With the grant goes the session behind it.
+    // Ending the grant also ends its session.
     expect((await dueSignOuts(store, runtime.now())).map(({ grantId }) => grantId)).toEqual(
       lives ? [] : [record?.grant.id],
     )

@@ -27,15 +27,15 @@ import {
 } from '../tokens/token-issue.ts'
 
 const codeTtlSeconds = 60
-// A client that sends the same code twice at once (double effects, retries) must not lose the session it just got.
+// A client that sends the same code twice at once (double effects, retries) must not lose its new session.
 const reuseGraceSeconds = 10
 
-/** What issuing and redeeming codes needs from outside. */
+/** Dependencies of issuing and redeeming codes. */
 export interface AuthorizationCodePorts extends TokenLife {
   store: GrantStore
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
-  /** Issuer of the session provider: namespaces user ids. */
+  /** Issuer of the session provider; namespaces user ids. */
   providerIssuer: string
   scopes: ScopeCatalogue
   sessionTtlSeconds: number
@@ -51,12 +51,12 @@ export interface CodeRedemptionRequest {
   resources: readonly string[]
 }
 
-/** What a grant is about, whichever way it was asked for. */
+/** The contents of a future grant, from any kind of request. */
 export type GrantRequest = Pick<AuthorizationRequest, 'clientId' | 'resource' | 'scope'>
 
 /**
- * Issues a code for what `request` asked and the user who signed in: 256 random bits, 60 seconds, single use.
- * The provider's tokens are sealed before they are stored; the life of the grant counts from now.
+ * Issues a code for `request` and the user who signed in: 256 random bits, valid for 60 seconds, single use. Seals the provider's
+ * tokens before storing them. The grant's lifetime starts now.
  */
 export async function issueAuthorizationCode(
   request: AuthorizationRequest,
@@ -71,7 +71,7 @@ export async function issueAuthorizationCode(
   return code
 }
 
-/** Stores what becomes a grant of `request` as soon as the code of `record` is redeemed. */
+/** Stores what becomes a grant of `request` once the code of `record` is redeemed. */
 export async function addGrantCode(
   record: Omit<AuthorizationCodeRecord, 'grant'>,
   request: GrantRequest,
@@ -99,18 +99,17 @@ export async function addGrantCode(
   )
 }
 
-/** 127 random bits. The first is zero, so that it begins with a letter: a command would take `-` for a flag. */
+/** Generates 127 random bits. The first bit is zero, so that the id begins with a letter: a command would read `-` as a flag. */
 function createGrantId(runtime: Pick<Runtime, 'randomBytes'>): string {
   const [first = 0, ...rest] = runtime.randomBytes(16)
   return encodeBase64url(Uint8Array.of(first & 0x7f, ...rest))
 }
 
 /**
- * Exchanges a code for tokens (OAuth 2.1 section 4.1.3). Throws `invalid_grant`, `invalid_request` or
- * `invalid_target`.
+ * Exchanges a code for tokens (OAuth 2.1 section 4.1.3). Throws `invalid_grant`, `invalid_request` or `invalid_target`.
  *
- * A wrong verifier does not consume the code: guessing cannot take it from its owner. Presenting a code again with
- * the right verifier more than ten seconds after its use ends the resulting grant (RFC 9700 section 2.1.1).
+ * A wrong verifier does not consume the code, so guessing cannot take it from its owner. Presenting a code again with the right
+ * verifier more than ten seconds after its use ends the resulting grant (RFC 9700 section 2.1.1).
  */
 export async function redeemAuthorizationCode(
   request: CodeRedemptionRequest,
@@ -124,8 +123,8 @@ export async function redeemAuthorizationCode(
 }
 
 /**
- * Makes the grant of `record` and its first tokens, once: presented again it is `invalid_grant`, and later than ten seconds
- * after its use that ends the grant. Not checked: whether `client` may redeem it, and what the code is bound to.
+ * Creates the grant of `record` and its first tokens, once. Presenting the code again is `invalid_grant`, and ends the grant if it
+ * is more than ten seconds after the first use. Does not check whether `client` may redeem it, nor what the code is bound to.
  */
 export async function redeemGrantCode(
   record: AuthorizationCodeRecord,
@@ -158,12 +157,12 @@ export async function redeemGrantCode(
   }
 }
 
-/** Whether a code stands for the approval of a device: no client can redeem such a code, as no verifier fits it. */
+/** True when a code stands for a device's approval. Clients cannot redeem such a code, as no verifier matches it. */
 export function isDeviceCode({ codeChallenge }: Pick<AuthorizationCodeRecord, 'codeChallenge'>): boolean {
   return codeChallenge === ''
 }
 
-/** Reported once: the holder of the code and its verifier could otherwise fill the log with the end of one grant. */
+/** Ends a grant whose code was reused. Reports it once: the holder of the code and its verifier could otherwise fill the log. */
 async function endReused(
   { id }: Grant,
   { store, runtime, reportGrantEnd }: AuthorizationCodePorts,
@@ -184,16 +183,16 @@ async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemp
   if (!verified) throw new OAuthError('invalid_grant', 'code_verifier does not match the code_challenge.')
   // OAuth 2.1 dropped the parameter here; a client that still sends it must send the one it used (RFC 6749 section 4.1.3).
   if (request.redirectUri !== undefined && request.redirectUri !== record.redirectUri) {
-    throw new OAuthError('invalid_grant', 'redirect_uri is not the one of the authorization request.')
+    throw new OAuthError('invalid_grant', 'redirect_uri does not match the authorization request.')
   }
-  // A registration may have been changed since the request was made. Of documents, instances know different ages.
+  // The registration may have changed since the request was made, and instances may know a client document in different versions.
   if (
     request.client.kind === 'registered' &&
     !matchRedirectUri(request.client.redirectUris, record.redirectUri)
   ) {
     throw new OAuthError(
       'invalid_grant',
-      'This client took the redirect_uri back. Start the authorization again.',
+      'The client no longer has this redirect_uri. Start the authorization again.',
     )
   }
   if (!areOurResources(request.resources, record.grant.resource)) {
@@ -201,7 +200,7 @@ async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemp
   }
 }
 
-// RFC 8628 section 3.5: the session with the device is over, whether it came too late or the user took the approval back.
+// RFC 8628 section 3.5: the device session is over, whether the device was too late or the user withdrew the approval.
 function expiredApproval(): OAuthError {
   return new OAuthError('expired_token', 'The approval of this device has ended. Start again.')
 }

@@ -22,7 +22,7 @@ const { codeChallenge, redirectUri } = authorizationRequest()
 
 type Changes = Record<string, string | readonly string[] | undefined>
 
-/** A good request with `changes`: undefined leaves a parameter out, a list repeats it. */
+/** Returns valid parameters with `changes` applied: undefined omits a parameter, a list repeats it. */
 function parametersOf(changes: Changes): URLSearchParams {
   const good = {
     response_type: 'code',

@@ -5,7 +5,7 @@ import type { Client, ClientFinder } from '../clients/client.ts'
 import { areOurResources } from '../tokens/resource.ts'
 import { isScopeText, type ScopeCatalogue, unreadableScope } from '../tokens/scope.ts'
 
-/** A request that passed every check: what the user is asked, and where the answer goes. */
+/** An authorization request that passed every check. */
 export interface AuthorizationRequest {
   clientId: string
   redirectUri: string
@@ -15,14 +15,14 @@ export interface AuthorizationRequest {
   codeChallenge: string
 }
 
-/** What checking a request needs: whom to know, the one resource, and its scopes. */
+/** Dependencies of checking a request. */
 export interface AuthorizationRequestPorts {
   clients: ClientFinder
   resource: string
   scopes: ScopeCatalogue
 }
 
-/** Why the browser must not be sent anywhere: shown as a page (RFC 6749 section 4.1.2.1). */
+/** Why the browser must not be redirected; shown as an error page (RFC 6749 section 4.1.2.1). */
 export type UnsafeRequestReason =
   | 'client_id_missing'
   | 'client_unknown'
@@ -30,7 +30,7 @@ export type UnsafeRequestReason =
   | 'redirect_uri_mismatch'
   | 'parameter_repeated'
 
-/** What {@link parseAuthorizationRequest} decided. */
+/** Result of {@link parseAuthorizationRequest}. */
 export type AuthorizationRequestResult =
   | { kind: 'accepted'; request: AuthorizationRequest; client: Client; loginHint: string | undefined }
   | { kind: 'unsafe'; reason: UnsafeRequestReason; client: Client | undefined }
@@ -50,7 +50,7 @@ interface Refusal {
 
 const maxStateLength = 4096
 
-/** What a check may look at in addition to the parameters. */
+/** Values that a check may use besides the parameters. */
 interface Expected {
   client: Client
   resource: string
@@ -58,7 +58,7 @@ interface Expected {
 
 type Check = (parameters: URLSearchParams, expected: Expected) => Refusal | undefined
 
-// Each check answers for one rule; the first refusal wins. All run after client and redirect URI are known to be good.
+// Each check enforces one rule; the first refusal wins. All run after client and redirect URI are validated.
 const checks: readonly Check[] = [
   refuseRequestObject,
   refuseResponseType,
@@ -74,18 +74,16 @@ const checks: readonly Check[] = [
 /**
  * Checks the parameters of an authorization request (OAuth 2.1 section 4.1.1, RFC 7636, RFC 8707).
  *
- * Until client and redirect URI are proven to belong together every fault is `unsafe`: redirecting would make us an
- * open redirector. Unknown parameters are ignored, and parameters without a value count as omitted (RFC 6749 section
- * 3.1).
+ * Until client and redirect URI are proven to belong together every fault is `unsafe`: redirecting would make us an open
+ * redirector. Unknown parameters are ignored, and parameters without a value count as omitted (RFC 6749 section 3.1).
  *
- * Unknown scopes are left out of the grant, and the token response names the rest (RFC 6749 section 3.3). Of OpenID
- * Connect, `login_hint` is shown in the form; `prompt` needs no handling, since a person is always asked to choose,
- * sign in and consent, and only `none` is impossible; the rest (`max_age`, `nonce`, `claims`, `ui_locales`,
- * `display`) is ignored. Request objects by value, by reference or pushed are refused: the response would answer a
- * different request than the one in the URL.
+ * Unknown scopes are left out of the grant, and the token response names the rest (RFC 6749 section 3.3). Of OpenID Connect,
+ * `login_hint` is shown in the form; `prompt` needs no handling, since users always choose, sign in and consent, so only `none` is
+ * refused; the rest (`max_age`, `nonce`, `claims`, `ui_locales`, `display`) is ignored. Request objects by value, by reference or
+ * pushed are refused: the response would be for a different request than the one in the URL.
  *
- * Does not check that the client is who its name says. Rejects with `ClientUnavailableError` when the client cannot
- * be looked up right now.
+ * Does not check that the client is who its name says. Rejects with `ClientUnavailableError` if the client cannot be looked up
+ * right now.
  */
 export async function parseAuthorizationRequest(
   received: URLSearchParams,
@@ -104,7 +102,7 @@ export async function parseAuthorizationRequest(
 
   const refusal = refuseRepeatedParameter(received) ?? firstRefusal(parameters, { client, resource })
   if (refusal) {
-    // The error's description holds only the characters that may be sent (RFC 6749 section 4.1.2.1).
+    // The error's description contains only permitted characters (RFC 6749 section 4.1.2.1).
     const { code: error, description } = new OAuthError(refusal.error, refusal.description)
     return { kind: 'refused', client, redirectUri, state: echoableState(received), error, description }
   }
@@ -131,7 +129,7 @@ function firstRefusal(parameters: URLSearchParams, expected: Expected): Refusal 
   return undefined
 }
 
-// A repeated or overlong state is not echoed: there is no telling which value the client expects.
+// Does not echo a repeated or overlong state: which value the client expects is unknown.
 function echoableState(parameters: URLSearchParams): string | undefined {
   const [state, ...others] = parameters.getAll('state')
   return others.length === 0 && !refuseLongState(parameters) ? state || undefined : undefined
@@ -158,7 +156,7 @@ function refuseRepeatedParameter(parameters: URLSearchParams): Refusal | undefin
       }
 }
 
-/** Name of a parameter that occurs twice; RFC 6749 section 3.1 forbids it, RFC 8707 section 2 allows several `resource`. */
+/** Returns the name of a parameter that occurs twice. RFC 6749 section 3.1 forbids it; RFC 8707 section 2 allows several `resource`. */
 export function repeatedParameter(parameters: URLSearchParams): string | undefined {
   const seen = new Set<string>()
   for (const name of parameters.keys()) {
@@ -182,7 +180,7 @@ function refuseResponseType(parameters: URLSearchParams): Refusal | undefined {
   if (responseType === 'code') return undefined
   return responseType === null
     ? { error: 'invalid_request', description: 'response_type is missing; use "code".' }
-    : { error: 'unsupported_response_type', description: 'The only response_type here is "code".' }
+    : { error: 'unsupported_response_type', description: 'The only supported response_type is "code".' }
 }
 
 function refuseGrantType(_parameters: URLSearchParams, { client }: Expected): Refusal | undefined {
@@ -190,7 +188,7 @@ function refuseGrantType(_parameters: URLSearchParams, { client }: Expected): Re
     ? undefined
     : {
         error: 'unauthorized_client',
-        description: 'This client is registered without the grant type authorization_code.',
+        description: 'This client is not registered for the grant type authorization_code.',
       }
 }
 
@@ -198,7 +196,7 @@ function refuseResponseMode(parameters: URLSearchParams): Refusal | undefined {
   const mode = parameters.get('response_mode')
   return mode === null || mode === 'query'
     ? undefined
-    : { error: 'invalid_request', description: 'The only response_mode here is "query".' }
+    : { error: 'invalid_request', description: 'The only supported response_mode is "query".' }
 }
 
 function refuseMissingPkce(parameters: URLSearchParams): Refusal | undefined {
@@ -226,7 +224,7 @@ function refuseUnreadableScope(parameters: URLSearchParams): Refusal | undefined
 
 function refuseSilentPrompt(parameters: URLSearchParams): Refusal | undefined {
   return parameters.get('prompt')?.split(' ').includes('none')
-    ? { error: 'login_required', description: 'Signing in needs a person; prompt=none cannot succeed.' }
+    ? { error: 'login_required', description: 'Signing in needs the user; prompt=none cannot succeed.' }
     : undefined
 }
 

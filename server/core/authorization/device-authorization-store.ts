@@ -1,18 +1,18 @@
-/** A device that waits for approval (RFC 8628). Times are epoch seconds. */
+/** A device waiting for approval (RFC 8628). Times are epoch seconds. */
 export interface PendingDevice {
-  /** Under this hash its authorization code is stored once it is approved, so that it is redeemed like any other. */
+  /** Hash under which its authorization code is stored once approved, so that it is redeemed like any other. */
   deviceHash: string
   userCodeHash: string
   clientId: string
   scope: string
   resource: string
-  /** From where the device asked; shown to the person who allows it. */
+  /** The device's address, shown to the user who approves it. */
   address: string | undefined
   createdAt: number
   expiresAt: number
 }
 
-/** What a device that asks is told. `slow_down` comes with the interval that holds from then on. */
+/** Result of a poll. `slow_down` comes with the interval that applies from then on. */
 export type DevicePoll =
   | { kind: 'unknown' }
   | { kind: 'expired' }
@@ -21,18 +21,18 @@ export type DevicePoll =
   | { kind: 'denied' }
   | { kind: 'approved'; device: PendingDevice }
 
-/** Where devices wait. */
+/** Stores devices waiting for approval. */
 export interface DeviceStore {
-  /** False when another device, not yet collected, has the same user code. */
+  /** Returns false if another pending device has the same user code. */
   addDevice(device: PendingDevice): Promise<boolean>
-  /** Only a device that is still undecided and has not expired. */
+  /** Finds a device that is undecided and has not expired. */
   findDevice(userCodeHash: string, now: number): Promise<PendingDevice | undefined>
-  /** True for the one call that decided about it, while it had not expired. */
+  /** Returns true for the one call that decided about it before it expired. */
   decideDevice(deviceHash: string, decision: 'approved' | 'denied', now: number): Promise<boolean>
   /**
-   * Counts a poll. One that comes earlier than `intervalSeconds` after the one before is told to slow down, and adds
-   * five seconds to the interval that it is held to (RFC 8628 section 3.5). An approved device is `approved` at every poll
-   * until it has expired: whether its code was redeemed is for the code to say.
+   * Counts a poll. A poll less than `intervalSeconds` after the previous one returns `slow_down` and adds five seconds to the
+   * device's interval (RFC 8628 section 3.5). An approved device is `approved` at every poll until it expires; its code tracks
+   * whether it was redeemed.
    */
   pollDevice(deviceHash: string, intervalSeconds: number, now: number): Promise<DevicePoll>
 }

@@ -13,23 +13,23 @@ import { createUserCode, normaliseUserCode } from './user-code.ts'
 const deviceCodePrefix = 'mcpd_'
 const deviceCodeForm = /^mcpd_[A-Za-z0-9_-]{43}$/
 
-/** Time for a person to find a browser, sign in and look for the second factor. */
+/** Long enough to find a browser, sign in and get the second factor. */
 const deviceTtlSeconds = 900
 
-/** Time for a device to fetch its tokens once it is approved: it asks every few seconds anyway. */
+/** Time for an approved device to fetch its tokens; it polls every few seconds anyway. */
 const fetchTtlSeconds = 120
 
 const pollIntervalSeconds = 5
 
-/** Among 25 billion codes a collision needs a very large number of waiting devices; five in a row do not happen. */
+/** With 25 billion codes a collision takes a huge number of waiting devices; five in a row do not happen. */
 const maxUserCodeTries = 5
 
-/** What deciding about a device and redeeming its code needs from outside. */
+/** Dependencies of deciding about a device and redeeming its code. */
 export interface DevicePorts extends AuthorizationCodePorts {
   devices: DeviceStore
 }
 
-/** What starting needs in addition: our issuer, and the one resource. */
+/** Additional dependencies of starting: our issuer, and the one resource. */
 export interface DeviceAuthorizationPorts extends DevicePorts {
   issuer: string
   resource: string
@@ -43,7 +43,7 @@ export interface DeviceAuthorizationRequest {
   address: string | undefined
 }
 
-/** Successful answer of the device authorization endpoint (RFC 8628 section 3.2); lives are seconds. */
+/** Successful response of the device authorization endpoint (RFC 8628 section 3.2); lifetimes in seconds. */
 export interface DeviceAuthorizationResponse {
   device_code: string
   user_code: string
@@ -53,7 +53,7 @@ export interface DeviceAuthorizationResponse {
   interval: number
 }
 
-/** Parameters of a token request of a device (RFC 8628 section 3.4); `client` has already authenticated. */
+/** Parameters of a device's token request (RFC 8628 section 3.4); `client` has already authenticated. */
 export interface DeviceCodeRequest {
   client: Client
   deviceCode: string
@@ -61,12 +61,12 @@ export interface DeviceCodeRequest {
 }
 
 /**
- * Starts the device authorization grant: a device code of 256 random bits, which the client keeps, and a user code of
- * 34, which a person types. Throws `invalid_target` or `invalid_scope`.
+ * Starts the device authorization grant with a device code of 256 random bits, which the client keeps, and a user code of 34, which
+ * a user types. Throws `invalid_target` or `invalid_scope`.
  *
- * A guessed user code only allows approving a stranger's device, within 15 minutes, after signing in; how often an
- * address or account may try is decided by the page that takes the code (RFC 8628 section 5.1). Not checked: whether
- * the client may use this grant, and how many devices it starts.
+ * A guessed user code only allows approving a stranger's device, within 15 minutes and after signing in; the page that takes the
+ * code limits attempts per address and account (RFC 8628 section 5.1). Does not check whether the client may use this grant, nor
+ * how many devices it starts.
  */
 export async function startDeviceAuthorization(
   request: DeviceAuthorizationRequest,
@@ -98,7 +98,7 @@ export async function startDeviceAuthorization(
   }
 }
 
-/** Stores the device under a user code that no other one has, and answers the code. */
+/** Stores the device under an unused user code and returns the code. */
 async function addWithFreeUserCode(
   device: Omit<PendingDevice, 'userCodeHash'>,
   { devices, runtime }: DevicePorts,
@@ -107,12 +107,12 @@ async function addWithFreeUserCode(
     const userCode = createUserCode(runtime.randomBytes)
     if (await devices.addDevice({ ...device, userCodeHash: userCodeHashOf(userCode) })) return userCode
   }
-  throw new OAuthError('temporarily_unavailable', 'Too many devices wait right now. Try again later.')
+  throw new OAuthError('temporarily_unavailable', 'Too many devices are waiting right now. Try again later.')
 }
 
 /**
- * The device that waits for the user code a person typed, ignoring letter case, blanks and dashes. Undefined if there
- * is none, it has expired, or it was decided.
+ * Finds the waiting device for a typed user code, ignoring letter case, blanks and dashes. Undefined if there is none, it has
+ * expired, or it was already decided.
  */
 export async function findDeviceByUserCode(
   typed: string,
@@ -123,12 +123,11 @@ export async function findDeviceByUserCode(
 }
 
 /**
- * Approves the device as the user who signed in; it has two minutes to fetch its tokens. Returns false if the device
- * was decided before or has expired: then, as after a rejection, the caller signs out the session of `signIn`, which
- * belongs to no grant.
+ * Approves the device as the user who signed in; it has two minutes to fetch its tokens. Returns false if the device was already
+ * decided or has expired: then, as after a rejection, the caller signs out the session of `signIn`, which belongs to no grant.
  *
- * The future grant is stored like an authorization code, so an approval that the device never comes for is signed out
- * at the provider when it expires.
+ * Stores the future grant like an authorization code, so if the device never fetches it, it is signed out at the provider when it
+ * expires.
  */
 export async function approveDevice(
   device: PendingDevice,
@@ -137,23 +136,23 @@ export async function approveDevice(
 ): Promise<boolean> {
   const { deviceHash } = device
   const expiresAt = Math.min(device.expiresAt, ports.runtime.now() + fetchTtlSeconds)
-  // Decided first: the code of a device can be stored only once. Between the two a poll is told to go on waiting.
+  // Decided first: the code of a device can be stored only once. Polls between the two writes stay pending.
   if (!(await ports.devices.decideDevice(deviceHash, 'approved', ports.runtime.now()))) return false
-  // No code challenge: no verifier fits it, so this can never be redeemed as an authorization code.
+  // No code challenge: no verifier matches it, so this can never be redeemed as an authorization code.
   const record = { codeHash: deviceHash, redirectUri: '', codeChallenge: '', expiresAt }
   await addGrantCode(record, device, signIn, ports)
   return true
 }
 
-/** Refuses the device. Returns false if it was decided before or has expired. */
+/** Denies the device. Returns false if it was already decided or has expired. */
 export function denyDevice(device: PendingDevice, { devices, runtime }: DevicePorts): Promise<boolean> {
   return devices.decideDevice(device.deviceHash, 'denied', runtime.now())
 }
 
 /**
- * Answers a poll of a device (RFC 8628 sections 3.4 and 3.5): its tokens once it is approved, `authorization_pending`,
- * `slow_down`, `access_denied` or `expired_token` before or instead, `invalid_grant` for a code that is unknown, of another
- * client or used up, and `invalid_target`.
+ * Handles a device's poll (RFC 8628 sections 3.4 and 3.5). Returns its tokens once it is approved. Throws `authorization_pending`,
+ * `slow_down`, `access_denied` or `expired_token` otherwise, `invalid_grant` for a code that is unknown, used, or another client's,
+ * and `invalid_target`.
  */
 export async function redeemDeviceCode(
   { client, deviceCode, resources }: DeviceCodeRequest,
@@ -165,7 +164,7 @@ export async function redeemDeviceCode(
   if (poll.kind !== 'approved') throw notApproved(poll)
   checkResources(resources, poll.device.resource)
   const record = await ports.store.findAuthorizationCode(deviceHash)
-  // Approved a moment ago, and its grant is about to be stored.
+  // Just approved; its grant is about to be stored.
   if (!record) throw notApproved({ kind: 'pending' })
   return redeemGrantCode(record, client, ports)
 }
@@ -175,18 +174,18 @@ function notApproved(poll: Exclude<DevicePoll, { kind: 'approved' }>): OAuthErro
     case 'unknown':
       return unknownDevice()
     case 'expired':
-      return new OAuthError('expired_token', 'Nobody allowed this in time. Start again.')
+      return new OAuthError('expired_token', 'The user did not approve this in time. Start again.')
     case 'slow_down':
-      return new OAuthError('slow_down', `Ask every ${poll.intervalSeconds} seconds at most.`)
+      return new OAuthError('slow_down', `Poll every ${poll.intervalSeconds} seconds at most.`)
     case 'pending':
-      return new OAuthError('authorization_pending', 'Nobody has decided about this device yet.')
+      return new OAuthError('authorization_pending', 'The user has not decided about this device yet.')
     case 'denied':
       return new OAuthError('access_denied', 'The user refused.')
   }
 }
 
 function unknownDevice(): OAuthError {
-  return new OAuthError('invalid_grant', 'This device code is unknown here. Start again.')
+  return new OAuthError('invalid_grant', 'This device code is unknown. Start again.')
 }
 
 function checkResources(indicators: readonly string[], resource: string): void {
@@ -195,8 +194,8 @@ function checkResources(indicators: readonly string[], resource: string): void {
   }
 }
 
-// With the client in it, the code of one client is unknown to all others, and their polls do not count as its own. The form of
-// the code keeps the parts apart.
+// Includes the client, so that one client's code is unknown to all others, and their polls do not count as its own. The code's
+// format separates the parts.
 function deviceHashOf(deviceCode: string, client: Pick<Client, 'id'>): string {
   return hashSecret(`device ${deviceCode} ${client.id}`)
 }

@@ -1,11 +1,11 @@
-// Without vowels no code is a word, and none of these is taken for another one or for a digit (RFC 8628 section 6.1).
+// Without vowels no code is a word; none of these letters is mistaken for another or for a digit (RFC 8628 section 6.1).
 const alphabet = 'BCDFGHJKLMNPQRSTVWXZ'
 const length = 8
 
-// The largest multiple of the alphabet's size in a byte: above it letters would not be equally likely.
+// The largest multiple of the alphabet's size in a byte: bytes above it would make some letters more likely.
 const fairBytes = 256 - (256 % alphabet.length)
 
-/** A user code of eight letters, about 34 random bits, as people are shown it: `WDJB-MJHT` (RFC 8628 section 6.1). */
+/** Creates a user code of eight letters, about 34 random bits, formatted as shown to users: `WDJB-MJHT` (RFC 8628 section 6.1). */
 export function createUserCode(randomBytes: (length: number) => Uint8Array): string {
   let letters = ''
   while (letters.length < length) {
@@ -17,8 +17,8 @@ export function createUserCode(randomBytes: (length: number) => Uint8Array): str
 }
 
 /**
- * The user code that a person meant by `typed`, ignoring letter case, blanks, punctuation and full-width forms (RFC
- * 8628 section 6.1). Undefined if it is not a user code.
+ * Normalizes a typed user code, ignoring letter case, blanks, punctuation and full-width forms (RFC 8628 section 6.1). Undefined if
+ * it is not a user code.
  */
 export function normaliseUserCode(typed: string): string | undefined {
   // Longer input is never a user code.

@@ -51,7 +51,7 @@ function createPorts(overrides: Partial<AssertionPorts> = {}): AssertionPorts {
   }
 }
 
-/** An RSA key of so many primes of 512 bits each, and an assertion that is signed with it (RFC 8017 section 8.2.1). */
+/** Creates an RSA key of `primeCount` primes of 512 bits each, and an assertion signed with it (RFC 8017 section 8.2.1). */
 function rsaOf(primeCount: number, exponent: bigint): { jwk: JsonObject; assertion: string } {
   const primes = Array.from({ length: primeCount }, () => generatePrimeSync(512, { bigint: true }))
   const modulus = primes.reduce((product, prime) => product * prime)
@@ -82,7 +82,7 @@ function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   return result
 }
 
-/** Of two numbers without a common divisor. */
+/** Computes the modular inverse; the numbers must be coprime. */
 function inverse(number: bigint, modulus: bigint): bigint {
   let [one, other, factor, next] = [number, modulus, 1n, 0n]
   while (other !== 0n) {
@@ -271,7 +271,7 @@ describe('replay of assertions (RFC 7523 section 3 item 7)', () => {
     for (const seconds of [1, 298, 30]) {
       runtime.advance(seconds)
       await expect(verify(assertion, ports)).rejects.toMatchObject({
-        description: expect.stringContaining('used before'),
+        description: expect.stringContaining('already used'),
       })
     }
     runtime.advance(1)

@@ -3,56 +3,53 @@ import { readJwt, type UnverifiedJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, errors, importJWK, type JWK, jwtVerify } from 'jose'
-import type { AttemptStore } from '../access/attempt-limit.ts'
+import type { AttemptStore } from '../limits/attempt-limit.ts'
 import type { Client } from './client.ts'
 import { isInUse } from './client-life.ts'
 import type { FetchClientKeys } from './client-keys.ts'
 import { hashSecret } from '../seal.ts'
 
 /**
- * Signature algorithms of client assertions, in the order metadata lists them. Asymmetric ones only: with HS256 the
- * server would have to keep the secret itself.
+ * Signature algorithms of client assertions, in the order metadata lists them. Asymmetric only: HS256 would require the server to
+ * keep the secret itself.
  */
 export const assertionAlgorithms: readonly string[] = ['ES256', 'EdDSA', 'PS256', 'RS256']
 
-/** The only `client_assertion_type` there is (RFC 7523 section 2.2). */
+/** The only `client_assertion_type` (RFC 7523 section 2.2). */
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 const maxLength = 8192
 const maxLifeSeconds = 600
 const clockToleranceSeconds = 30
-// Of 4096 bits and of 32 bits, in base64url: a signature under larger numbers takes up to a second to check.
+// 4096 bits and 32 bits in base64url: a signature under larger numbers takes up to a second to check.
 const maxModulusLength = 684
 const maxExponentLength = 6
-// RFC 8725 section 3.11: refuse a JWT whose type says that it is for another purpose.
+// RFC 8725 section 3.11: refuse a JWT whose type declares another purpose.
 const acceptedTypes = new Set(['jwt', 'client-authentication+jwt'])
 
-/** What an assertion is checked against. */
+/** Dependencies of checking an assertion. */
 export interface AssertionPorts {
-  /** Remembers the `jti` of each assertion until it has expired, for all instances. */
+  /** Stores the `jti` of each assertion until it expires, for all instances. */
   store: AttemptStore
   runtime: Pick<Runtime, 'now'>
   issuer: string
-  /** URL of the token endpoint: the other audience that clients name (RFC 7523 section 3). */
+  /** URL of the token endpoint: the other audience that clients use (RFC 7523 section 3). */
   tokenEndpoint: string
   fetchKeys: FetchClientKeys
 }
 
-/**
- * The client id that an assertion claims, unverified; undefined if it is not a JWT or names none (RFC 7521 section
- * 4.2).
- */
+/** Returns the client id an assertion claims, unverified; undefined if it is not a JWT or has none (RFC 7521 section 4.2). */
 export function assertedClientId(assertion: string): string | undefined {
   const subject = assertion.length > maxLength ? undefined : readJwt(assertion)?.claims['sub']
   return typeof subject === 'string' && subject !== '' ? subject : undefined
 }
 
 /**
- * Whether `assertion` proves `client` (RFC 7523 section 3): signed with a key of the client, `iss` and `sub` its id, `aud`
- * this server and nobody else, `exp` at most ten minutes ahead, and a `jti` that was never seen before.
+ * Verifies that `assertion` proves `client` (RFC 7523 section 3): signed with a key of the client, `iss` and `sub` its id, `aud`
+ * only this server, `exp` at most ten minutes ahead, and an unused `jti`.
  *
- * Throws `invalid_client` when it does not, and what `fetchKeys` throws. The `jti` is remembered last, so that only the holder
- * of the key uses one up.
+ * Throws `invalid_client` if it does not, and what `fetchKeys` throws. Stores the `jti` last, so that only the holder of the key
+ * uses one up.
  */
 export async function verifyClientAssertion(
   client: Client,
@@ -61,12 +58,12 @@ export async function verifyClientAssertion(
 ): Promise<void> {
   const now = ports.runtime.now()
   const jwt = assertion.length > maxLength ? undefined : readJwt(assertion)
-  if (!jwt) throw refusal('is no signed JWT')
+  if (!jwt) throw refusal('is not a signed JWT')
   const { jti, expiresAt } = checkClaims(jwt, client.id, ports, now)
   await checkSignature(client, assertion, jwt.header, ports, now)
   const key = `client-assertion ${hashSecret(JSON.stringify([client.id, jti]))}`
   const { count } = await ports.store.countAttempt(key, expiresAt - now + 2 * clockToleranceSeconds, now)
-  if (count > 1) throw refusal('was used before; make a new one, with a new jti, for every request')
+  if (count > 1) throw refusal('was already used; create a new one, with a new jti, for every request')
 }
 
 function checkClaims(
@@ -88,7 +85,7 @@ function checkHeader({ alg, typ }: JsonObject): void {
     throw refusal(`must be signed with one of ${assertionAlgorithms.join(', ')}`)
   }
   if (typ !== undefined && !(typeof typ === 'string' && acceptedTypes.has(typ.toLowerCase()))) {
-    throw refusal('has a typ that is for something else')
+    throw refusal('has a typ for another purpose')
   }
 }
 
@@ -99,13 +96,13 @@ function checkParties(
 ): void {
   if (iss !== clientId || sub !== clientId) throw refusal('must have the client id as iss and as sub')
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
-  // With another audience in the list, that audience could present the assertion here as the client.
+  // Another audience in the list could present the assertion here as the client.
   if (audiences.length === 0 || !audiences.every((value) => value === issuer || value === tokenEndpoint)) {
     throw refusal(`must have ${issuer} as its only aud`)
   }
 }
 
-/** When the assertion expires, in whole seconds. */
+/** Checks the times and returns the expiry in whole seconds. */
 function checkTimes({ claims, expiresAt }: UnverifiedJwt, now: number): number {
   const isAhead = (value: unknown): boolean =>
     value !== undefined && !(typeof value === 'number' && value <= now + clockToleranceSeconds)
@@ -138,7 +135,7 @@ async function checkSignature(
   throw refusal('is not signed with a key of this client')
 }
 
-/** Whether a key is for signatures of that algorithm; its own members say so (RFC 7517 section 4). */
+/** Returns whether a key's own members allow signatures of that algorithm (RFC 7517 section 4). */
 function fits(key: JsonObject, alg: unknown): boolean {
   const { use, alg: only, key_ops: operations } = key
   if (use !== undefined && use !== 'sig') return false
@@ -165,7 +162,7 @@ async function isSignedWith(
 ): Promise<boolean> {
   try {
     const key = (await importJWK(jwk as JWK, algorithm)) as CryptoKey
-    // `crit` and everything else in the header that changes how the signature is made is refused in here.
+    // Refuses `crit` and every other header member that changes how the signature is made.
     await jwtVerify(assertion, key, {
       algorithms: [algorithm],
       currentDate: new Date(now * 1000),

@@ -4,29 +4,29 @@ import { type AssertionPorts, verifyClientAssertion } from './client-assertion.t
 import type { Client, ClientFinder } from './client.ts'
 import { hashSecret } from '../seal.ts'
 
-/** What a request presents as proof of its client: nothing, a secret by header or body, or a signed assertion. */
+/** A request's proof of its client: none, a secret by header or body, or a signed assertion. */
 export type ClientProof =
   | { kind: 'none' }
   | { kind: 'secret'; secret: string }
   | { kind: 'assertion'; assertion: string }
 
-/** The client that a request names, and its one proof. */
+/** The client id in a request, and its one proof. */
 export interface ClientCredentials {
   id: string
   proof: ClientProof
 }
 
-/** Where clients are found, and what their assertions are checked against. */
+/** Dependencies of client authentication. */
 export interface ClientAuthenticationPorts extends AssertionPorts {
   clients: ClientFinder
 }
 
 /**
- * The client that `credentials` prove (RFC 6749 section 2.3, RFC 7523 section 2.2).
+ * Authenticates the client of `credentials` (RFC 6749 section 2.3, RFC 7523 section 2.2).
  *
- * A client with a secret may send it by either method. A secret from a public client is ignored: there is nothing to
- * compare it with. An assertion is always checked, also one of a client that need not send any. Throws `invalid_client`
- * (401), which makes clients register again, and what the finder and the fetching of keys throw.
+ * A client with a secret may send it by either method. A public client's secret is ignored: there is nothing to compare it with. An
+ * assertion is always checked, even if the client need not send one. Throws `invalid_client` (401), which makes clients register
+ * again, and what the finder and fetching keys throw.
  */
 export async function authenticateClient(
   credentials: ClientCredentials,

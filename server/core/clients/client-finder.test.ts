@@ -3,10 +3,8 @@ import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import type { FetchFailure, FetchOutcome } from './client-fetch.ts'
-import type { LimitedFetchQuery } from './client-fetch-limit.ts'
+import type { FetchFailure, FetchOutcome, LimitedFetchQuery } from './client-fetch.ts'
 import { createClientFinder, isAcceptedHost } from './client-finder.ts'
-import { type DocumentClient, readClientDocument } from './client-id-metadata-document.ts'
 import { createClientKeeper } from './client-life.ts'
 import type { Client } from './client.ts'
 
@@ -25,24 +23,18 @@ const served = (name: string, headers: Record<string, string> = {}): FetchOutcom
 })
 const failed = (reason: FetchFailure): FetchOutcome => ({ kind: 'failed', reason })
 
-function copyOf(name: string): ReadonlyMap<string, DocumentClient> {
-  const reading = readClientDocument(url, JSON.parse(documentText(name)), policy)
-  return new Map(reading.kind === 'client' ? [[url, reading.client]] : [])
-}
-
 interface Setup {
   answer?: FetchOutcome
   hosts?: readonly string[]
-  copies?: ReadonlyMap<string, DocumentClient>
   documents?: boolean
   configured?: readonly Client[]
   store?: ReturnType<typeof openMemoryStore>
   runtime?: ReturnType<typeof createFakeRuntime>
 }
 
-/** A finder, its host whose answer can be changed, and what was asked of it. */
+/** Creates a finder, its host with a replaceable response, and a list of requests. */
 function createFixture(setup: Setup = {}) {
-  const { hosts = [], copies = new Map(), documents = true, configured = [] } = setup
+  const { hosts = [], documents = true, configured = [] } = setup
   const runtime = setup.runtime ?? createFakeRuntime(start)
   const store = setup.store ?? openMemoryStore()
   const host = { answer: setup.answer ?? served('Quill'), queries: [] as LimitedFetchQuery[] }
@@ -55,7 +47,6 @@ function createFixture(setup: Setup = {}) {
       ? {
           store,
           policy,
-          copies,
           hosts,
           report: (...given) => void reports.push(given),
           async fetch(query) {
@@ -67,7 +58,7 @@ function createFixture(setup: Setup = {}) {
   })
   const name = async (purpose?: 'sign_in' | 'connected'): Promise<string | undefined> =>
     (await finder.findClient(url, purpose))?.name
-  /** Somebody signs in now, for a grant of 30 days. */
+  /** Signs a user in now, for a grant of 30 days. */
   const keep = createClientKeeper(store)
   const connect = async (): Promise<void> => {
     const client = await finder.findClient(url)
@@ -227,11 +218,11 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
 
   it('the message says why, and what to do', async () => {
     await expect(createFixture({ answer: failed('too_slow') }).name()).rejects.toThrow(
-      `The document of this client at ${new URL(url).host} could not be used: the host answers too slowly. Try again in a minute; if it stays, tell whoever runs this server.`,
+      `The document of this client at ${new URL(url).host} could not be used: the host responds too slowly. Try again in a minute. If this happens again, tell the server's operator.`,
     )
     const faulty: FetchOutcome = { kind: 'fetched', text: documentText(''), headers: new Headers() }
     await expect(createFixture({ answer: faulty }).name()).rejects.toThrow(
-      `The document of this client at ${new URL(url).host} could not be used: it is faulty: client_name is missing. Tell the people who make it.`,
+      `The document of this client at ${new URL(url).host} could not be used: it is faulty: client_name is missing. Contact its developer.`,
     )
   })
 
@@ -241,7 +232,7 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
       await expect(createFixture({ answer: failed(reason) }).name()).rejects.toMatchObject({
         faulty: true,
         permanent: false,
-        message: expect.stringContaining('Tell the people who make it.'),
+        message: expect.stringContaining('Contact its developer.'),
       })
     },
   )
@@ -388,44 +379,6 @@ describe('an outage at the host of a document (stale on error)', () => {
     const { store, name } = createFixture({ answer: failed('unreachable') })
     await store.addClient(publicClient({ id: url, name: 'Impostor' }))
     await expect(name()).rejects.toMatchObject(unavailable)
-  })
-})
-
-describe('copies of documents that the operator keeps', () => {
-  it('the fetched one wins; the copy is there for a host out of reach', async () => {
-    const copies = copyOf('Copy')
-    expect(await createFixture({ copies }).name()).toBe('Quill')
-    const offline = createFixture({ copies, answer: failed('unknown_host') })
-    expect(await offline.name()).toBe('Copy')
-    expect(await offline.name('connected')).toBe('Copy')
-    expect(offline.host.queries).toHaveLength(1)
-  })
-
-  it('what was fetched within a day is newer than the copy, what is older is not', async () => {
-    const { name, host, runtime } = createFixture({ copies: copyOf('Copy') })
-    await name()
-    host.answer = failed('unreachable')
-    runtime.advance(day - 1)
-    expect(await name('connected')).toBe('Quill')
-    runtime.advance(1)
-    expect(await name('connected')).toBe('Copy')
-  })
-
-  it('nobody waits for an unreachable host more than once in ten minutes', async () => {
-    const { name, host, runtime } = createFixture({ copies: copyOf('Copy'), answer: failed('unreachable') })
-    await name()
-    runtime.advance(599)
-    await name()
-    expect(host.queries).toHaveLength(1)
-    runtime.advance(1)
-    host.answer = served('Quill')
-    expect(await name()).toBe('Quill')
-  })
-
-  it('is not stored: it is at hand', async () => {
-    const { store, connect } = createFixture({ copies: copyOf('Copy'), answer: failed('unreachable') })
-    await connect()
-    expect(await store.findClient(url)).toBeUndefined()
   })
 })
 

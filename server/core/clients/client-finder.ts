@@ -1,10 +1,30 @@
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { DocumentSource, type DocumentSourcePorts } from './client-document-source.ts'
-import { isDocumentUrl, looksLikeDocumentUrl } from './client-id-metadata-document.ts'
+import { createBoundedMap } from '../bounded-map.ts'
+import type { AttemptSource } from '../limits/attempt-limit.ts'
+import { type FetchFailure, fetchFailures, type LimitedFetch } from './client-fetch.ts'
+import {
+  freshnessOf,
+  isDocumentUrl,
+  looksLikeDocumentUrl,
+  readClientDocument,
+} from './client-id-metadata-document.ts'
 import { isExpired } from './client-life.ts'
-import type { Client, ClientFinder, ClientStore } from './client.ts'
+import type { ClientMetadataPolicy } from './client-metadata.ts'
+import {
+  type Client,
+  type ClientFinder,
+  type ClientPurpose,
+  type ClientStore,
+  ClientUnavailableError,
+} from './client.ts'
 
-/** Where clients are looked for. */
+const maxBytes = 5 * 1024
+const staleSeconds = 24 * 3600
+const failurePauseSeconds = 60
+const maxDocuments = 1000
+
+/** Dependencies of the finder. */
 export interface ClientFinderPorts {
   /** Clients of the operator's file, by id. */
   configured: ReadonlyMap<string, Client>
@@ -15,9 +35,9 @@ export interface ClientFinderPorts {
 }
 
 /**
- * Finds clients of every kind: first the configured ones, then the documents that ids name as URLs, then the ones that
- * registered or were added by command. What is stored of a document counts only while documents of its host are taken, so that
- * refusing a host ends what was allowed before.
+ * Finds clients of every kind: first the configured ones, then documents whose URL is the id, then clients that registered or were
+ * added by command. A stored document counts only while documents of its host are accepted, so that refusing a host ends earlier
+ * approvals too.
  */
 export function createClientFinder({
   configured,
@@ -43,8 +63,8 @@ export function createClientFinder({
 }
 
 /**
- * Whether documents of that host are taken. `patterns` are host names, with `*.` in front for all below one, and with `!` for
- * the ones that are refused, which wins. Without any that accepts, every host that is not refused is taken.
+ * Returns whether documents of that host are accepted. `patterns` are host names; a leading `*.` matches all subdomains, and a
+ * leading `!` refuses the host, which wins. Without an accepting pattern, every host that is not refused is accepted.
  */
 export function isAcceptedHost(hostname: string, patterns: readonly string[]): boolean {
   const matches = (pattern: string): boolean =>
@@ -52,4 +72,193 @@ export function isAcceptedHost(hostname: string, patterns: readonly string[]): b
   const refused = patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1))
   const accepted = patterns.filter((pattern) => !pattern.startsWith('!'))
   return !refused.some(matches) && (accepted.length === 0 || accepted.some(matches))
+}
+
+/** Dependencies of looking up metadata documents. */
+interface DocumentSourcePorts {
+  store: Pick<ClientStore, 'findClient' | 'replaceClient'>
+  fetch: LimitedFetch
+  runtime: Pick<Runtime, 'now'>
+  policy: ClientMetadataPolicy
+  report: (event: string, fields: Record<string, unknown>) => void
+  /** Next step when no host can be reached, for a server whose operator is the one who signs in. */
+  operatorStep?: string | undefined
+}
+
+/** Why there is no document, and when it may be requested again. */
+interface Failure {
+  /** `invalid`: the document was fetched, and describes no client. */
+  reason: FetchFailure | 'invalid'
+  text: string
+  until: number
+}
+
+/** The cached state of one document. */
+interface Entry {
+  client: Client | undefined
+  failure: Failure | undefined
+  loading: Promise<void> | undefined
+}
+
+/**
+ * Finds the client that the document at `url` describes (OAuth client id metadata document, section 5). The caller decides whether
+ * documents of that URL are accepted at all.
+ *
+ * A document is cached as HTTP says (RFC 9111), revalidated by its entity tag, fetched once for all concurrent requests, and after
+ * a failure not again for a minute. It is stored while a connection uses it. If it cannot be fetched or is faulty, the version
+ * fetched within the last day is used, or, for a connected client, the last version of any age, so that an outage at its host does
+ * not end connections. A host that responds "not found" has withdrawn the client: the cached version no longer allows sign-ins (RFC
+ * 5861 section 4 does not cover this). Otherwise it rejects with {@link ClientUnavailableError}.
+ */
+class DocumentSource {
+  readonly #ports: DocumentSourcePorts
+  readonly #entries = createBoundedMap<Entry>(maxDocuments)
+
+  constructor(ports: DocumentSourcePorts) {
+    this.#ports = ports
+  }
+
+  async #load(
+    url: string,
+    entry: Entry,
+    stored: Client | undefined,
+    source: AttemptSource | undefined,
+  ): Promise<void> {
+    const { fetch, runtime, policy } = this.#ports
+    const { client: last } = entry
+    const etag = last?.document?.etag
+    const outcome = await fetch({ url, maxBytes, etag, known: stored !== undefined, source })
+    const now = runtime.now()
+    switch (outcome.kind) {
+      case 'failed':
+        return this.#failFetch(url, entry, outcome.reason)
+      case 'not_modified': {
+        const fresh = freshnessOf(outcome.headers, now)
+        const document = { ...fresh, etag: fresh.etag ?? etag }
+        if (last) await this.#storeDocument(entry, { ...last, document }, stored)
+        return
+      }
+      case 'fetched': {
+        const reading = readClientDocument(url, parseJsonObject(outcome.text), policy)
+        if (reading.kind === 'invalid') {
+          this.#report(url, `faulty: ${reading.reason}`)
+          entry.failure = failureOf('invalid', `it is faulty: ${reading.reason}`, now)
+          return
+        }
+        const client: Client = {
+          ...reading.client,
+          kind: 'metadata_document',
+          secretHash: undefined,
+          managementHash: undefined,
+          introspects: false,
+          document: freshnessOf(outcome.headers, now),
+          createdAt: stored?.createdAt ?? now,
+          expiresAt: undefined,
+        }
+        return this.#storeDocument(entry, client, stored)
+      }
+    }
+  }
+
+  #failFetch(url: string, entry: Entry, reason: FetchFailure): void {
+    const now = this.#ports.runtime.now()
+    const { kind, text } = fetchFailures[reason]
+    this.#report(url, reason, this.#operatorStepFor(reason))
+    const failure = failureOf(reason, text, now)
+    // Our own limit says nothing about the host: keep the host's failure, and let the next requester try.
+    entry.failure = kind === 'own_limit' ? { ...(entry.failure ?? failure), until: now } : failure
+  }
+
+  #operatorStepFor(reason: Failure['reason']): string | undefined {
+    return reason !== 'invalid' && fetchFailures[reason].kind === 'network'
+      ? this.#ports.operatorStep
+      : undefined
+  }
+
+  #report(url: string, reason: string, nextStep?: string): void {
+    this.#ports.report('client_document_unavailable', {
+      client_id: url,
+      host: new URL(url).host,
+      reason,
+      ...(nextStep !== undefined && { next_step: nextStep }),
+    })
+  }
+
+  async #storeDocument(entry: Entry, client: Client, stored: Client | undefined): Promise<void> {
+    entry.failure = undefined
+    entry.client = { ...client, expiresAt: stored?.expiresAt }
+    // Only documents of connected clients are stored, or strangers could fill the store; a removed client stays removed.
+    if (stored) await this.#ports.store.replaceClient(entry.client)
+  }
+
+  #entryOf(url: string): Entry {
+    const entry = this.#entries.get(url) ?? { client: undefined, failure: undefined, loading: undefined }
+    this.#entries.set(url, entry)
+    return entry
+  }
+
+  /** Returns the best version available without a request to the host. */
+  #fallback(url: string, entry: Entry, purpose: ClientPurpose): Client {
+    const { client, failure } = entry
+    const now = this.#ports.runtime.now()
+    const isWithdrawn = failure?.reason === 'not_found' && purpose === 'sign_in'
+    if (client?.document && !isWithdrawn && now - client.document.fetchedAt < staleSeconds) return client
+    if (client && purpose === 'connected') return client
+    throw this.#unavailable(url, failure, now)
+  }
+
+  #unavailable(url: string, failure: Failure | undefined, now: number): ClientUnavailableError {
+    const { reason, text = '', until = now } = failure ?? {}
+    const faulty =
+      reason === 'invalid' || (reason !== undefined && fetchFailures[reason].kind === 'faulty_response')
+    const operatorStep = reason && this.#operatorStepFor(reason)
+    const problem = `The document of this client at ${new URL(url).host} could not be used: ${text}`
+    const nextStep = faulty
+      ? 'Contact its developer.'
+      : "Try again in a minute. If this happens again, tell the server's operator."
+    // The operator's step is shown on its own; advice to try again would contradict it.
+    return new ClientUnavailableError(operatorStep === undefined ? `${problem} ${nextStep}` : problem, {
+      permanent: reason === 'invalid' || reason === 'not_found',
+      faulty,
+      limited: reason === 'too_many_of_address',
+      operatorStep,
+      retryAfterSeconds: until > now ? until - now : undefined,
+    })
+  }
+
+  async find(url: string, purpose: ClientPurpose, source?: AttemptSource): Promise<Client> {
+    const entry = this.#entryOf(url)
+    if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
+    const stored = await findStored(this.#ports.store, url, this.#ports.runtime.now())
+    entry.client = newest(entry.client, stored)
+    if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
+    if (entry.loading !== undefined || this.#ports.runtime.now() >= (entry.failure?.until ?? 0)) {
+      entry.loading ??= this.#load(url, entry, stored, source).finally(() => (entry.loading = undefined))
+      await entry.loading
+      if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
+    }
+    return this.#fallback(url, entry, purpose)
+  }
+}
+
+function failureOf(reason: Failure['reason'], text: string, now: number): Failure {
+  return { reason, text, until: now + failurePauseSeconds }
+}
+
+async function findStored(
+  store: Pick<ClientStore, 'findClient'>,
+  url: string,
+  now: number,
+): Promise<Client | undefined> {
+  const client = await store.findClient(url)
+  return client?.kind === 'metadata_document' && !isExpired(client, now) ? client : undefined
+}
+
+function isFresh(client: Client | undefined, now: number): client is Client {
+  return client?.document !== undefined && now < client.document.freshUntil
+}
+
+function newest(one: Client | undefined, other: Client | undefined): Client | undefined {
+  if (!one || !other) return one ?? other
+  return (one.document?.fetchedAt ?? 0) >= (other.document?.fetchedAt ?? 0) ? one : other
 }

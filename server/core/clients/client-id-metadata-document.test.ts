@@ -84,7 +84,7 @@ describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
   })
 
   it('CIMD 3: property: one URL has one accepted spelling', () => {
-    // Built from what parsers disagree about: a general URL is hardly ever accepted, and takes long to make up.
+    // Built from parts that parsers disagree about: a random URL is rarely accepted, and slow to generate.
     const scheme = fc.constantFrom('https://', 'https://', 'HTTPS://', 'https:/', 'https:\\\\', 'http://')
     const host = fc.constantFrom(
       'a.example',

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { Client, ClientAuthMethod } from './client.ts'
+import type { Client, ClientAuthMethod, DocumentFreshness } from './client.ts'
 import {
   type ClientMetadataPolicy,
   type DescribedClient,
@@ -14,25 +14,25 @@ import {
 
 const maxUrlLength = 1024
 
-/** The methods by which documents say how their client proves itself; in the field some list several. */
+/** Members that list authentication methods in documents; in practice some list several. */
 const methodLists = ['token_endpoint_auth_methods_supported', 'token_endpoint_auth_methods'] as const
 
-/** What a metadata document says about its client. */
+/** A client as its metadata document describes it. */
 export type DocumentClient = DescribedClient & Pick<Client, 'id' | 'authMethod'> & { name: string }
 
-/** A document that describes its client, or why it does not; `reason` is for the author of the document. */
+/** A valid document's client, or the reason it is invalid, written for the document's author. */
 export type DocumentReading = { kind: 'client'; client: DocumentClient } | { kind: 'invalid'; reason: string }
 
-/** Whether a client id claims to be the URL of a metadata document. */
+/** Returns whether a client id looks like the URL of a metadata document. */
 export function looksLikeDocumentUrl(id: string): boolean {
   return /^https?:/i.test(id)
 }
 
 /**
- * Whether a client id may be the URL of a metadata document (OAuth client id metadata document, section 3): https, a path
- * beside `/`, no fragment, no user information, no dot segments. It must also be spelled the way a URL parser writes it, so
- * that no two spellings of one URL are two clients, and name a host instead of an address, because the host is what
- * people are shown. With `allowLoopback` also http on a loopback host.
+ * Returns whether a client id may be the URL of a metadata document (OAuth client id metadata document, section 3): https, a path
+ * other than `/`, no fragment, no user information, no dot segments. It must be spelled as a URL parser serializes it, so that one
+ * URL is not two clients, and contain a host name rather than an address, because users are shown the host. With `allowLoopback`
+ * also http on a loopback host.
  */
 export function isDocumentUrl(id: string, allowLoopback: boolean): boolean {
   if (id.length > maxUrlLength || !URL.canParse(id)) return false
@@ -44,12 +44,12 @@ export function isDocumentUrl(id: string, allowLoopback: boolean): boolean {
 }
 
 /**
- * Reads the document that was fetched from `url` (OAuth client id metadata document, section 4; MCP 2026-07-28): `client_id` is
- * `url` to the letter, `client_name` and `redirect_uris` are there, no shared secret is in it or wanted by it, and everything
- * else is as in a registration.
+ * Reads the document fetched from `url` (OAuth client id metadata document, section 4; MCP 2026-07-28): `client_id` equals `url`
+ * exactly, `client_name` and `redirect_uris` are present, it neither contains nor requires a shared secret, and everything else is
+ * as in a registration.
  *
- * A client that prefers something else is taken as public when its document lists `none` as well. Not checked: whether `url`
- * is one that documents may come from.
+ * A client that prefers another method is treated as public if its document also lists `none`. Does not check whether documents may
+ * come from `url`.
  */
 export function readClientDocument(
   url: string,
@@ -65,10 +65,9 @@ export function readClientDocument(
 }
 
 function describe(url: string, given: JsonObject, policy: ClientMetadataPolicy): DocumentClient {
-  if (given['client_id'] !== url)
-    throw invalidMetadata('client_id must be the URL of the document, to the letter.')
+  if (given['client_id'] !== url) throw invalidMetadata('client_id must be exactly the URL of the document.')
   if ('client_secret' in given || 'client_secret_expires_at' in given) {
-    throw invalidMetadata('A public document must not hold a client_secret.')
+    throw invalidMetadata('A public document must not contain a client_secret.')
   }
   const described = readClientMetadata(given, policy)
   const { name, redirectUris, keys } = described
@@ -82,7 +81,7 @@ function describe(url: string, given: JsonObject, policy: ClientMetadataPolicy):
 }
 
 function readAuthMethod(given: JsonObject): ClientAuthMethod {
-  // There is no shared secret, so what is omitted cannot mean client_secret_basic here.
+  // Without a shared secret, an omitted method cannot mean client_secret_basic here.
   const preferred = given['token_endpoint_auth_method'] ?? 'none'
   if (typeof preferred !== 'string') throw invalidMetadata('token_endpoint_auth_method must be a string.')
   if (preferred.startsWith('client_secret_')) {
@@ -94,7 +93,7 @@ function readAuthMethod(given: JsonObject): ClientAuthMethod {
   throw invalidMetadata('token_endpoint_auth_method must be none or private_key_jwt.')
 }
 
-/** Whether it is a name of the public DNS in form: one without a dot is of the own network, one that ends in a number an address. */
+/** Returns whether it looks like a public DNS name: a name without a dot is local, one that ends in a number is an address. */
 function isHostName(hostname: string): boolean {
   const labels = hostname.split('.')
   return (
@@ -105,11 +104,60 @@ function isHostName(hostname: string): boolean {
 }
 
 /**
- * The host that a client's id proves: that of its metadata document (draft-ietf-oauth-client-id-metadata-document). Undefined
- * for every other client. Also works for a client that cannot be found any more, by its id alone.
+ * Returns the host that a client's id proves: that of its metadata document (draft-ietf-oauth-client-id-metadata-document).
+ * Undefined for other clients. Needs only the id, so it also works for removed clients.
  */
 export function documentHost(client: Pick<Client, 'id'> & Partial<Pick<Client, 'kind'>>): string | undefined {
   if (client.kind !== undefined && client.kind !== 'metadata_document') return undefined
   if (!client.id.startsWith('https://') || !URL.canParse(client.id)) return undefined
   return new URL(client.id).host
+}
+
+const minSeconds = 30
+const usualSeconds = 300
+const maxSeconds = 24 * 3600
+const maxEtagLength = 200
+
+/**
+ * Computes how long a response with those headers may be used without revalidation (RFC 9111 sections 4.2 and 5.2.2): the rest of
+ * `max-age` or `Expires`, or five minutes if the host sets neither. At least 30 seconds, so that a client cannot cause a fetch for
+ * every request, and at most a day.
+ */
+export function freshnessOf(headers: Headers, now: number): DocumentFreshness {
+  const seconds = lifetimeOf(headers, now)
+  const bounded = Math.min(Math.max(seconds, minSeconds), maxSeconds)
+  return { fetchedAt: now, freshUntil: now + bounded, etag: etagOf(headers) }
+}
+
+function lifetimeOf(headers: Headers, now: number): number {
+  const directives = cacheDirectives(headers.get('cache-control') ?? '')
+  if (directives.has('no-store') || directives.has('no-cache')) return 0
+  const age = wholeSeconds(headers.get('age') ?? undefined) ?? 0
+  if (directives.has('max-age')) return (wholeSeconds(directives.get('max-age')) ?? 0) - age
+  const expires = headers.get('expires')
+  if (expires === null) return usualSeconds
+  // By the host's clock, which may be wrong by hours.
+  const sentAt = Date.parse(headers.get('date') ?? '')
+  const seconds = (Date.parse(expires) - (Number.isNaN(sentAt) ? now * 1000 : sentAt)) / 1000
+  // RFC 9111 section 5.3: an invalid date is in the past.
+  return Number.isNaN(seconds) ? 0 : Math.floor(seconds) - age
+}
+
+function cacheDirectives(header: string): Map<string, string> {
+  const directives = header.split(',').map((part): [name: string, value: string] => {
+    const [name = '', value = ''] = part.split('=', 2)
+    return [name.trim().toLowerCase(), value.trim().replaceAll('"', '')]
+  })
+  return new Map(directives)
+}
+
+function wholeSeconds(text: string | undefined): number | undefined {
+  // RFC 9111 section 1.2.2: treat a number too large to represent as large, never as infinite.
+  return text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text), 2 ** 31) : undefined
+}
+
+/** Returns the entity tag if it is valid (RFC 9110 section 8.8.3): it is sent back unchanged. */
+function etagOf(headers: Headers): string | undefined {
+  const etag = headers.get('etag') ?? ''
+  return etag.length <= maxEtagLength && /^(?:W\/)?"[\x21\x23-\x7E]*"$/.test(etag) ? etag : undefined
 }

@@ -1,9 +1,8 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import type { AttemptSource } from '../access/attempt-limit.ts'
-import { fetchFailureText, isFaultyAnswer, isOwnLimit } from './client-fetch.ts'
-import type { LimitedFetch } from './client-fetch-limit.ts'
+import type { AttemptSource } from '../limits/attempt-limit.ts'
+import { fetchFailures, type LimitedFetch } from './client-fetch.ts'
 import { publicKeysOf } from './client-metadata.ts'
 import { ClientUnavailableError } from './client.ts'
 
@@ -13,18 +12,21 @@ const refetchPauseSeconds = 30
 const maxBytes = 64 * 1024
 const maxKeySets = 1000
 
-/** Which keys are wanted. */
+/** Selects the keys. */
 export interface ClientKeyQuery {
-  /** A `jwks_uri`. */
+  /** The client's `jwks_uri`. */
   uri: string
-  /** The key id. If it is not among the known keys, they may be fetched again. */
+  /** Key id. If it is unknown, the keys may be fetched again. */
   kid: string | undefined
-  /** The client is in use, and its keys must be had however many strangers ask for theirs. */
+  /** The client is in use: its keys are fetched however many strangers request theirs. */
   known: boolean
   source?: AttemptSource
 }
 
-/** The public keys of a client, cached. Rejects with `ClientUnavailableError` when they cannot be fetched and were not lately. */
+/**
+ * Returns the public keys of a client, cached. Rejects with `ClientUnavailableError` if they cannot be fetched and no recent ones
+ * are cached.
+ */
 export type FetchClientKeys = (query: ClientKeyQuery) => Promise<readonly JsonObject[]>
 
 interface KeySet {
@@ -32,14 +34,14 @@ interface KeySet {
   fetchedAt: number
   triedAt: number
   failure: string
-  /** The host was reached and gives no keys. */
+  /** The host responded without usable keys. */
   faulty: boolean
   loading: Promise<void> | undefined
 }
 
 /**
- * {@link FetchClientKeys} with a cache of ten minutes. An unknown `kid` fetches again at most every 30 seconds. When
- * fetching fails the last keys serve for up to a day; a key that is no longer published stops proving anything.
+ * Creates a {@link FetchClientKeys} with a ten-minute cache. An unknown `kid` causes at most one fetch every 30 seconds. If
+ * fetching fails, the last keys are used for up to a day; a key that is no longer published proves nothing.
  */
 export function createClientKeySource(ports: {
   fetch: LimitedFetch
@@ -59,13 +61,14 @@ export function createClientKeySource(ports: {
         return
       }
     }
-    set.faulty = outcome.kind !== 'failed' || isFaultyAnswer(outcome.reason)
-    // Our own limit says nothing about the host: the next one who asks need not wait.
-    if (outcome.kind === 'failed' && isOwnLimit(outcome.reason)) set.triedAt = Number.NEGATIVE_INFINITY
-    set.failure =
+    const failure =
       outcome.kind === 'failed'
-        ? fetchFailureText[outcome.reason]
-        : 'what the host sends is no set of public keys.'
+        ? fetchFailures[outcome.reason]
+        : { kind: 'faulty_response', text: "the host's response is not a set of public keys." }
+    set.faulty = failure.kind === 'faulty_response'
+    set.failure = failure.text
+    // Our own limit says nothing about the host: the next requester need not wait.
+    if (failure.kind === 'own_limit') set.triedAt = Number.NEGATIVE_INFINITY
   }
 
   return async (query) => {
@@ -88,7 +91,7 @@ export function createClientKeySource(ports: {
     }
     if (set.keys && age() < staleSeconds) return set.keys
     throw new ClientUnavailableError(
-      `The keys of this client could not be fetched: ${set.failure} ${set.faulty ? 'Tell the people who make it.' : 'Try again in a minute.'}`,
+      `The keys of this client could not be fetched: ${set.failure} ${set.faulty ? 'Contact its developer.' : 'Try again in a minute.'}`,
       {
         faulty: set.faulty,
         retryAfterSeconds: Math.max(1, set.triedAt + refetchPauseSeconds - runtime.now()),

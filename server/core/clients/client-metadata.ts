@@ -15,22 +15,22 @@ const maxNameLength = 200
 const maxLinkLength = 2048
 const maxScopeLength = 1000
 
-// A client that omits the list expects to stay signed in: RFC 7591 section 2 would give it authorization_code alone. The
-// device grant is only for who names it, as a code can be talked out of people.
+// A client that omits the list expects to stay signed in: RFC 7591 section 2 would give it authorization_code alone. The device
+// grant must be requested explicitly, as users can be tricked into approving a code.
 const defaultGrantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token']
 
-/** What a client may say about itself. */
+/** Rules for client metadata. */
 export interface ClientMetadataPolicy {
-  /** Private-use redirect URIs that are accepted, each by exact match. */
+  /** Accepted private-use redirect URIs, each by exact match. */
   privateUseRedirectUris: readonly string[]
-  /** In development, when this server itself is on loopback: keys may be fetched from there too. */
+  /** For development, when this server itself is on loopback: allows fetching keys from loopback too. */
   allowLoopback: boolean
 }
 
-/** What metadata says about a client, apart from how it proves itself. */
+/** A client's metadata, without its authentication. */
 export type DescribedClient = Pick<Client, 'name' | 'uri' | 'redirectUris' | 'grantTypes' | 'scope' | 'keys'>
 
-/** Metadata of a resource server that only introspects tokens and signs nobody in. */
+/** Metadata of a resource server that only introspects tokens, without sign-in. */
 export const introspectsOnly: Pick<DescribedClient, 'uri' | 'redirectUris' | 'grantTypes' | 'scope'> = {
   uri: undefined,
   redirectUris: [],
@@ -41,16 +41,15 @@ export const introspectsOnly: Pick<DescribedClient, 'uri' | 'redirectUris' | 'gr
 /**
  * Reads client metadata (RFC 7591 section 2), the same for a registration, a metadata document and a configured client.
  *
- * Unknown members are ignored, and so are unsupported grant and response types beside supported ones, and software
- * statements (RFC 7591 section 3.1.1), whose claims therefore count for nothing. `application_type` changes nothing: the
- * rules for redirect URIs are the same for all. Nothing is verified: names and links are the client's own words.
- * Throws `invalid_redirect_uri` or `invalid_client_metadata`.
+ * Ignores unknown members, unsupported grant and response types if supported ones are listed too, and software statements (RFC 7591
+ * section 3.1.1), including their claims. `application_type` has no effect: the rules for redirect URIs are the same for all.
+ * Nothing is verified: names and links are self-declared. Throws `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function readClientMetadata(given: JsonObject, policy: ClientMetadataPolicy): DescribedClient {
   const supported = readGrantTypes(given['grant_types'])
   const asksForCode = supported.includes('authorization_code')
   const deviceOnly = !asksForCode && supported.includes(deviceGrantType)
-  // First, as a client that registers with nothing at all has to be told what it is that it needs.
+  // First, so that a client that registers without any metadata learns what is required.
   const redirectUris = readRedirectUris(given['redirect_uris'], policy, deviceOnly ? 0 : 1)
   if (!asksForCode && !deviceOnly) {
     throw invalidMetadata(`grant_types must include authorization_code or ${deviceGrantType}.`)
@@ -66,13 +65,13 @@ export function readClientMetadata(given: JsonObject, policy: ClientMetadataPoli
   }
 }
 
-/** `value` as a JSON object. Throws `invalid_client_metadata`. */
+/** Returns `value` as a JSON object. Throws `invalid_client_metadata`. */
 export function readMetadataObject(value: unknown): JsonObject {
   if (!isJsonObject(value)) throw invalidMetadata('Client metadata must be a JSON object.')
   return value
 }
 
-/** A member that is a list of strings; undefined when it is omitted. Throws `invalid_client_metadata`. */
+/** Returns a member that is a list of strings; undefined if omitted. Throws `invalid_client_metadata`. */
 export function readStrings(given: JsonObject, name: string): string[] | undefined {
   return stringsOf(given[name], name)
 }
@@ -109,7 +108,7 @@ function readGrantTypes(value: unknown): GrantType[] {
 
 function readResponseTypes(value: unknown, asksForCode: boolean): void {
   const types = stringsOf(value, 'response_types')
-  // RFC 7591 section 2.1: the two lists have to agree; without the code grant there is no response type.
+  // RFC 7591 section 2.1: the two lists must agree; without the code grant there is no response type.
   if (types && asksForCode && !types.includes('code'))
     throw invalidMetadata('response_types must include code.')
 }
@@ -125,13 +124,13 @@ function readText(given: JsonObject, name: string, maxLength = maxNameLength): s
 
 function readLink(given: JsonObject, name: string): string | undefined {
   const link = readText(given, name, maxLinkLength)
-  // A link is shown to people: anything but http(s) is dropped, as a script URL would run on our page.
+  // The link is shown to users: drop anything but http(s), as a script URL would run on our page.
   return link !== undefined && URL.canParse(link) && /^https?:$/.test(new URL(link).protocol)
     ? link
     : undefined
 }
 
-/** The refusal of client metadata (RFC 7591 section 3.2.2); `description` is for the author of the client. */
+/** Creates the error for invalid client metadata (RFC 7591 section 3.2.2); `description` is for the client's author. */
 export function invalidMetadata(description: string): OAuthError {
   return new OAuthError('invalid_client_metadata', description)
 }
@@ -139,17 +138,16 @@ export function invalidMetadata(description: string): OAuthError {
 const maxKeys = 20
 const maxKeysLength = 16_384
 const maxUriLength = 2048
-// RFC 7518 sections 6.2.2, 6.3.2 and 6.4: what only the holder of a key may know.
+// RFC 7518 sections 6.2.2, 6.3.2 and 6.4: private members.
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
-// RFC 7517 section 4, RFC 7518 section 6 and RFC 8037 section 2: what a signature is checked with.
+// RFC 7517 section 4, RFC 7518 section 6 and RFC 8037 section 2: members for checking a signature.
 const publicMembers = ['kty', 'crv', 'x', 'y', 'n', 'e', 'kid', 'use', 'key_ops', 'alg']
 
 /**
- * The keys that client metadata names by `jwks` or `jwks_uri`, never by both (RFC 7591 section 2); undefined for
- * neither.
+ * Reads a client's keys from `jwks` or `jwks_uri`, never both (RFC 7591 section 2); undefined without either.
  *
- * Whether a key fits an algorithm shows when it verifies a signature. Throws `invalid_client_metadata`, also for a
- * private key: it is compromised once it was sent.
+ * Does not check that a key fits an algorithm; verifying a signature does. Throws `invalid_client_metadata`, also for a private
+ * key: it is compromised once it was sent.
  */
 export function readKeys(given: JsonObject, allowLoopback: boolean): ClientKeys | undefined {
   const { jwks, jwks_uri: uri } = given
@@ -165,14 +163,14 @@ export function readKeys(given: JsonObject, allowLoopback: boolean): ClientKeys 
   return { kind: 'jwks', keys }
 }
 
-/** Throws `invalid_client_metadata` for a client that is to sign its assertions and names no keys. */
+/** Throws `invalid_client_metadata` for a client that must sign its assertions but has no keys. */
 export function requireKeys(method: ClientAuthMethod, keys: ClientKeys | undefined): void {
   if (method === 'private_key_jwt' && !keys) throw invalidMetadata('private_key_jwt needs jwks or jwks_uri.')
 }
 
 /**
- * The keys of a JWK set (RFC 7517 section 5), each reduced to the members that verify a signature; undefined if the
- * set is malformed, too large, or holds anything but public keys.
+ * Returns the keys of a JWK set (RFC 7517 section 5), each reduced to the members that verify a signature; undefined if the set is
+ * malformed, too large, or contains anything but public keys.
  */
 export function publicKeysOf(set: unknown): JsonObject[] | undefined {
   const keys: unknown = isJsonObject(set) ? set['keys'] : undefined
@@ -181,7 +179,7 @@ export function publicKeysOf(set: unknown): JsonObject[] | undefined {
   return JSON.stringify(known).length > maxKeysLength ? undefined : known
 }
 
-/** What is nested goes too: all of these are text, or a list of texts, and to write a value of any depth can fail. */
+/** Also drops nested values: all known members are strings or lists of strings, and serializing a deeply nested value can fail. */
 function withoutUnknownMembers(key: JsonObject): JsonObject {
   const isFlat = (value: unknown): boolean => typeof value !== 'object' || value === null
   const known = publicMembers.flatMap((name): [name: string, value: unknown][] => {

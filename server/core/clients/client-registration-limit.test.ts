@@ -15,7 +15,7 @@ function createLimit(limitPerHour = 2) {
     address: string | undefined = '192.0.2.1',
   ): Promise<RegistrationPermit> =>
     countRegistration({ redirectUris, address }, { store, runtime, limitPerHour })
-  /** How many go through before one does not, at most 100. */
+  /** Counts how many succeed before one is refused, at most 100. */
   const most = async (redirectUris: readonly string[], address?: string): Promise<number> => {
     let allowed = 0
     while (allowed < 100 && (await count(redirectUris, address)).kind === 'allowed') allowed += 1

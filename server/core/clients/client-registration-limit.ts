@@ -1,8 +1,8 @@
-import { addressLimits, type AttemptLimitPorts, countWithin } from '../access/attempt-limit.ts'
-import { registrations } from '../access/limit-table.ts'
+import { addressLimits, type AttemptLimitPorts, countWithin } from '../limits/attempt-limit.ts'
+import { registrations } from '../limits/limit-table.ts'
 
 /**
- * Hosts that hosted assistants send people back to. All of their users register from few addresses, and only they can use what was
+ * Redirect hosts of hosted assistants. All of their users register from few addresses, and only the assistants can use what was
  * registered for these hosts.
  */
 const hostedAssistants: ReadonlySet<string> = new Set([
@@ -14,22 +14,21 @@ const hostedAssistants: ReadonlySet<string> = new Set([
   'www.cursor.com',
 ])
 
-/** What the limit needs from outside. */
+/** Dependencies of the limit. */
 export interface RegistrationLimitPorts extends AttemptLimitPorts {
-  /** Registrations an hour from one address. */
+  /** Registrations per hour from one address. */
   limitPerHour: number
 }
 
-/** Whether one more registration may be stored. */
+/** Permits or refuses one more registration. */
 export type RegistrationPermit = { kind: 'allowed' } | { kind: 'limited'; retryAfterSeconds: number }
 
 /**
- * Counts a registration from `address` with those redirect URIs. Registrations for one hosted assistant alone have a
- * limit of their own, ten times as high, per assistant and address. Clients without a known address share one limit,
- * a hundred times as high.
+ * Counts a registration from `address` with those redirect URIs. Registrations for a single hosted assistant have their own limit,
+ * ten times as high, per assistant and address. Clients without a known address share one limit, a hundred times as high.
  *
- * The registration endpoint is open to all, so this only slows a flood down; the bound is that unused registrations
- * are few and short-lived.
+ * The registration endpoint is open to all, so this only slows a flood down; storage is bounded because unused registrations are
+ * few and short-lived.
  */
 export async function countRegistration(
   { redirectUris, address }: { redirectUris: readonly string[]; address: string | undefined },
@@ -47,7 +46,7 @@ export async function countRegistration(
   return retryAfterSeconds === 0 ? { kind: 'allowed' } : { kind: 'limited', retryAfterSeconds }
 }
 
-/** The assistant that all of the redirect URIs belong to. */
+/** Returns the hosted assistant that all redirect URIs belong to. */
 function hostedAssistantOf(redirectUris: readonly string[]): string | undefined {
   const hosts = redirectUris.map((uri) => {
     const { protocol, host } = new URL(uri)

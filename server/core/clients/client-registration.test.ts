@@ -16,7 +16,7 @@ function register(metadata: unknown): Registration {
   return registerClient(metadata, policy, createFakeRuntime(start), managementUrl)
 }
 
-/** The code of the OAuthError that `metadata` is refused with. */
+/** Returns the code of the OAuthError that refuses `metadata`. */
 function refusal(metadata: unknown): unknown {
   try {
     register(metadata)

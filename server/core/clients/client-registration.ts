@@ -14,28 +14,28 @@ import {
 import { unusedClientSeconds } from './client-life.ts'
 import { hashSecret } from '../seal.ts'
 
-/** What registration decides: the client to store, and the answer, which alone carries the secrets. */
+/** Result of a registration: the client to store, and the response, which alone contains the secrets. */
 export interface Registration {
   client: Client
   response: ClientInformation
 }
 
-/** What may be registered. */
+/** Rules for registrations. */
 export interface RegistrationPolicy extends ClientMetadataPolicy {
-  /** Echoed to a client that names no `scope` of its own. */
+  /** Returned to a client that requests no `scope`. */
   scope: string
 }
 
-/** What {@link registerClient} needs to make ids and secrets. */
+/** Dependencies of {@link registerClient}, for ids and secrets. */
 export type RegistrationRuntime = Pick<Runtime, 'now' | 'randomBytes'>
 
 /**
- * Turns the metadata of a registration request (RFC 7591 section 3.1) into a {@link Client} that expires in
- * {@link unusedClientSeconds}, unless somebody signs in with it.
+ * Turns the metadata of a registration request (RFC 7591 section 3.1) into a {@link Client} that expires in {@link
+ * unusedClientSeconds} unless a user signs in with it.
  *
- * The client chooses neither its id nor its secrets. The answer carries everything that was registered, the secret of a
- * confidential client, and the token by which the registration is managed (RFC 7592 section 3); `managementUrl` says
- * where. Throws `invalid_redirect_uri` or `invalid_client_metadata`.
+ * The client chooses neither its id nor its secrets. The response contains everything that was registered, the secret of a
+ * confidential client, and the token for managing the registration at `managementUrl` (RFC 7592 section 3). Throws
+ * `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function registerClient(
   metadata: unknown,
@@ -71,9 +71,9 @@ export function registerClient(
 }
 
 /**
- * Replaces the metadata of `client` with that of an update request (RFC 7592 section 2.2). The request is complete:
- * omitted members are removed. Id, age and secrets stay; the request may repeat the secret, but not choose one. A
- * client that becomes confidential gets a secret, one that becomes public loses it.
+ * Replaces the metadata of `client` with that of an update request (RFC 7592 section 2.2). The request is complete: omitted members
+ * are removed. Id, age and secrets stay; the request may repeat the secret, but not choose one. A client that becomes confidential
+ * gets a secret; one that becomes public loses it.
  *
  * Throws `invalid_redirect_uri` or `invalid_client_metadata`, also for members that only the server may set.
  */
@@ -103,8 +103,8 @@ export function updateClient(
 }
 
 /**
- * All of a client's metadata as a registration answer names it (RFC 7591 section 3.2.1), without any secret: only hashes of
- * them are kept.
+ * Returns all of a client's metadata as in a registration response (RFC 7591 section 3.2.1), without secrets: only their hashes are
+ * stored.
  */
 export function clientInformation(client: Client, defaultScope: string): ClientInformation {
   const { name, uri, keys } = client
@@ -132,7 +132,7 @@ function describe(given: JsonObject, policy: RegistrationPolicy): RegisteredDesc
   return { ...described, authMethod }
 }
 
-/** The authentication method that metadata asks for. Throws `invalid_client_metadata` for one that is not offered. */
+/** Returns the requested authentication method. Throws `invalid_client_metadata` if it is not supported. */
 export function readAuthMethod(value: unknown): ClientAuthMethod {
   // RFC 7591 section 2: an omitted method means client_secret_basic.
   const method = value ?? 'client_secret_basic'
@@ -142,12 +142,12 @@ export function readAuthMethod(value: unknown): ClientAuthMethod {
   return known
 }
 
-/** Whether clients of that method share a secret with this server. */
+/** True when clients of that method share a secret with this server. */
 export function usesSecret(method: ClientAuthMethod): boolean {
   return method === 'client_secret_basic' || method === 'client_secret_post'
 }
 
-/** A secret for a client of that method; undefined when it has none. */
+/** Creates a secret for a client of that method; undefined if it uses none. */
 export function newSecret(
   method: ClientAuthMethod,
   { randomBytes }: Pick<Runtime, 'randomBytes'>,
@@ -155,7 +155,7 @@ export function newSecret(
   return usesSecret(method) ? `mcps_${encodeBase64url(randomBytes(32))}` : undefined
 }
 
-// RFC 7592 section 2.2: what stands in the answers of this server, and must not come back in an update.
+// RFC 7592 section 2.2: members of this server's responses that an update must not contain.
 const serverMembers = [
   'registration_access_token',
   'registration_client_uri',
@@ -164,7 +164,7 @@ const serverMembers = [
 ]
 
 function checkUpdate(client: Client, given: JsonObject): void {
-  if (given['client_id'] !== client.id) throw invalidMetadata('client_id must be the one that is updated.')
+  if (given['client_id'] !== client.id) throw invalidMetadata('client_id must be that of the updated client.')
   const own = serverMembers.find((name) => name in given)
   if (own !== undefined) throw invalidMetadata(`${own} is set by this server; leave it out.`)
   const secret = given['client_secret']
@@ -173,5 +173,5 @@ function checkUpdate(client: Client, given: JsonObject): void {
     typeof secret === 'string' &&
     client.secretHash !== undefined &&
     constantTimeEqual(hashSecret(secret), client.secretHash)
-  if (!matches) throw invalidMetadata('client_secret is not the one of this client; leave it out.')
+  if (!matches) throw invalidMetadata("client_secret is not this client's; leave it out.")
 }

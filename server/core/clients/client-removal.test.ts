@@ -3,7 +3,7 @@ import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts
 import { removeClientWithGrants } from './client-removal.ts'
 import type { Grant } from '../session/grant.ts'
 
-/** A store in which the client has so many grants, and gets so many more while it is being removed. */
+/** Creates a store with `before` grants of the client, and `meanwhile` more while it is being removed. */
 function createStore(before: number, meanwhile = 0) {
   let left = before
   let exists = true

@@ -4,22 +4,22 @@ import type { Grant, GrantEndReason, GrantStore } from '../session/grant.ts'
 
 const batch = 100
 
-/** What removing a client needs. */
+/** Dependencies of removing a client. */
 export interface ClientRemovalPorts {
   store: Pick<ClientStore, 'removeClient'> & Pick<GrantStore, 'endGrants'>
   runtime: Pick<Runtime, 'now'>
 }
 
-/** What an operator's wish to remove a client came to. */
+/** Result of an operator's request to remove a client. */
 export type ClientRemoval =
   | { kind: 'removed'; removed: boolean; grantsEnded: number }
-  /** Its entry in the operator's file decides. */
+  /** Only the operator's file can remove it. */
   | { kind: 'configured' }
   | { kind: 'unknown' }
 
 /**
- * {@link removeClientWithGrants} unless the client is `configured` or unknown. One that was removed before and still has grants is
- * known: they end, and `removed` is false.
+ * Calls {@link removeClientWithGrants} unless the client is `configured` or unknown. A client that was already removed but still
+ * has grants counts as known: they end, and `removed` is false.
  */
 export async function removeKnownClient(
   id: string,
@@ -32,11 +32,11 @@ export async function removeKnownClient(
 }
 
 /**
- * Deletes a client with everything that was allowed to it: its grants end with `client_removed`, and with them its tokens and
- * provider sessions. Answers whether there was such a client, and how many grants it had.
+ * Deletes a client and ends its grants with `client_removed`, and with them its tokens and provider sessions. Returns whether the
+ * client existed, and how many grants it had.
  *
- * Grants end first, so that the call can be repeated when it fails on the way, and once more afterwards, for one that began
- * in between: without the client none begins any more.
+ * Grants end first, so that the call can be repeated if it fails, and once more afterwards, for one that started in between:
+ * without the client no new ones start.
  */
 export async function removeClientWithGrants(
   id: string,

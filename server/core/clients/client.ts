@@ -1,8 +1,8 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { AttemptSource } from '../access/attempt-limit.ts'
+import type { AttemptSource } from '../limits/attempt-limit.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 
-/** How a client proves itself at the token endpoint (RFC 7591 section 2). */
+/** How a client authenticates at the token endpoint (RFC 7591 section 2). */
 export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
 
 /** Client authentication methods that the token endpoint accepts, in the order metadata lists them. */
@@ -22,16 +22,16 @@ export type GrantType = 'authorization_code' | 'refresh_token' | typeof deviceGr
 /** Every {@link GrantType}, in the order metadata lists them. */
 export const grantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token', deviceGrantType]
 
-/** The public keys of a client that signs its assertions, or where they are to be fetched. */
+/** The public keys of a client that signs its assertions, or the URL to fetch them from. */
 export type ClientKeys = { kind: 'jwks'; keys: readonly JsonObject[] } | { kind: 'jwks_uri'; uri: string }
 
 /**
- * Where a client comes from: `registered` itself (RFC 7591), `configured` by the operator, or a `metadata_document` that
- * its id names.
+ * Origin of a client: `registered` itself (RFC 7591), `configured` by the operator, or described by the `metadata_document` at its
+ * id.
  */
 export type ClientKind = 'registered' | 'configured' | 'metadata_document'
 
-/** When a client id metadata document was fetched, until when it may be used unasked, and how to ask whether it changed. */
+/** When a client id metadata document was fetched, until when it is fresh, and how to revalidate it. */
 export interface DocumentFreshness {
   fetchedAt: number
   freshUntil: number
@@ -39,8 +39,8 @@ export interface DocumentFreshness {
 }
 
 /**
- * An OAuth client. `name` and `uri` are self-declared and prove nothing, but for a `metadata_document`, whose id is a URL of
- * its host. Times are epoch seconds.
+ * An OAuth client. `name` and `uri` are self-declared and prove nothing, except for a `metadata_document`, whose id is a URL of its
+ * host. Times are epoch seconds.
  */
 export interface Client {
   id: string
@@ -49,55 +49,54 @@ export interface Client {
   uri: string | undefined
   redirectUris: readonly string[]
   grantTypes: readonly GrantType[]
-  /** What the client registered as `scope`: echoed to it, and no limit to what it may ask for. */
+  /** The `scope` the client registered: echoed to it, but no limit on what it may request. */
   scope: string | undefined
   authMethod: ClientAuthMethod
   secretHash: string | undefined
   keys: ClientKeys | undefined
-  /** SHA-256 of the registration access token (RFC 7592); only a registered client has one. */
+  /** SHA-256 of the registration access token (RFC 7592); only registered clients have one. */
   managementHash: string | undefined
   document: DocumentFreshness | undefined
-  /** May ask what a token of another client is worth (RFC 7662): a resource server that the operator configured. */
+  /** May introspect tokens of other clients (RFC 7662): a resource server that the operator configured. */
   introspects: boolean
   createdAt: number
-  /** When an unused client is deleted; undefined: never. */
+  /** When the unused client is deleted; undefined: never. */
   expiresAt: number | undefined
 }
 
 /**
- * What a client is looked up for: to let a person sign in with it, or because it comes with what it got when that happened. A
- * client that is `connected` is known from its stored document for as long as that document's host cannot be reached.
+ * Why a client is looked up: to sign a user in, or because it is already connected. A `connected` client is found by its stored
+ * document while that document's host cannot be reached.
  */
 export type ClientPurpose = 'sign_in' | 'connected'
 
 /** Finds clients of every kind. */
 export interface ClientFinder {
   /**
-   * The client with that id: configured, registered and not expired, or described by the document that the id names.
-   * Undefined if there is none. Rejects with {@link ClientUnavailableError} when it cannot be looked up right now.
-   * `purpose` defaults to `sign_in`. Fetches are counted for `source`.
+   * Returns the client with that id: configured, registered and not expired, or described by the document at the id. Undefined if
+   * there is none. Rejects with {@link ClientUnavailableError} if it cannot be looked up right now. `purpose` defaults to
+   * `sign_in`. Fetches are counted for `source`.
    */
   findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
 }
 
-/** `finder` for requests of one source. */
+/** Binds `finder` to requests of one source. */
 export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFinder {
   return { findClient: (id, purpose) => finder.findClient(id, purpose, source) }
 }
 
 /**
- * The client cannot be looked up, because its document or keys are unavailable. `faulty`: its host answers with
- * something unusable, and only its makers can correct that; otherwise it may pass. `permanent`: the document was
- * fetched, or its host says that it does not exist: it describes no client. `limited`: the requesting address
- * exceeded its limit. No new attempt is made before `retryAfterSeconds`, where that is known. The message is for
- * people and ends with the next step.
+ * The client cannot be looked up, because its document or keys are unavailable. `faulty`: its host responds with something unusable
+ * that only its operators can fix; otherwise the problem may be temporary. `permanent`: the document was fetched and describes no
+ * client, or its host says that it does not exist. `limited`: the requesting address exceeded its limit. No new attempt is made
+ * before `retryAfterSeconds`, if known. The message is shown to users and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean
   readonly faulty: boolean
   readonly limited: boolean
   readonly retryAfterSeconds: number | undefined
-  /** What whoever runs this server can do, where that is the person who reads it. */
+  /** Next step for the operator, if the operator is the reader. */
   readonly operatorStep: string | undefined
 
   constructor(
@@ -120,43 +119,43 @@ export class ClientUnavailableError extends Error {
   }
 }
 
-/** The stored clients. Configured clients are not in here. */
+/** The stored clients, without configured ones. */
 export interface ClientStore {
   /**
-   * `network` is the one that a registration comes from, as `addressNetwork` names it; empty when it is not known. Only
-   * {@link ClientStore.trimClients} reads it.
+   * `network` is the registration's network as returned by `addressNetwork`; empty if unknown. Only {@link ClientStore.trimClients}
+   * uses it.
    */
   addClient(client: Client, network?: string): Promise<void>
-  /** Also finds an expired client until it is collected. */
+  /** Also finds an expired client until it is purged. */
   findClient(id: string): Promise<Client | undefined>
   /**
-   * Stores all of `client` again, when there is one of that id; true when there was. The end of one that was kept moves
-   * no earlier: somebody may have signed in since the caller read it.
+   * Replaces all of `client` if it exists; returns whether it did. Never shortens the life of a kept client: a user may have signed
+   * in since the caller read it.
    */
   replaceClient(client: Client): Promise<boolean>
-  /** Adds it, or stores all of it again, as {@link ClientStore.replaceClient}. */
+  /** Adds the client, or replaces it like {@link ClientStore.replaceClient}. */
   putClient(client: Client): Promise<void>
-  /** Deletes the client; its grants are for {@link GrantStore.endGrants}. True for the call that deleted it. */
+  /** Deletes the client; {@link GrantStore.endGrants} ends its grants. Returns true for the call that deleted it. */
   removeClient(id: string): Promise<boolean>
-  /** Moves the end of an expiring client to `until`, if that is later: a user signed in with it. */
+  /** Extends the life of an expiring client to `until`, if that is later: a user signed in with it. */
   keepClient(id: string, until: number): Promise<void>
-  /** By id, those after `after`. */
+  /** Lists clients by id, starting after `after`. */
   listClients(page: { after: string; limit: number }): Promise<Client[]>
-  /** Remembers to the minute that the login page of a registration was shown. Does nothing for one that is in use. */
+  /** Records, to the minute, that the login page of a registration was shown. Does nothing for a client in use. */
   noteClientOpened(id: string, now: number): Promise<void>
   /**
-   * Deletes unused registrations beyond `most`, at most `limit` of them, and returns how many. They go from the
-   * networks that have the most, the oldest first. Registrations that {@link ClientStore.keepClient} kept, or whose
-   * login page was shown at `openedBefore` or later, stay.
+   * Deletes unused registrations beyond `most`, at most `limit` of them, and returns how many. Starts with the networks that have
+   * the most, oldest first. Keeps registrations that {@link ClientStore.keepClient} kept, or whose login page was shown at
+   * `openedBefore` or later.
    */
   trimClients(most: number, limit: number, openedBefore: number): Promise<number>
 }
 
-/** Throws `unauthorized_client` for a client that registered, and not for `grantType` (RFC 6749 section 5.2). */
+/** Throws `unauthorized_client` for a client that is not registered for `grantType` (RFC 6749 section 5.2). */
 export function requireGrantType(client: Pick<Client, 'grantTypes'>, grantType: GrantType): void {
   if (client.grantTypes.includes(grantType)) return
   throw new OAuthError(
     'unauthorized_client',
-    `This client is registered without the grant type ${grantType}. Register it again with that one.`,
+    `This client is not registered for the grant type ${grantType}. Register it again with this grant type.`,
   )
 }

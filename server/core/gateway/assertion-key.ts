@@ -5,7 +5,7 @@ import type { SealingKey } from '../seal.ts'
 const curve = 'prime256v1'
 /** The order of P-256. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
-/** The next one to sign, the one that signs, and the one before it. */
+/** The next key to sign, the current one, and the previous one. */
 const maxPublished = 3
 
 /** A public key as a key set lists it (RFC 7517). */
@@ -27,16 +27,16 @@ export interface AssertionKey {
 }
 
 /**
- * The keys of assertions that are published, one of each key of the ring, newest first. They are derived, so that all instances have the
- * same without storing any, and rotate with the ring. A key of the ring cannot be computed from one of these.
+ * Returns the published assertion keys, one for each key of the ring, newest first. Derived, so that all instances have the same
+ * keys without storing any; they rotate with the ring. A ring key cannot be computed from them.
  */
 export function assertionKeys(ring: readonly SealingKey[]): AssertionKey[] {
   return ring.slice(0, maxPublished).map(deriveKey)
 }
 
 /**
- * The key that signs: the second newest, if there are two. So a key is published before it signs, for as long as a rotation takes to
- * be followed by the next, and an upstream that keeps the key set for a while knows each key in time.
+ * Returns the signing key: the second newest, if there are two. So a key is published one rotation before it signs, and an upstream
+ * that caches the key set knows each key in time.
  */
 export function signingKey(keys: readonly AssertionKey[]): AssertionKey | undefined {
   return keys[1] ?? keys[0]

@@ -1,8 +1,9 @@
-import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JWTPayload } from 'jose'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import type { CurrentUser } from '../session/grant.ts'
 import type { SealingKey } from '../seal.ts'
 import { AssertionSigner } from './assertion.ts'
 
@@ -37,7 +38,10 @@ const verify = (jwt: string, by: AssertionSigner = signer): ReturnType<typeof jw
     currentDate: new Date(runtime.now() * 1000),
   })
 
-const ada = { ...callerSample, user: { ...callerSample.user, email: 'ada@example.com', name: 'Ada' } }
+const ada = {
+  ...callerSample,
+  user: { ...callerSample.user, email: 'ada@example.com', name: 'Ada', emailVerified: true },
+}
 
 describe('an assertion', () => {
   it('says who calls, by which client and how, for 60 seconds, to the upstream alone', async () => {
@@ -48,6 +52,7 @@ describe('an assertion', () => {
       aud: audience,
       sub: 'ada',
       email: 'ada@example.com',
+      email_verified: true,
       name: 'Ada',
       client_id: 'mcpc_1',
       scope: 'mcp',
@@ -66,6 +71,18 @@ describe('an assertion', () => {
     await expect(verify(jwt)).rejects.toThrow()
   })
 
+  it('says of an address that is not proven that it is not, and of a person without one nothing', async () => {
+    const claimsOf = async (user: Partial<CurrentUser>): Promise<JWTPayload> =>
+      (await verify(await signer.assert({ ...ada, user: { ...ada.user, ...user } }))).payload
+    expect(await claimsOf({ emailVerified: false })).toMatchObject({
+      email: 'ada@example.com',
+      email_verified: false,
+    })
+    const without = await claimsOf({ email: undefined })
+    expect(without).not.toHaveProperty('email')
+    expect(without).not.toHaveProperty('email_verified')
+  })
+
   it('is the same for half a minute, and another for whoever is not the same caller', async () => {
     const first = await signer.assert(ada)
     runtime.advance(29)
@@ -75,6 +92,7 @@ describe('an assertion', () => {
       { ...ada, grantId: 'grant-2' },
       { ...ada, clientId: undefined },
       { ...ada, user: { ...ada.user, id: 'https://other#ada' } },
+      { ...ada, user: { ...ada.user, emailVerified: false } },
     ]) {
       expect(await signer.assert(other)).not.toBe(first)
     }

@@ -7,27 +7,27 @@ import type { KeyRing } from '../seal.ts'
 import type { SignedInCaller } from '../tokens/caller.ts'
 import { type AssertionKey, assertionKeys, type PublicJwk, signingKey } from './assertion-key.ts'
 
-/** How long an assertion is good, and after which part of that a new one is made. */
+/** Lifetime of an assertion; a new one is made after part of it. */
 const lifeSeconds = 60
 const reuseSeconds = 30
 const maxRemembered = 10_000
 
-/** The `typ` of an assertion in its own header, and of one that is sent as a bearer token (RFC 9068). */
+/** The `typ` of an assertion in its own header, or of one sent as a bearer token (RFC 9068). */
 export type AssertionType = 'drawbridge-assertion+jwt' | 'at+jwt'
 
-/** What signing needs. */
+/** Dependencies of signing. */
 export interface AssertionPorts {
   ring: Pick<KeyRing, 'keys'>
   issuer: string
-  /** Who is to believe it: the upstream. */
+  /** The upstream. */
   audience: string
   type: AssertionType
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
 }
 
 /**
- * Tells the upstream who calls: a JWT of 60 seconds, signed with ES256, whose key is in the key set. One caller gets the same for up to
- * 30 seconds, so `jti` names an assertion and not a call.
+ * Signs assertions that tell the upstream who is calling: a JWT valid for 60 seconds, signed with ES256 by a key of the key set.
+ * Reuses a caller's assertion for up to 30 seconds, so `jti` identifies an assertion and not a call.
  */
 export class AssertionSigner {
   readonly #ports: AssertionPorts
@@ -38,7 +38,7 @@ export class AssertionSigner {
     this.#ports = ports
   }
 
-  /** The key set that an upstream checks assertions with (RFC 7517 section 5). */
+  /** Returns the key set for verifying assertions (RFC 7517 section 5). */
   keySet(): { keys: PublicJwk[] } {
     return { keys: this.#currentKeys().map(({ publicJwk }) => publicJwk) }
   }
@@ -66,7 +66,7 @@ export class AssertionSigner {
       iss: issuer,
       aud: audience,
       sub: user.sub,
-      ...(user.email !== undefined && { email: user.email }),
+      ...(user.email !== undefined && { email: user.email, email_verified: user.emailVerified }),
       ...(user.name !== undefined && { name: user.name }),
       ...(clientId !== undefined && { client_id: clientId }),
       scope,
@@ -87,7 +87,7 @@ export class AssertionSigner {
   }
 }
 
-/** Callers of one name get the same assertion. */
+/** Returns the cache key: callers with equal keys share an assertion. */
 function nameOf({ user, clientId, scope, grantId, credential }: SignedInCaller): string {
   return createHash('sha256')
     .update(JSON.stringify([user, clientId, scope, grantId, credential]))

@@ -8,7 +8,7 @@ const read = (document: unknown): UpstreamReading => readUpstreamDocument(docume
 function upstream(document: unknown): Omit<HttpUpstream, 'kind'> & Omit<CommandUpstream, 'kind'> {
   const reading = read(document)
   if (reading.kind === 'faulty') throw new Error(reading.faults.join('\n'))
-  return reading.upstream as unknown as ReturnType<typeof upstream>
+  return reading.value as unknown as ReturnType<typeof upstream>
 }
 
 const faults = (document: unknown): readonly string[] => {
@@ -21,8 +21,8 @@ describe('an upstream by HTTP', () => {
 
   it('has defaults', () => {
     expect(upstreamAt(url)).toEqual({
-      kind: 'upstream',
-      upstream: {
+      kind: 'read',
+      value: {
         kind: 'http',
         policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
         scopes: {},
@@ -48,7 +48,7 @@ describe('an upstream by HTTP', () => {
         forward: ['Accept-Language'],
         tools: { allow: ['*'], deny: ['debug_*'], public: [], scopes: { 'delete_*': 'notes:write' } },
         scopes: { 'notes:write': 'Change and delete your notes' },
-        timeout: '90s',
+        timeout: '90',
         connect_timeout: '1m',
         max_body: '512kb',
       }),
@@ -78,17 +78,17 @@ describe('an upstream by HTTP', () => {
     [7],
   ])('is not at %j', (given) => {
     expect(faults({ url: given }).join()).toContain('url must be')
-    // A password is not repeated.
+    // Passwords are not repeated.
     expect(faults({ url: given }).join()).not.toContain('password@')
   })
 
   it.each<[document: object, fault: string]>([
     [{ identity: ['bearer', 'provider-token'] }, 'cannot have both'],
     [{ identity: ['token'] }, 'assertion, bearer, headers, provider-token'],
-    [{ identity: ['provider-token'], url: 'http://example.com/mcp' }, 'only goes to https'],
+    [{ identity: ['provider-token'], url: 'http://example.com/mcp' }, 'only sent over https'],
     [{ headers: { 'X Y': 'a' } }, 'not the name of a header'],
     [{ headers: { x: '${env:MISSING}' } }, 'the variable MISSING is not set'],
-    [{ headers: { x: '${user:id}' } }, '${user:id} is not known'],
+    [{ headers: { x: '${user:id}' } }, '${user:id} is unknown'],
     [{ headers: { x: 'ä' } }, 'printable ASCII'],
     ...[
       'Authorization',
@@ -97,30 +97,34 @@ describe('an upstream by HTTP', () => {
       'Drawbridge-Assertion',
       'Mcp-Session-Id',
       'Proxy-Authorization',
-    ].map((name): [object, string] => [{ forward: [name] }, 'never goes on']),
-    [{ timeout: '300' }, 'such as 30s'],
-    [{ timeout: '25h' }, 'at most a day'],
+      'content-type',
+      'content-encoding',
+      'expect',
+    ].map((name): [object, string] => [{ forward: [name] }, 'is never forwarded']),
+    [{ timeout: '500ms' }, 'such as 30s'],
+    [{ timeout: '25h' }, 'up to 24h'],
     [{ max_body: '65mb' }, 'at most 64mb'],
     [{ tools: { scopes: { 'x*': 'x' } } }, 'does not say what x allows'],
     [{ tools: { public: ['help_*'] } }, 'Name each public tool in full'],
     [{ tools: { public: ['debug'], deny: ['debug'] } }, 'is not allowed by tools.allow'],
-    [{ tools: { public: ['help'], scopes: { 'h*': 'x' } }, scopes: { x: 'X' } }, 'takes a sign-in'],
+    [{ tools: { public: ['help'], scopes: { 'h*': 'x' } }, scopes: { x: 'X' } }, 'requires a sign-in'],
     [{ tools: { public: 'help' } }, 'tools.public'],
     [{ tools: { alow: [] } }, 'Did you mean allow?'],
     [{ idle: '5m' }, 'unknown member "idle"'],
+    [JSON.parse('{ "__proto__": 1 }'), 'unknown member "__proto__"'],
   ])('with %j is faulty', (members, fault) => {
     expect(faults({ url, ...members }).join('\n')).toContain(fault)
   })
 
   it('has all its faults told at once', () => {
-    expect(faults({ url: 7, timeout: 1, max_body: 1, tools: 1 })).toHaveLength(5)
+    expect(faults({ url: 7, timeout: 1, max_body: 1, tools: 1 })).toHaveLength(4)
   })
 })
 
 describe('an upstream that is a command', () => {
   it('has defaults', () => {
     expect(upstreamOf('npx', ['-y', 'some-mcp-server'])).toMatchObject({
-      upstream: {
+      value: {
         kind: 'command',
         command: 'npx',
         args: ['-y', 'some-mcp-server'],
@@ -129,16 +133,19 @@ describe('an upstream that is a command', () => {
         process: 'user',
         idleSeconds: 300,
         startTimeoutSeconds: 20,
+        firstStartTimeoutSeconds: 120,
         maxProcesses: 64,
-        maxPerUser: 2,
-        onTokenRefresh: 'restart',
+        maxPerUser: 8,
+        user: undefined,
+        secrets: [],
       },
     })
   })
 
   it('has what a person has in its environment', () => {
-    const { env } = upstream({
+    const { env, user, secrets } = upstream({
       command: 'x',
+      user: { uid: [20_000, 20_063], gid: 20_000 },
       env: { API_TOKEN: '${user:provider_token}', WHO: 'user ${user:id} of ${env:UPSTREAM_KEY}', PLAIN: 'a' },
     })
     expect(env).toEqual({
@@ -146,6 +153,13 @@ describe('an upstream that is a command', () => {
       WHO: ['user ', { user: 'id' }, ' of key of the upstream'],
       PLAIN: ['a'],
     })
+    expect(user).toEqual({ firstUid: 20_000, lastUid: 20_063, gid: 20_000 })
+    expect(secrets).toEqual(['key of the upstream'])
+  })
+
+  it('is run as one user of the operating system', () => {
+    const { user } = upstream({ command: 'x', user: { uid: 1001, gid: 1002 } })
+    expect(user).toEqual({ firstUid: 1001, lastUid: 1001, gid: 1002 })
   })
 
   it('can have public tools when everybody shares its process', () => {
@@ -161,10 +175,25 @@ describe('an upstream that is a command', () => {
 
   it.each<[document: object, fault: string]>([
     [{ command: '' }, 'command must be a text'],
-    [{ command: 'x', tools: { public: ['help'] } }, 'Only with "process": "shared"'],
+    [{ command: 'x', tools: { public: ['help'] } }, 'only with "process": "shared"'],
     [{ command: 'x', args: ['--token=${user:provider_token}'] }, 'can see arguments'],
     [{ command: 'x', env: { 'A B': 'x' } }, 'not the name of a variable'],
     [{ command: 'x', env: { A: '${user:password}' } }, 'there is no ${user:password}'],
+    [{ command: 'x', user: 1001 }, 'user must be an object'],
+    ...[
+      { uid: 0, gid: 1 },
+      { uid: 1, gid: 0 },
+      { uid: 1 },
+      { uid: 'nobody', gid: 1 },
+      { uid: [2, 1], gid: 1 },
+      { uid: [1, 2, 3], gid: 1 },
+      { uid: -1, gid: 1 },
+      { uid: 2 ** 32 - 1, gid: 1 },
+    ].map((user): [object, string] => [{ command: 'x', user }, 'other than root']),
+    ...[undefined, { uid: 1001, gid: 1001 }, { uid: [1, 63], gid: 1 }].map((user): [object, string] => [
+      { command: 'x', env: { A: '${user:provider_token}' }, ...(user && { user }) },
+      'as many uids as max_processes (64)',
+    ]),
     [{ command: 'x', process: 'each' }, 'process must be user or shared'],
     [{ command: 'x', max_processes: 0 }, 'whole number of 1'],
     [{ command: 'x', url: 'http://x' }, 'either url or command'],

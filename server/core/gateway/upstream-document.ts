@@ -1,317 +1,298 @@
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { z } from 'zod'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import { DocumentReader } from '../document-reader.ts'
+import { durationParser } from '@drawbridge/shared/settings/value.ts'
+import {
+  anyTexts,
+  type DocumentReading,
+  list,
+  members,
+  named,
+  parsed,
+  readDocument,
+  text,
+  texts,
+} from '../document.ts'
 import { offersUpstreamTool, scopeOfTool } from './upstream-policy.ts'
-import type {
-  CommandUpstream,
-  HttpUpstream,
-  IdentityForm,
-  Template,
-  Upstream,
-  UpstreamPolicy,
+import {
+  type CommandUpstream,
+  holdsProviderToken,
+  type HttpUpstream,
+  type ProcessUser,
+  type Template,
+  type Upstream,
+  type UpstreamPolicy,
 } from './upstream.ts'
 
-/** What an upstream document says, or everything that is wrong with it. */
-export type UpstreamReading =
-  | { kind: 'upstream'; upstream: Upstream }
-  | { kind: 'faulty'; faults: readonly string[] }
+/** The contents of an upstream document, or all of its faults. */
+export type UpstreamReading = DocumentReading<Upstream>
 
-/** Variables of the server's environment, for `${env:NAME}`. */
+/** Environment variables of the server, for `${env:NAME}`. */
 type Environment = Readonly<Record<string, string | undefined>>
 
-const httpMembers = [
-  'url',
-  'identity',
-  'audience',
-  'headers',
-  'forward',
-  'timeout',
-  'connect_timeout',
-  'max_body',
-]
-const commandMembers = [
-  'command',
-  'args',
-  'cwd',
-  'env',
-  'process',
-  'idle',
-  'start_timeout',
-  'max_processes',
-  'max_per_user',
-  'on_token_refresh',
-]
-const policyMembers = ['tools', 'scopes']
-
-const identityForms: readonly IdentityForm[] = ['assertion', 'bearer', 'headers', 'provider-token']
-/** What a client could speak as somebody else with, or what belongs to one hop. */
+const identityForms = ['assertion', 'bearer', 'headers', 'provider-token'] as const
+/** Headers that could impersonate another user or change how the message is read, and hop-by-hop headers. */
 const neverForwarded =
-  /^(?:authorization|cookie|forwarded|host|connection|content-length|te|trailer|transfer-encoding|upgrade|proxy-.*|x-forwarded-.*|x-real-ip|drawbridge-.*|mcp-session-id)$/
+  /^(?:authorization|content-type|content-encoding|expect|cookie|forwarded|host|connection|content-length|te|trailer|transfer-encoding|upgrade|proxy-.*|x-forwarded-.*|x-real-ip|drawbridge-.*|mcp-session-id)$/
 
-const everything: UpstreamPolicy = { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] }
+/** Shorter values are ordinary words in the log rather than secrets. */
+const minSecretLength = 4
 
-/** The upstream that is a URL alone. */
+/** Reads an upstream given as a URL only. */
 export function upstreamAt(url: string): UpstreamReading {
   return readUpstreamDocument({ url }, {})
 }
 
-/** The upstream that is a command line alone. */
+/** Reads an upstream given as a command line only. */
 export function upstreamOf(command: string, args: readonly string[]): UpstreamReading {
   return readUpstreamDocument({ command, args }, {})
 }
 
 /**
- * Reads an upstream document: a `url`, or a `command`. `${env:NAME}` is a variable of `environment`, `${user:...}` something of the person who
- * calls. What a person has is in the environment of a process only: everybody on the machine can see its arguments.
+ * Reads an upstream document: a `url`, or a `command`. `${env:NAME}` is a variable of `environment`, `${user:...}` a property of
+ * the calling user. Allows user properties only in a process's environment: everyone on the machine can see its arguments.
+ *
+ * @example
+ * { "url": "http://127.0.0.1:9000/mcp", "identity": ["bearer"], "tools": { "deny": ["debug_*"] } }
+ * @example
+ * { "command": "notes-server", "args": ["stdio"], "env": { "WHO": "${user:email}" } }
  */
 export function readUpstreamDocument(document: unknown, environment: Environment): UpstreamReading {
-  const reader = new UpstreamReader(environment)
-  const upstream = reader.read(document)
-  return upstream && reader.faults.length === 0
-    ? { kind: 'upstream', upstream }
-    : { kind: 'faulty', faults: reader.faults }
+  return readDocument(upstreamOfDocument(document, new Filling(environment)), document)
 }
 
-class UpstreamReader extends DocumentReader {
+function upstreamOfDocument(document: unknown, filling: Filling): z.ZodType<Upstream> {
+  const has = (name: string): boolean =>
+    typeof document === 'object' && document !== null && Object.hasOwn(document, name)
+  if (has('url') !== has('command')) return has('url') ? httpUpstream(filling) : commandUpstream(filling)
+  const either = 'must have either url or command.'
+  return z.looseObject({}, 'must be an object.').refine(() => false, either) as never
+}
+
+const seconds = parsed(durationParser({ unitMs: 1000, max: '24h', examples: '30s, 5m or 1h' }))
+const count = z
+  .int('must be a whole number of 1 to 10000.')
+  .min(1, 'must be a whole number of 1 to 10000.')
+  .max(10_000, 'must be a whole number of 1 to 10000.')
+
+const bytes = parsed((given) => {
+  const [, digits = '', unit = ''] = /^([1-9]\d{0,5})(kb|mb)$/.exec(given) ?? []
+  const size = Number(digits) * (unit === 'kb' ? 1024 : 1024 * 1024)
+  if (unit === '' || size > 64 * 1024 * 1024)
+    throw new TypeError('expected a size of at most 64mb, such as 512kb or 4mb')
+  return size
+})
+
+const url = text.transform((given, context) => {
+  const found = URL.canParse(given) ? new URL(given) : undefined
+  const isHttp = found?.protocol === 'https:' || found?.protocol === 'http:'
+  if (found && isHttp && found.username === '' && found.password === '' && found.hash === '')
+    return found.href
+  context.addIssue('must be an http or https URL without user, password and fragment.')
+  return z.NEVER
+})
+
+/** Puts variables of the environment where a document has `${env:NAME}`. */
+class Filling {
   readonly #environment: Environment
+  readonly secrets = new Set<string>()
 
   constructor(environment: Environment) {
-    super()
     this.#environment = environment
   }
 
-  read(value: unknown): Upstream | undefined {
-    const document = this.object('the document', value)
-    if (document === undefined) return undefined
-    const isHttp = Object.hasOwn(document, 'url')
-    if (isHttp === Object.hasOwn(document, 'command')) {
-      this.fault('The document must have either url or command.')
-      return undefined
-    }
-    const own = isHttp ? httpMembers : commandMembers
-    this.object('the document', document, [...own, ...policyMembers])
-    const policy = this.#policy(document)
-    return isHttp ? this.#http(document, policy) : this.#command(document, policy)
+  /** Throws a `TypeError` for what is not known or not set. */
+  fill(given: string): string {
+    return given.replaceAll(/\$\{([^}]*)\}/g, (place, name: string) => {
+      const variable = /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(name)?.[1]
+      if (variable === undefined)
+        throw new TypeError(`${place} is unknown; write \${env:NAME} for an environment variable`)
+      const value = this.#environment[variable]
+      if (value === undefined) throw new TypeError(`the variable ${variable} is not set`)
+      if (value.length >= minSecretLength) this.secrets.add(value)
+      return value
+    })
   }
 
-  #http(document: JsonObject, policy: Pick<Upstream, 'policy' | 'scopes'>): HttpUpstream {
-    const url = this.#url(document['url'])
-    const identity = this.optional(document, 'identity', (given) => this.#identity(given, url)) ?? [
-      'assertion',
-    ]
-    return {
-      kind: 'http',
-      ...policy,
-      url,
-      identity,
-      audience: this.optional(document, 'audience', (given) => this.text('audience', given)) ?? url,
-      headers: this.optional(document, 'headers', (given) => this.#headers(given)) ?? {},
-      forward: this.optional(document, 'forward', (given) => this.#forward(given)) ?? [],
-      timeoutSeconds: this.#seconds(document, 'timeout', 300),
-      connectTimeoutSeconds: this.#seconds(document, 'connect_timeout', 5),
-      maxBodyBytes:
-        this.optional(document, 'max_body', (given) => this.#bytes('max_body', given)) ?? 4 * 1024 * 1024,
-    }
+  /** As {@link fill}; `${user:...}` stays a place for what the caller has. */
+  template(given: string): Template {
+    return given.split(/(\$\{user:[^}]*\})/).flatMap((part): Template => {
+      const name = /^\$\{user:([^}]*)\}$/.exec(part)?.[1]
+      if (name === undefined) return part === '' ? [] : [this.fill(part)]
+      if (name === 'id' || name === 'email' || name === 'name' || name === 'provider_token')
+        return [{ user: name }]
+      throw new TypeError(`there is no \${user:${name}}, only id, email, name and provider_token`)
+    })
   }
+}
 
-  #command(document: JsonObject, policy: Pick<Upstream, 'policy' | 'scopes'>): CommandUpstream {
-    const args = this.optional(document, 'args', (given) => this.texts('args', given, { min: 0 })) ?? []
-    for (const [index, arg] of args.entries()) {
-      if (/\$\{user:/.test(arg)) {
-        this.fault(`args[${index}]: everybody on the machine can see arguments. Use env for \${user:...}.`)
-      }
-    }
-    const processes = this.#choice(document, 'process', ['user', 'shared'])
-    if (processes === 'user' && policy.policy.publicTools.size > 0)
-      this.fault(
-        'tools.public: processes belong to people. Only with "process": "shared" can tools be public.',
-      )
-    return {
-      kind: 'command',
-      ...policy,
-      command: this.text('command', document['command']),
-      args: args.map((arg) => this.#filled('args', arg)),
-      cwd: this.optional(document, 'cwd', (given) => this.text('cwd', given)),
-      env: this.optional(document, 'env', (given) => this.#env(given)) ?? {},
-      process: processes,
-      idleSeconds: this.#seconds(document, 'idle', 300),
-      startTimeoutSeconds: this.#seconds(document, 'start_timeout', 20),
-      maxProcesses: this.#count(document, 'max_processes', 64),
-      maxPerUser: this.#count(document, 'max_per_user', 2),
-      onTokenRefresh: this.#choice(document, 'on_token_refresh', ['restart', 'keep']),
-    }
+const policyMembers = {
+  name: text.optional(),
+  tools: members({
+    allow: texts.default(['*']),
+    deny: anyTexts.default([]),
+    public: anyTexts.default([]),
+    scopes: named(text).default({}),
+  }).prefault({}),
+  scopes: named(text).default({}),
+}
+
+type Named = z.output<z.ZodObject<typeof policyMembers>>
+type Context = z.core.$RefinementCtx
+
+/** The policy of a document, and its faults. */
+function policyOf(
+  { name, tools, scopes }: Named,
+  context: Context,
+): Pick<Upstream, 'name' | 'policy' | 'scopes'> {
+  const policy: UpstreamPolicy = {
+    allow: tools.allow,
+    deny: tools.deny,
+    publicTools: new Set(tools.public),
+    scopes: Object.entries(tools.scopes),
   }
-
-  #url(value: unknown): string {
-    const text = this.text('url', value)
-    const url = URL.canParse(text) ? new URL(text) : undefined
-    const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:'
-    if (!url || !isHttp || url.username !== '' || url.password !== '' || url.hash !== '') {
-      this.fault('url must be an http or https URL without user, password and fragment.')
-      return 'http://invalid.invalid'
-    }
-    return url.href
+  for (const [pattern, scope] of policy.scopes) {
+    if (!Object.hasOwn(scopes, scope))
+      addFault(context, ['tools', 'scopes', pattern], `: scopes does not say what ${scope} allows.`)
   }
+  for (const tool of tools.public) {
+    const fault = publicFault(tool, policy)
+    if (fault !== undefined) addFault(context, ['tools', 'public'], `: ${JSON.stringify(tool)} ${fault}`)
+  }
+  return { name, policy, scopes }
+}
 
-  #identity(value: unknown, url: string): IdentityForm[] {
-    const isForm = (given: unknown): given is IdentityForm => identityForms.includes(given as IdentityForm)
-    const forms = this.list('identity', value, isForm, {
+function addFault(context: Context, path: PropertyKey[], message: string): void {
+  context.addIssue({ code: 'custom', path, message })
+}
+
+function publicFault(name: string, policy: UpstreamPolicy): string | undefined {
+  if (name.includes('*')) return 'is a pattern. Name each public tool in full.'
+  if (!offersUpstreamTool(policy, name)) return 'is not allowed by tools.allow and tools.deny.'
+  if (scopeOfTool(policy, name) === undefined) return undefined
+  return 'requires a scope by tools.scopes, so it requires a sign-in. Remove one of the two.'
+}
+
+function httpUpstream(filling: Filling): z.ZodType<HttpUpstream> {
+  const header = parsed((given) => {
+    const value = filling.fill(given)
+    if (/[^\t\x20-\x7E]/.test(value)) throw new TypeError('expected printable ASCII')
+    return value
+  })
+  return members({
+    ...policyMembers,
+    url,
+    identity: list(z.enum(identityForms, `must be one of ${identityForms.join(', ')}.`), {
       what: `of ${identityForms.join(', ')}`,
       min: 0,
       max: 4,
-    })
-    if (forms.includes('bearer') && forms.includes('provider-token')) {
-      this.fault('identity cannot have both bearer and provider-token: there is one Authorization header.')
+    }).default(['assertion']),
+    audience: text.optional(),
+    headers: named(header, {
+      form: /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/,
+      fault: 'is not the name of a header.',
+    }).default({}),
+    forward: list(
+      text
+        .toLowerCase()
+        .refine((name) => !neverForwarded.test(name), ': this header of a client is never forwarded.'),
+      { what: 'names of headers' },
+    ).default([]),
+    timeout: seconds.default(300),
+    connect_timeout: seconds.default(5),
+    max_body: bytes.default(4 * 1024 * 1024),
+  }).transform((given, context): HttpUpstream => {
+    const { identity } = given
+    const { protocol, hostname } = new URL(given.url)
+    if (identity.includes('bearer') && identity.includes('provider-token')) {
+      const fault = 'cannot have both bearer and provider-token: there is one Authorization header.'
+      addFault(context, ['identity'], fault)
     }
-    const { protocol, hostname } = new URL(url)
-    if (forms.includes('provider-token') && protocol !== 'https:' && !isLoopbackHostname(hostname)) {
-      this.fault('identity: provider-token only goes to https, or to this machine.')
-    }
-    return forms
-  }
-
-  #headers(value: unknown): Record<string, string> {
-    const headers = this.object('headers', value) ?? {}
-    return Object.fromEntries(
-      Object.entries(headers).map(([name, given]) => {
-        const at = `headers[${JSON.stringify(name)}]`
-        if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) this.fault(`${at} is not the name of a header.`)
-        const text = this.#filled(at, this.text(at, given))
-        if (/[^\t\x20-\x7E]/.test(text)) this.fault(`${at} must be printable ASCII.`)
-        return [name.toLowerCase(), text]
-      }),
-    )
-  }
-
-  #forward(value: unknown): string[] {
-    const names = this.texts('forward', value).map((name) => name.toLowerCase())
-    for (const [index, name] of names.entries()) {
-      if (neverForwarded.test(name)) this.fault(`forward[${index}]: ${name} of a client never goes on.`)
-    }
-    return names
-  }
-
-  #env(value: unknown): Record<string, Template> {
-    const variables = this.object('env', value) ?? {}
-    return Object.fromEntries(
-      Object.entries(variables).map(([name, given]) => {
-        const at = `env[${JSON.stringify(name)}]`
-        if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) this.fault(`${at} is not the name of a variable.`)
-        return [name, this.#template(at, this.text(at, given))]
-      }),
-    )
-  }
-
-  #template(at: string, text: string): Template {
-    return text.split(/(\$\{user:[^}]*\})/).flatMap((part): Template => {
-      const name = /^\$\{user:([^}]*)\}$/.exec(part)?.[1]
-      if (name === undefined) return part === '' ? [] : [this.#filled(at, part)]
-      if (name === 'id' || name === 'email' || name === 'name' || name === 'provider_token')
-        return [{ user: name }]
-      this.fault(`${at}: there is no \${user:${name}}. There are id, email, name and provider_token.`)
-      return []
-    })
-  }
-
-  /** With the variables of the environment in their places. */
-  #filled(at: string, text: string): string {
-    return text.replaceAll(/\$\{([^}]*)\}/g, (place, name: string) => {
-      const variable = /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(name)?.[1]
-      if (variable === undefined) {
-        if (!name.startsWith('user:') || !at.startsWith('args')) {
-          this.fault(`${at}: ${place} is not known. Write \${env:NAME} for a variable of the environment.`)
-        }
-        return ''
-      }
-      const value = this.#environment[variable]
-      if (value === undefined) this.fault(`${at}: the variable ${variable} is not set.`)
-      return value ?? ''
-    })
-  }
-
-  #policy(document: JsonObject): Pick<Upstream, 'policy' | 'scopes'> {
-    const scopes = this.optional(document, 'scopes', (given) => this.#labels('scopes', given)) ?? {}
-    const policy = this.optional(document, 'tools', (given) => this.#tools(given)) ?? everything
-    for (const [pattern, scope] of policy.scopes) {
-      if (!Object.hasOwn(scopes, scope)) {
-        this.fault(`tools.scopes[${JSON.stringify(pattern)}]: scopes does not say what ${scope} allows.`)
-      }
-    }
-    for (const name of policy.publicTools) this.#checkPublic(name, policy)
-    return { policy, scopes }
-  }
-
-  #checkPublic(name: string, policy: UpstreamPolicy): void {
-    const at = `tools.public: ${JSON.stringify(name)}`
-    if (name.includes('*')) this.fault(`${at} is a pattern. Name each public tool in full.`)
-    else if (!offersUpstreamTool(policy, name))
-      this.fault(`${at} is not allowed by tools.allow and tools.deny.`)
-    else if (scopeOfTool(policy, name) !== undefined)
-      this.fault(`${at} takes a scope by tools.scopes, so it takes a sign-in. Leave one of the two out.`)
-  }
-
-  #tools(value: unknown): UpstreamPolicy {
-    const tools = this.object('tools', value, ['allow', 'deny', 'public', 'scopes'])
-    if (!tools) return everything
+    if (identity.includes('provider-token') && protocol !== 'https:' && !isLoopbackHostname(hostname))
+      addFault(context, ['identity'], ': provider-token is only sent over https, or to this machine.')
     return {
-      allow: this.optional(tools, 'allow', (given) => this.texts('tools.allow', given)) ?? ['*'],
-      deny: this.optional(tools, 'deny', (given) => this.texts('tools.deny', given, { min: 0 })) ?? [],
-      publicTools: new Set(
-        this.optional(tools, 'public', (given) => this.texts('tools.public', given, { min: 0 })),
+      kind: 'http',
+      ...policyOf(given, context),
+      url: given.url,
+      identity,
+      audience: given.audience ?? given.url,
+      headers: Object.fromEntries(
+        Object.entries(given.headers).map(([name, value]) => [name.toLowerCase(), value]),
       ),
-      scopes: Object.entries(
-        this.optional(tools, 'scopes', (given) => this.#labels('tools.scopes', given)) ?? {},
-      ),
+      forward: given.forward,
+      timeoutSeconds: given.timeout,
+      connectTimeoutSeconds: given.connect_timeout,
+      maxBodyBytes: given.max_body,
     }
-  }
+  })
+}
 
-  #labels(at: string, value: unknown): Record<string, string> {
-    const labels = this.object(at, value) ?? {}
-    return Object.fromEntries(
-      Object.entries(labels).map(([name, given]) => [
-        name,
-        this.text(`${at}[${JSON.stringify(name)}]`, given),
-      ]),
+const userFault =
+  'must have the numbers of a user and a group other than root, such as {"uid": 1001, "gid": 1001}; uid can also be a range, such as [20000, 20063].'
+const userId = z
+  .int(userFault)
+  .min(1, userFault)
+  .max(2 ** 32 - 2, userFault)
+const user = members({
+  uid: z.union([userId.transform((id) => [id, id] as const), z.tuple([userId, userId])], userFault),
+  gid: userId,
+})
+  .refine(({ uid: [first, last] }) => first <= last, userFault)
+  .transform(({ uid: [firstUid, lastUid], gid }): ProcessUser => ({ firstUid, lastUid, gid }))
+
+function commandUpstream(filling: Filling): z.ZodType<CommandUpstream> {
+  const argument = text
+    .refine(
+      (given) => !given.includes('${user:'),
+      ': everyone on the machine can see arguments. Use env for ${user:...}.',
     )
-  }
-
-  #seconds(document: JsonObject, name: string, fallback: number): number {
-    return this.optional(document, name, (given) => this.#duration(name, given)) ?? fallback
-  }
-
-  #duration(at: string, value: unknown): number {
-    const [, count = '', unit = ''] =
-      /^([1-9]\d{0,5})([smh])$/.exec(typeof value === 'string' ? value : '') ?? []
-    const seconds = { s: 1, m: 60, h: 3600 }[unit]
-    if (seconds !== undefined && Number(count) * seconds <= 86_400) return Number(count) * seconds
-    this.fault(`${at} must be a time of at most a day, such as 30s, 5m or 1h.`)
-    return 1
-  }
-
-  #bytes(at: string, value: unknown): number {
-    const [, count = '', unit = ''] =
-      /^([1-9]\d{0,5})(kb|mb)$/.exec(typeof value === 'string' ? value : '') ?? []
-    const bytes = { kb: 1024, mb: 1024 * 1024 }[unit]
-    if (bytes !== undefined && Number(count) * bytes <= 64 * 1024 * 1024) return Number(count) * bytes
-    this.fault(`${at} must be a size of at most 64mb, such as 512kb or 4mb.`)
-    return 1
-  }
-
-  #count(document: JsonObject, name: string, fallback: number): number {
-    const count = Object.hasOwn(document, name) ? document[name] : fallback
-    if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= 10_000) return count
-    this.fault(`${name} must be a whole number of 1 to 10000.`)
-    return fallback
-  }
-
-  #choice<Choice extends string>(
-    document: JsonObject,
-    name: string,
-    choices: readonly [Choice, ...Choice[]],
-  ): Choice {
-    const given = Object.hasOwn(document, name) ? document[name] : choices[0]
-    if (choices.includes(given as Choice)) return given as Choice
-    this.fault(`${name} must be ${choices.join(' or ')}.`)
-    return choices[0]
-  }
+    .pipe(parsed((given) => filling.fill(given)))
+  return members({
+    ...policyMembers,
+    command: text,
+    args: list(argument, { what: 'texts', min: 0 }).default([]),
+    cwd: text.optional(),
+    env: named(
+      parsed((given) => filling.template(given)),
+      {
+        form: /^[A-Za-z_][A-Za-z0-9_]*$/,
+        fault: 'is not the name of a variable.',
+      },
+    ).default({}),
+    process: z.enum(['user', 'shared'], 'must be user or shared.').default('user'),
+    idle: seconds.default(300),
+    start_timeout: seconds.optional(),
+    max_processes: count.default(64),
+    max_per_user: count.default(8),
+    user: user.optional(),
+  }).transform((given, context): CommandUpstream => {
+    const { env, user: runAs, max_processes: maxProcesses } = given
+    if (given.process === 'user' && given.tools.public.length > 0) {
+      const fault = ': each process belongs to a user. Tools can be public only with "process": "shared".'
+      addFault(context, ['tools', 'public'], fault)
+    }
+    if (holdsProviderToken({ env }) && (!runAs || runAs.lastUid - runAs.firstUid + 1 < maxProcesses)) {
+      addFault(
+        context,
+        ['env'],
+        `: \${user:provider_token} is only for processes that cannot read each other's environment. Give user as many uids as max_processes (${maxProcesses}), such as "user": {"uid": [20000, ${19_999 + maxProcesses}], "gid": 20000}.`,
+      )
+    }
+    return {
+      kind: 'command',
+      ...policyOf(given, context),
+      command: given.command,
+      args: given.args,
+      cwd: given.cwd,
+      env,
+      process: given.process,
+      idleSeconds: given.idle,
+      startTimeoutSeconds: given.start_timeout ?? 20,
+      // The first start may have to fetch the program.
+      firstStartTimeoutSeconds: given.start_timeout ?? 120,
+      maxProcesses,
+      maxPerUser: given.max_per_user,
+      user: runAs,
+      secrets: [...filling.secrets],
+    }
+  })
 }

@@ -1,7 +1,7 @@
 import { matchesGlob } from '../access/glob.ts'
 import type { UpstreamPolicy } from './upstream.ts'
 
-/** Whether the upstream's tool of that name is there at all, for anybody. What is denied stays away even if it is allowed too. */
+/** Returns whether the upstream's tool of that name is offered at all. `deny` wins over `allow`. */
 export function offersUpstreamTool(
   { allow, deny }: Pick<UpstreamPolicy, 'allow' | 'deny'>,
   name: string,
@@ -9,12 +9,15 @@ export function offersUpstreamTool(
   return matchesOne(allow, name) && !matchesOne(deny, name)
 }
 
-/** The scope that calling the upstream's tool of that name takes in addition to the one for all tools: that of the first pattern that matches. */
+/**
+ * Returns the scope required to call the upstream's tool of that name, besides the one for all tools: that of the first matching
+ * pattern.
+ */
 export function scopeOfTool({ scopes }: Pick<UpstreamPolicy, 'scopes'>, name: string): string | undefined {
   return scopes.find(([pattern]) => matchesGlob(pattern, name))?.[1]
 }
 
-/** What calling the upstream's tool of that name takes. */
+/** Returns what a call of the upstream's tool requires. */
 export function needsOfTool(
   policy: Pick<UpstreamPolicy, 'publicTools' | 'scopes'>,
   name: string,

@@ -1,41 +1,56 @@
-/** How the upstream is told who calls. */
+/** How the upstream learns who is calling. */
 export type IdentityForm = 'assertion' | 'bearer' | 'headers' | 'provider-token'
 
-/** Which of the upstream's tools there are, and what calling them takes. Patterns have `*` for any characters. */
+/** The upstream's offered tools, and what calling them requires. Patterns have `*` for any characters. */
 export interface UpstreamPolicy {
   allow: readonly string[]
   deny: readonly string[]
-  /** Names, never patterns, of the tools that anybody may call without signing in. */
+  /** Names, not patterns, of the tools that may be called without signing in. */
   publicTools: ReadonlySet<string>
-  /** Scopes by pattern; the first that matches counts. */
+  /** Scopes by pattern; the first match wins. */
   scopes: readonly (readonly [pattern: string, scope: string])[]
 }
 
-/** What every upstream has. */
 interface AnyUpstream {
+  /** Display name for the login page. */
+  name: string | undefined
   policy: UpstreamPolicy
-  /** What the scopes of {@link UpstreamPolicy.scopes} allow, in plain words. */
+  /** Plain descriptions of the scopes of {@link UpstreamPolicy.scopes}. */
   scopes: Readonly<Record<string, string>>
 }
 
-/** An MCP server that is reached by Streamable HTTP. */
+/** An MCP server reached over Streamable HTTP. */
 export interface HttpUpstream extends AnyUpstream {
   kind: 'http'
   url: string
   identity: readonly IdentityForm[]
-  /** Whom assertions are for. */
+  /** Audience of assertions. */
   audience: string
   /** Sent with every request. */
   headers: Readonly<Record<string, string>>
-  /** Names of further request headers of the client that go on, in lower case. */
+  /** Additional client request headers to forward, in lower case. */
   forward: readonly string[]
   timeoutSeconds: number
   connectTimeoutSeconds: number
   maxBodyBytes: number
 }
 
-/** A value with places that a person's own values go to. */
+/** A value with placeholders for a user's own values. */
 export type Template = readonly (string | { user: 'id' | 'email' | 'name' | 'provider_token' })[]
+
+/** A range of operating system users, first to last. With more than one, each running process has its own. */
+export interface ProcessUser {
+  firstUid: number
+  lastUid: number
+  gid: number
+}
+
+/** True when processes receive the provider's token, which belongs to a grant and changes. */
+export function holdsProviderToken({ env }: Pick<CommandUpstream, 'env'>): boolean {
+  return Object.values(env).some((template) =>
+    template.some((part) => typeof part !== 'string' && part.user === 'provider_token'),
+  )
+}
 
 /** An MCP server that speaks stdio: a command. */
 export interface CommandUpstream extends AnyUpstream {
@@ -44,15 +59,19 @@ export interface CommandUpstream extends AnyUpstream {
   args: readonly string[]
   cwd: string | undefined
   env: Readonly<Record<string, Template>>
-  /** `user`: each person has processes of their own. `shared`: one for everybody. */
+  /** `user`: each user has their own processes. `shared`: one process for all. */
   process: 'user' | 'shared'
   idleSeconds: number
   startTimeoutSeconds: number
+  /** Longer, because the first start may have to download the program. */
+  firstStartTimeoutSeconds: number
   maxProcesses: number
   maxPerUser: number
-  /** What happens to a process whose environment has the provider's token, when that is refreshed. */
-  onTokenRefresh: 'restart' | 'keep'
+  /** Operating system user of the processes; undefined: the server's own. */
+  user: ProcessUser | undefined
+  /** Values that the document took from this server's environment: no process may write them to the log. */
+  secrets: readonly string[]
 }
 
-/** The MCP server behind the door. */
+/** The MCP server behind `/mcp`. */
 export type Upstream = HttpUpstream | CommandUpstream

@@ -4,10 +4,10 @@ import type { Client, ClientStore } from '../clients/client.ts'
 
 const pageSize = 500
 
-/** Whoever looks at more than this looks at nothing. */
+/** Maximum number of listed clients. */
 const maxListed = 10_000
 
-/** One client as an operator is told about it; times are epoch seconds. Nothing secret is in it. */
+/** One client as shown to operators; times are epoch seconds. Contains no secrets. */
 export interface ClientFacts {
   client_id: string
   kind: Client['kind']
@@ -20,13 +20,12 @@ export interface ClientFacts {
   expires_at: number | undefined
 }
 
-/** What listing stored clients takes. */
 interface ClientListPorts {
   store: Pick<ClientStore, 'listClients'>
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
-/** At most `most` of the stored clients, by id, read page by page beside running servers. */
+/** Lists at most `most` of the stored clients, by id, reading page by page next to running servers. */
 export async function listStoredClients(
   { store, runtime }: ClientListPorts,
   most: number,
@@ -37,15 +36,15 @@ export async function listStoredClients(
     clients.push(...page)
     after = page.at(-1)?.id ?? after
     if (page.length < pageSize) break
-    // A store in this process reads at once: whoever else it serves gets a turn.
+    // An in-process store reads synchronously: yield to its other users.
     await runtime.sleep(0)
   }
   return clients.slice(0, most)
 }
 
 /**
- * The clients that are known, at most 10,000: the `configured` ones, then those of the store, if there is one. Registrations that nobody
- * has signed in with are only counted (`unused`) unless `all` says otherwise: anybody can make them.
+ * Lists the known clients, at most 10,000: the `configured` ones, then those of the store, if there is one. Only counts
+ * registrations never used to sign in (`unused`) unless `all` is set: anyone can create them.
  */
 export async function listKnownClients(
   { all }: { all: boolean },

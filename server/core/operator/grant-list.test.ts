@@ -18,7 +18,7 @@ const person = (sub: string) => ({
 
 const everybody = { user: undefined, client: undefined, all: false }
 
-/** All pages of so many grants, by id. */
+/** Reads all pages of `limit` grants, by id. */
 async function pagesOf(limit: number, choice: Partial<GrantChoice & { all: boolean }> = {}) {
   const pages: string[][] = []
   for (let after: string | undefined = ''; after !== undefined && pages.length < 50;) {

@@ -1,28 +1,34 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { lowerCaseAscii } from '../access/access-rules.ts'
 import type { ClientStore } from '../clients/client.ts'
-import { type AuthorizationCodeRecord, type GrantOwner, userIdOf } from '../session/grant.ts'
-import type { Grant, GrantRecord, GrantStore } from '../session/grant.ts'
+import {
+  type AuthorizationCodeRecord,
+  type GrantOwner,
+  userIdOf,
+  type Grant,
+  type GrantRecord,
+  type GrantStore,
+} from '../session/grant.ts'
 
 const pageSize = 200
-/** How many codes that wait are looked at: far more than people allow within two minutes. */
+/** Maximum number of waiting codes read: far more than users approve within two minutes. */
 export const maxWaiting = 10_000
 
-/** Whose grants are meant. Both: those of that person with that client; neither: everybody's. */
+/** Selects grants. Both: those of that user with that client; neither: all grants. */
 export interface GrantChoice {
-  /** The `sub` of a person at the session provider, or an email address. */
+  /** The user's `sub` at the session provider, or an email address. */
   user: string | undefined
   client: string | undefined
 }
 
-/** What finding grants takes. */
+/** Dependencies of finding grants. */
 export interface GrantListPorts {
   store: Pick<GrantStore, 'listGrants' | 'listUnredeemedCodes'> & Pick<ClientStore, 'findClient'>
   providerIssuer: string
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
-/** One grant as an operator is told about it; times are epoch seconds. Nothing secret is in it. */
+/** One grant as shown to operators; times are epoch seconds. Contains no secrets. */
 export interface GrantFacts {
   id: string
   sub: string
@@ -35,28 +41,28 @@ export interface GrantFacts {
   last_address: string | undefined
   last_tool: string | undefined
   two_addresses: GrantRecord['twoAddresses']
-  /** Of a `waiting` one: when it can no longer be fetched. */
+  /** For a `waiting` grant: when it can no longer be fetched. */
   expires_at: number
   state: 'live' | 'waiting' | 'expired' | 'ended'
   ended_at: number | undefined
   end_reason: string | undefined
 }
 
-/** Whether it can still be used at `now`. */
+/** True when the grant can still be used at `now`. */
 export function isLive({ grant, end }: GrantRecord, now: number): boolean {
   return end === undefined && grant.expiresAt > now
 }
 
 /**
- * The owners that `user` means: the person with that `sub`, and if it has an `@`, everybody of whom a stored grant has that email
- * address, compared in ASCII lower case. Finding an address reads every grant, because the store has no index on it. Whether
- * the person exists is not checked.
+ * Returns the ids that `user` means: the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that
+ * email address, compared in ASCII lower case. Finding an address reads every grant, because the store has no index on it. Does not
+ * check that the user exists.
  */
 export async function findUsers(
   user: string,
   { store, providerIssuer, runtime }: GrantListPorts,
 ): Promise<GrantOwner[]> {
-  // A sub may have an @ as well.
+  // A sub may contain an @ as well.
   const ids = new Set([userIdOf(user, providerIssuer)])
   if (user.includes('@')) {
     const address = lowerCaseAscii(user)
@@ -72,9 +78,8 @@ export async function findUsers(
 }
 
 /**
- * Grants by id, those after `after`, at most `limit`: the live ones and what would become one as soon as its tokens are fetched
- * (`waiting`), with `all` also those that have ended and are not collected yet. `next` is the id to go on after; undefined when
- * there are no more.
+ * Lists grants by id, starting after `after`, at most `limit`: live ones and those that start once their tokens are fetched
+ * (`waiting`), with `all` also ended ones that are not purged yet. `next` is the id to continue after; undefined on the last page.
  */
 export async function listGrants(
   { user, client, all }: GrantChoice & { all: boolean },
@@ -95,7 +100,7 @@ export async function listGrants(
     const codes = await store.listUnredeemedCodes(of, { now, limit: maxWaiting })
     for (const code of codes.filter(isMeant)) records.set(code.grant.id, waitingRecord(code))
   }
-  // Later, so that one which is fetched meanwhile is listed as the grant that it is now.
+  // Read after the waiting codes, so that one fetched in the meantime is listed as the grant it has become.
   for (const of of owners) {
     const found = await collectGrants(ports, of, { after, keep, most: limit + 1 })
     for (const record of found) records.set(record.grant.id, record)
@@ -108,13 +113,12 @@ export async function listGrants(
   }
 }
 
-/** What reading grants page by page takes. */
 interface PagePorts {
   store: Pick<GrantStore, 'listGrants'>
   runtime: Pick<Runtime, 'sleep'>
 }
 
-/** At most `most` of the grants that `keep` wants, by id, those after `after`. Reads page by page, beside running servers. */
+/** Collects at most `most` grants accepted by `keep`, by id, starting after `after`. Reads page by page, next to running servers. */
 export async function collectGrants(
   ports: PagePorts,
   of: GrantOwner | undefined,
@@ -138,12 +142,12 @@ async function* readPages(
     yield page
     after = page.at(-1)?.grant.id ?? after
     if (page.length < pageSize) return
-    // A store in this process reads at once: whoever else it serves gets a turn.
+    // An in-process store reads synchronously: yield to its other users.
     await runtime.sleep(0)
   }
 }
 
-/** A {@link GrantRecord}, or what is not a grant before its tokens are fetched. */
+/** A {@link GrantRecord}, or a future grant whose tokens have not been fetched. */
 type ListedRecord = GrantRecord & { isWaiting?: true }
 
 function waitingRecord({ grant, expiresAt }: AuthorizationCodeRecord): ListedRecord {

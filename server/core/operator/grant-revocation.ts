@@ -11,9 +11,9 @@ type RevocationStore = Pick<
 >
 
 /**
- * Ends one grant, or what would become it when its tokens are fetched, with the reason `revoked_by_operator`. Its tokens are
- * refused from the next request on, by every running server, and its provider session is signed out by one of them. Answers
- * the grant that ended, none when it had ended before, and undefined when there is none of that id.
+ * Ends one grant, or a future grant whose tokens have not been fetched, with the reason `revoked_by_operator`. Every running server
+ * refuses its tokens from the next request on, and one of them signs out its provider session. Returns the ended grant, none if it
+ * had already ended, and undefined if the id is unknown.
  */
 export async function revokeGrant(
   grantId: string,
@@ -31,8 +31,8 @@ export async function revokeGrant(
 }
 
 /**
- * {@link revokeGrant} for everything of some users or clients. Gives each grant after it has ended, so that those are known when the
- * store fails on the way.
+ * Calls {@link revokeGrant} for all grants of some users or clients. Yields each grant after it has ended, so that those are known
+ * if the store fails partway.
  */
 export async function* revokeGrantsOf(
   owners: readonly GrantOwner[],
@@ -48,7 +48,7 @@ export async function* revokeGrantsOf(
   }
 }
 
-/** How many grants {@link revokeGrantsOf} would end; `most` stands for that many or more. */
+/** Counts the grants {@link revokeGrantsOf} would end, up to `most`. */
 export async function countRevocable(
   owners: readonly GrantOwner[],
   most: number,

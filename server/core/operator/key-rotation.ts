@@ -3,31 +3,31 @@ import { type KeyUse, listKeyUse } from './key-use.ts'
 import { resealInRounds, type RoundPorts, type Rotation } from './reseal-rounds.ts'
 import type { SealedSessionStore } from '../session/reseal.ts'
 
-/** How long a sign-in page that is open may be sealed with a key that no longer seals. */
+/** How long an open sign-in page may remain sealed with a replaced key. */
 export const pageSeconds = 3600
 
-/** What a rotation came to, as an operator is told about it. Nothing secret is in it. */
+/** The result of a rotation as shown to operators. Contains no secrets. */
 export interface RotationFacts extends Rotation {
-  /** Whether nothing was left that should have been sealed with the first key. */
+  /** True when everything that should be is sealed with the first key. */
   ok: boolean
   sealing_key: string
-  /** The key that was put in front, if one was. */
+  /** The key that was added at the front, if any. */
   added: string | undefined
   keys: KeyUse[]
-  /** When keys that nothing needs may be removed: epoch seconds. */
+  /** When keys that are no longer needed may be removed: epoch seconds. */
   removable_at: number
 }
 
-/** What a rotation takes. */
+/** Dependencies of a rotation. */
 export interface RotationPorts extends RoundPorts {
   store: (RoundPorts['store'] & SealedSessionStore) | undefined
-  /** Puts an entry in front of the ring, where that is kept. Left out: the first key of the ring stays. What it throws is passed on. */
+  /** Adds an entry at the front of the stored ring. Omitted: the first key of the ring stays. Errors are passed on. */
   addEntry?: ((entry: string, kid: string) => void) | undefined
 }
 
 /**
- * Puts a new key in front of the ring, if it can be added, and seals all provider sessions anew with the first key, beside
- * running servers. It may be stopped at any time, and run again.
+ * Adds a new key at the front of the ring, if possible, and re-seals all provider sessions with the first key, next to running
+ * servers. May be stopped at any time, and run again.
  */
 export async function rotateKeyRing(ports: RotationPorts): Promise<RotationFacts> {
   const { store, ring, runtime, addEntry } = ports
@@ -46,7 +46,7 @@ export async function rotateKeyRing(ports: RotationPorts): Promise<RotationFacts
   return { ok, sealing_key: sealingKey, added, ...rotation, keys, removable_at: removableAt }
 }
 
-/** A fresh key with a name of its own, which begins with the date: `kid:base64`. */
+/** Creates a key with a unique name that starts with the date: `kid:base64`. */
 export function createKeyEntry(runtime: Pick<Runtime, 'now' | 'randomBytes'>): {
   kid: string
   entry: string

@@ -2,23 +2,23 @@ import type { KeyRing } from '../seal.ts'
 import type { SealedSessionStore } from '../session/reseal.ts'
 
 const pageSize = 200
-/** Sessions of one key are counted up to this: counting further would read the whole store. */
+/** Maximum sessions counted per key: counting further would read the whole store. */
 export const maxCounted = 1000
 
-/** What a key is there for: the first of the ring seals, the others open; one that is needed and not there is missing. */
+/** The role of a key: the first of the ring seals, the others open; one that is needed but absent is missing. */
 type KeyRole = 'seals' | 'opens' | 'missing'
 
 /** One key, and what in the store depends on it. */
 export interface KeyUse {
   kid: string
   role: KeyRole
-  /** Provider sessions sealed with it; 1000 stands for that many or more. */
+  /** Provider sessions sealed with it, up to 1000. */
   sessions: number
-  /** Whether anything at all is sealed with it: a session, a code, or a sign-in that is under way. */
+  /** True when anything is sealed with it: a session, a code, or a sign-in in progress. */
   in_use: boolean
 }
 
-/** Every key of the ring, in order, then those that the store needs and the ring lacks. Without a store nothing is in use. */
+/** Lists every key of the ring, in order, then keys that the store needs and the ring lacks. Without a store no key is in use. */
 export async function listKeyUse(ring: KeyRing, store: SealedSessionStore | undefined): Promise<KeyUse[]> {
   const used = new Set(await store?.listSealingKeys())
   const kids = ring.keys().map(({ kid }) => kid)

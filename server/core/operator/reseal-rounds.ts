@@ -5,32 +5,31 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type KeyRing, createSealer } from '../seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
-/** Servers notice another key within a second of use; what one sealed until then is found by a later round. */
+/** Servers notice a new key within a second of use; a later round finds what they sealed until then. */
 const noticeSeconds = 2
-/** Without anything re-sealed for this long, what is left will not be by waiting. */
+/** Gives up after this long without progress: waiting would not help. */
 const patienceSeconds = 60
 
-/** What all rounds together came to. */
+/** The result of all rounds together. */
 export interface Rotation extends Omit<ResealCounts, 'skipped'> {
-  /** Others were at work on them to the end. */
+  /** Sessions other processes held until the end. */
   left: number
   interrupted: boolean
 }
 
-/** What the rounds need from outside. Without a store there is nothing to seal. */
+/** Dependencies of the rounds. Without a store there is nothing to seal. */
 export interface RoundPorts {
   store: ResealPorts['store'] | undefined
   ring: KeyRing
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
-  /** Told, for people, how it goes. */
+  /** Reports progress in plain text. */
   note: (text: string) => void
   isStopped?: (() => boolean) | undefined
 }
 
 /**
- * Seals all sessions with the first key of the ring, in rounds over the store: until nothing is left under another key
- * that could be sealed anew, nothing has moved for a minute, or somebody stops it. A store that is down for a moment is
- * a round in which nothing moved.
+ * Re-seals all sessions with the first key of the ring, in rounds over the store, until none under another key remains that could
+ * be re-sealed, nothing has changed for a minute, or the caller stops it. A store that is briefly down is a round without progress.
  */
 export async function resealInRounds(ports: RoundPorts): Promise<Rotation> {
   const { store, ring, runtime, note, isStopped = () => false } = ports
@@ -42,7 +41,7 @@ export async function resealInRounds(ports: RoundPorts): Promise<Rotation> {
   const begunAt = runtime.now()
   let movedAt = begunAt
   for (;;) {
-    // Another command may have put a key in front meanwhile.
+    // Another command may have added a key at the front.
     ring.refresh()
     const kid = ring.keys()[0]?.kid ?? ''
     const round = { store, sealer, kid, runtime, owner, isStopped }
@@ -52,7 +51,7 @@ export async function resealInRounds(ports: RoundPorts): Promise<Rotation> {
     const now = runtime.now()
     if (resealed > 0) {
       movedAt = now
-      note(`${countOf(rotation.resealed)} sealed anew with ${kid} so far.`)
+      note(`${countOf(rotation.resealed)} re-sealed with ${kid} so far.`)
     }
     const isSettled = resealed === 0 && skipped === 0 && now - begunAt >= noticeSeconds
     if (isSettled || rotation.interrupted || now - movedAt >= patienceSeconds) return rotation
@@ -70,7 +69,7 @@ async function tryRound(ports: ResealPorts, note: (text: string) => void): Promi
   }
 }
 
-/** A number of sessions in words. */
+/** Formats a number of sessions. */
 export function countOf(sessions: number): string {
   return sessions === 1 ? '1 session' : `${sessions} sessions`
 }

@@ -2,7 +2,7 @@ import type { Grant, GrantEndReason, GrantRecord } from './grant.ts'
 
 const noticeSeconds = 30 * 86_400
 
-/** Why a connection ended unexpectedly, in the terms its owner is told. */
+/** Why a connection ended unexpectedly, as its owner is told. */
 export type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'
 
 const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> = {
@@ -13,22 +13,22 @@ const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> =
   access_rule: 'not_allowed',
 }
 
-/** A connection that ended by itself: of which client, when (epoch seconds) and why. */
+/** A connection that ended unexpectedly: its client, end (epoch seconds) and reason. */
 export interface EndedConnection {
   grant: Grant
   endedAt: number
   end: UnexpectedEnd
 }
 
-/** What a user's grants come to for their owner. */
+/** A user's connections as shown to them. */
 export interface ConnectionOverview {
-  /** What still gives access; the one used last first. */
+  /** Grants that still give access; most recently used first. */
   live: readonly GrantRecord[]
-  /** What ended in the last 30 days for a reason that the owner did not choose; newest first. */
+  /** Grants that ended in the last 30 days for a reason the owner did not choose; newest first. */
   ended: readonly EndedConnection[]
 }
 
-/** Decides which of a user's grants the owner sees, and which ends are reported to them. */
+/** Selects the grants shown to their owner, and the ends reported to them. */
 export function overviewOf(records: readonly GrantRecord[], now: number): ConnectionOverview {
   const live = records
     .filter(({ grant, end }) => end === undefined && grant.expiresAt > now)

@@ -24,7 +24,7 @@ const day = 86_400
 
 let fx: KeeperFixture
 
-/** A grant whose token has just expired, so that whoever keeps it must refresh. */
+/** Creates a grant whose token has just expired, so that its keeper must refresh. */
 async function connectAndExpire(rule?: Parameters<typeof createKeeperFixture>[0]): Promise<void> {
   fx = createKeeperFixture(rule)
   await fx.connect()
@@ -33,7 +33,7 @@ async function connectAndExpire(rule?: Parameters<typeof createKeeperFixture>[0]
 
 const version = (number: number) => ({ kind: 'live', session: { version: number } })
 
-/** What is stored is the token that the provider takes next. */
+/** Expects the stored token to be the one the provider accepts next. */
 async function expectInStep(): Promise<void> {
   expect(await fx.storedRefreshToken()).toBe(fx.provider.active())
 }
@@ -44,7 +44,7 @@ describe('a crash before the request leaves', () => {
   it('nothing has changed: the lease ends, and the next caller refreshes', async () => {
     void fx.keeper('dead', { provider: { refresh: never } }).keep(await fx.stored())
     const keeper = fx.keeper('other')
-    // Waiting has an end before the lease has one.
+    // Waiting ends before the lease does.
     expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
     const waited = fx.runtime.now() - start - hour
     expect(waited).toBeGreaterThanOrEqual(10)
@@ -102,7 +102,7 @@ describe('two instances refresh, because a lease was outlasted', () => {
 })
 
 describe('a holder stalls while another advances two generations', () => {
-  /** What the other does, once the stalled one has lost its lease. */
+  /** Lets the other instance act once the stalled one has lost its lease. */
   async function advanceTwice(): Promise<void> {
     const fast = fx.keeper('fast')
     fx.runtime.advance(16)
@@ -130,7 +130,7 @@ describe('a holder stalls while another advances two generations', () => {
 })
 
 describe('a process that is paused between lease and request', () => {
-  /** A keeper whose lease is answered `seconds` late, the first time only; others go on meanwhile. */
+  /** Creates a keeper whose first lease request returns `seconds` late; `meanwhile` runs in between. */
   function lateKeeper(seconds: number, meanwhile: () => Promise<unknown>) {
     let isLate = true
     const leaseProviderSession: Store['leaseProviderSession'] = async (lease, now) => {
@@ -190,7 +190,7 @@ describe('a process that is paused between lease and request', () => {
 })
 
 describe('the store cannot take what the provider has issued', () => {
-  /** The fixture's store with `saveProviderSession` down for so many calls. */
+  /** Returns the fixture's store with `saveProviderSession` failing `times` times. */
   function failingSaves(times: number): Store {
     let failures = times
     return {
@@ -235,7 +235,7 @@ describe('the store cannot take what the provider has issued', () => {
     await fx.connect('grant b')
     const keeper = fx.keeper('one', { store: failingSaves(5) })
     await fx.keep(keeper)
-    // Once a second; the store is still down for two of them.
+    // Once a second; the store is down for two more of them.
     for (let second = 0; second < 2; second += 1) await keeper.saveUnsaved()
     expect(await fx.stored()).toMatchObject({ version: 1 })
     await keeper.saveUnsaved()
@@ -441,7 +441,7 @@ describe('a crash between the use of a code and the write of its tokens', () => 
       const [first, second] = [grantSample('a'), grantSample('b')]
       await addGrant(store, first)
       await store.addAuthorizationCode(second.code, second.session)
-      // The tokens of another grant cannot be written again: whatever was done before that has to be undone.
+      // The tokens of another grant cannot be written again: all earlier changes must be undone.
       await expect(
         store.redeemAuthorizationCode(second.code.codeHash, first.tokens, start),
       ).rejects.toBeInstanceOf(Error)
@@ -482,7 +482,7 @@ describe('fifty callers at the moment of expiry', () => {
   it.each([1, 3])('on %i instances cause exactly one refresh', async (instances) => {
     const keepers = Array.from({ length: instances }, (_, index) => fx.keeper(`instance ${index}`))
     const session = await fx.stored()
-    // While the winner waits for the provider the others come, see the lease and wait.
+    // While the winner waits for the provider, the others find the lease taken and wait.
     fx.provider.play({ before: () => fx.runtime.sleep(50) })
     const kept = await race(async (index) => keepers[index % instances]?.keep(session))
     expect(fx.provider.presented).toEqual(['refresh 1'])
@@ -491,7 +491,7 @@ describe('fifty callers at the moment of expiry', () => {
 })
 
 describe('what the provider answers to a refresh', () => {
-  /** A session provider over HTTP whose answers come one by one; a plain session when there is none left. */
+  /** Creates a session provider over HTTP with scripted responses, then plain sessions. */
   function answering(...answers: (() => Response)[]): { provider: SessionProvider; asked: () => number } {
     let asked = 0
     const provider = createGotrueProvider(
@@ -598,7 +598,7 @@ describe('what the provider answers to a refresh', () => {
           isFirst = false
           return answering(network).provider.refresh(given)
         }
-        // The answer to this second try is on its way while the lease ends and another instance gets through.
+        // The response to this second attempt arrives after the lease has ended and another instance has refreshed.
         fx.runtime.advance(16)
         await fx.keep(other)
         return answering(refused(400, { code: 'refresh_token_already_used' })).provider.refresh(given)
@@ -616,7 +616,7 @@ describe('what the provider answers to a refresh', () => {
   })
 })
 
-/** Enough turns of the event loop for the writes of the store before the provider is asked. */
+/** Runs enough event loop turns for the store's writes before the provider is asked. */
 async function turnsOfTheLoop(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }

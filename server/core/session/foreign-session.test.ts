@@ -6,7 +6,7 @@ import {
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { providerIssuer } from '../../../tests/support/server/core/rotating-provider.ts'
 import { openProviderSession, openSessionOf, sealProviderSession } from './session-seal.ts'
-import { createSignOutWorker } from './sign-out-worker.ts'
+import { SignOutWorker } from './sign-out-worker.ts'
 
 const hour = 3600
 const elsewhere = 'https://elsewhere.example/auth/v1'
@@ -18,7 +18,7 @@ beforeEach(async () => {
   await fx.connect()
 })
 
-/** Everything that reached the provider. */
+/** Returns everything that reached the provider. */
 const sent = (): string[] => [...fx.provider.presented, ...fx.provider.probed]
 
 describe('the session of a grant that another provider issued', () => {
@@ -36,7 +36,7 @@ describe('the session of a grant that another provider issued', () => {
     expect(fx.reports).toEqual(['grant_of_other_provider'])
     const stored = await fx.stored()
     expect(() => keeper.open(stored)).toThrow(TypeError)
-    // With the setting put right it goes on, as nothing has ended.
+    // With the setting corrected it continues, as nothing has ended.
     expect(await fx.keep(fx.keeper('two'))).toMatchObject({ kind: 'live' })
   })
 
@@ -52,7 +52,7 @@ describe('the session of a grant that another provider issued', () => {
   it('is not signed out at the wrong provider: it waits for the right one', async () => {
     const reports: string[] = []
     const workerOf = (issuer: string) =>
-      createSignOutWorker({
+      new SignOutWorker({
         store: fx.store,
         provider: fx.provider,
         providerIssuer: issuer,

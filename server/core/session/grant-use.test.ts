@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import type { GrantUse } from './grant.ts'
-import { createGrantUse, type GrantUses } from './grant-use.ts'
+import { GrantUses } from './grant-use.ts'
 
 const start = 1_700_000_000
 let runtime: FakeRuntime
 let uses: GrantUses
-/** What reached the store, one array a call. */
+/** Writes that reached the store, one array per call. */
 let written: (readonly GrantUse[])[]
 let fail: () => void
 
@@ -14,7 +14,7 @@ beforeEach(() => {
   runtime = createFakeRuntime(start)
   written = []
   fail = () => {}
-  uses = createGrantUse({
+  uses = new GrantUses({
     store: {
       async recordGrantUses(batch) {
         fail()
@@ -77,14 +77,15 @@ describe('the last tool', () => {
   const toolsWritten = (): unknown[] => written.flat().map(({ tool }) => tool)
 
   it('is written with the use; a use without one keeps it', async () => {
-    uses.note('g1', '192.0.2.1', 'list_notes')
+    uses.note('g1', '192.0.2.1')
+    uses.noteTool('g1', 'list_notes')
     uses.note('g1', '192.0.2.1')
     await uses.flush()
     runtime.advance(600)
     uses.note('g1', '192.0.2.1')
     await uses.flush()
     runtime.advance(600)
-    uses.note('g1', '192.0.2.1', 'add_note')
+    uses.noteTool('g1', 'add_note')
     await uses.flush()
     expect(toolsWritten()).toEqual(['list_notes', 'list_notes', 'add_note'])
   })
@@ -96,7 +97,8 @@ describe('the last tool', () => {
   })
 
   it('is cut to 200 characters', async () => {
-    uses.note('g1', '192.0.2.1', 't'.repeat(201))
+    uses.note('g1', '192.0.2.1')
+    uses.noteTool('g1', 't'.repeat(201))
     await uses.flush()
     expect(toolsWritten()).toEqual(['t'.repeat(200)])
   })
@@ -108,7 +110,7 @@ describe('two addresses at once', () => {
   const inBlock = (host: string): string => `2001:db8:1:2::${host}`
   type Use = readonly [after: number, address: string | undefined]
 
-  /** Notes uses of one grant, each some seconds after the one before. */
+  /** Records uses of one grant, each some seconds after the previous one. */
   async function twoAfter(all: readonly Use[]): Promise<GrantUse['twoAddresses']> {
     for (const [after, address] of all) {
       runtime.advance(after)

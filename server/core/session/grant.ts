@@ -1,6 +1,6 @@
 import type { Identity } from './session-provider.ts'
 
-/** The person behind a grant. `id` is namespaced by the provider's issuer, `sub` is the provider's own. */
+/** The user behind a grant. `id` is namespaced by the provider's issuer, `sub` is the provider's own. */
 export interface User {
   id: string
   sub: string
@@ -8,12 +8,18 @@ export interface User {
   name: string | undefined
 }
 
-/** The id of the user that a provider names `sub`. */
+/** The user of a call, as the provider last described them. */
+export interface CurrentUser extends User {
+  /** True when the provider has verified that the address is theirs. */
+  emailVerified: boolean
+}
+
+/** Returns the id of the user that a provider calls `sub`. */
 export function userIdOf(sub: string, providerIssuer: string): string {
   return `${providerIssuer}#${sub}`
 }
 
-/** The {@link User} that a provider's verified identity stands for. */
+/** Returns the {@link User} for a provider's verified identity. */
 export function userOf(identity: Identity, providerIssuer: string): User {
   return {
     id: userIdOf(identity.sub, providerIssuer),
@@ -34,7 +40,7 @@ export interface Grant {
   expiresAt: number
 }
 
-/** Why a grant ended before its time. */
+/** Why a grant ended early. */
 export type GrantEndReason =
   | 'refresh_token_reuse'
   | 'code_reuse'
@@ -46,21 +52,21 @@ export type GrantEndReason =
   | 'client_removed'
   | 'access_rule'
 
-/** Tells the operator that a grant was ended for safety; nothing secret is in it. */
+/** Reports to the operator that a grant was ended for safety; contains no secrets. */
 export type ReportGrantEnd = (grant: Grant, reason: GrantEndReason) => void
 
-/** The provider's tokens of one grant as stored: sealed, with what must be known without opening them. */
+/** The provider's tokens of one grant as stored: sealed, with what is needed without opening them. */
 export interface StoredProviderSession {
   grantId: string
   sealed: string
-  /** When the sealed access token was issued and when it expires, epoch seconds. */
+  /** When the sealed access token was issued, and when it expires; epoch seconds. */
   issuedAt: number
   expiresAt: number
-  /** Grows by one with every new sealed value; the fence of every write. */
+  /** Increases by one with every new sealed value; fences every write. */
   version: number
 }
 
-/** A live access token with everything `/mcp` needs to decide. */
+/** A live access token with everything `/mcp` needs to authorize it. */
 export interface AccessTokenRecord {
   grant: Grant
   scope: string
@@ -70,7 +76,7 @@ export interface AccessTokenRecord {
   providerSession: StoredProviderSession
 }
 
-/** A refresh token that may still be presented; whether it was used is for {@link GrantStore.rotateRefreshToken} to say. */
+/** A refresh token that may still be presented; {@link GrantStore.rotateRefreshToken} decides whether it was used. */
 export interface RefreshTokenRecord {
   grant: Grant
   endReason: GrantEndReason | undefined
@@ -78,33 +84,33 @@ export interface RefreshTokenRecord {
   usedAt: number | undefined
 }
 
-/** That a grant was used from two addresses at once, in the sense of `grant-use.ts`. */
+/** Use of a grant from two addresses at once, as defined in `grant-use.ts`. */
 export interface TwoAddresses {
   addresses: readonly [first: string, other: string]
-  /** When it was last seen; epoch seconds. */
+  /** Last occurrence; epoch seconds. */
   at: number
 }
 
-/** That a grant was used: when, and from which address. Noted in batches, so it may be some minutes old. */
+/** The latest use of a grant, and its address. Written in batches, so it may be some minutes old. */
 export interface GrantUse {
   grantId: string
   usedAt: number
   address: string | undefined
-  /** The tool that was called last; without one, what is stored stays. */
+  /** The last tool called; if omitted, the stored one stays. */
   tool?: string | undefined
-  /** Without it, what is stored stays. */
+  /** If omitted, the stored value stays. */
   twoAddresses?: TwoAddresses | undefined
 }
 
-/** How often a used refresh token of a grant was presented again and answered with its successor. */
+/** Counts how often a grant's used refresh tokens were presented again and returned their successor. */
 export interface GrantReplays {
   count: number
   lastAt: number
-  /** Where one token was first used and where it was presented again, the last time that the two differed. */
+  /** The latest pair of differing addresses: a token's first use, and where it was presented again. */
   addresses: readonly [first: string, other: string] | undefined
 }
 
-/** A grant as people look at it, until it is collected: also one that has ended. */
+/** A grant for display, including ended ones until they are purged. */
 export interface GrantRecord {
   grant: Grant
   lastUse: { usedAt: number; address: string | undefined; tool: string | undefined } | undefined
@@ -115,7 +121,7 @@ export interface GrantRecord {
   end: { at: number; reason: GrantEndReason } | undefined
 }
 
-/** Hashes and ends of a freshly minted pair. Without a refresh token the client signs in again when the grant ends. */
+/** Hashes and expiries of a newly issued pair. Without a refresh token the client signs in again when the grant ends. */
 export interface MintedTokens {
   scope: string
   accessHash: string
@@ -132,24 +138,24 @@ export interface FirstTokens extends MintedTokens {
 /** The {@link MintedTokens} that replace a refresh token. */
 export interface SuccessorTokens extends MintedTokens {
   refreshHash: string
-  /** The pair in the clear, sealed under the token that it replaces. */
+  /** The plain token pair, sealed under the token it replaces. */
   sealedTokens: string
 }
 
-/** What decides how a refresh token that was used before is answered; times are epoch seconds and seconds. */
+/** Rules for a refresh token that was already used; times are epoch seconds, durations seconds. */
 export interface RotationTerms {
   now: number
-  /** How long after its use a token is answered with its successor, as long as nobody has used the successor. */
+  /** How long after its use a token returns its successor while the successor is unused. */
   replaySeconds: number
-  /** The same from the first use of the successor on: of its access token or its refresh token, whichever comes first. */
+  /** The same, counted from the successor's first use, by its access token or its refresh token. */
   usedReplaySeconds: number
-  /** Where the request came from; undefined: not known. */
+  /** Address of the request; undefined if unknown. */
   address: string | undefined
-  /** Whether {@link GrantStore.findGrantByFamily} knows the presented token without its row, so that the row may be collected. */
+  /** True when {@link GrantStore.findGrantByFamily} recognizes the presented token without its row, so that the row may be purged. */
   isOfFamily: boolean
 }
 
-/** An authorization code and the grant that it becomes when it is redeemed. */
+/** An authorization code, and the grant it becomes when redeemed. */
 export interface AuthorizationCodeRecord {
   codeHash: string
   grant: Grant
@@ -158,17 +164,14 @@ export interface AuthorizationCodeRecord {
   expiresAt: number
 }
 
-/** How an attempt to use a code up ended; `redeemedAt` is epoch seconds. */
+/** Result of redeeming a code; `redeemedAt` is epoch seconds. */
 export type CodeRedemption =
   | { kind: 'redeemed' }
   | { kind: 'used'; redeemedAt: number }
   | { kind: 'expired' }
   | { kind: 'unknown' }
 
-/**
- * How an attempt to rotate a refresh token ended. `sealedTokens` is what the winner of a race stored, `firstUse` when and from
- * where that was.
- */
+/** Result of rotating a refresh token. `sealedTokens` is what the winner of a race stored; `firstUse` is when and from where. */
 export type RefreshRotation =
   | { kind: 'rotated' }
   | { kind: 'replayed'; sealedTokens: string; firstUse: { at: number; address: string | undefined } }
@@ -176,54 +179,48 @@ export type RefreshRotation =
   | { kind: 'ended' }
 
 /**
- * The outcome of an attempt to lease the right to refresh. `attempt` counts the leases on this session with unknown
- * outcome, this one included: above 1, an earlier refresh may have reached the provider.
+ * Result of leasing the right to refresh. `attempt` counts the leases on this session with unknown outcome, including this one:
+ * above 1, an earlier refresh may have reached the provider.
  */
 export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
 /** Selects the grants of one user or one client. */
 export type GrantOwner = { userId: string } | { clientId: string }
 
-/** Why a provider session is deleted at the word of its provider, and its grant ended. */
+/** Why a provider refused a session, which deletes it and ends its grant. */
 export type RefusedSessionReason = Extract<
   GrantEndReason,
   'provider_session_ended' | 'provider_refresh_refused'
 >
 
-/** Where grants, their codes, tokens and provider sessions live. Every operation is atomic and durable when it resolves. */
+/** Stores grants, their codes, tokens and provider sessions. Every operation is atomic, and durable when it resolves. */
 export interface GrantStore {
   addAuthorizationCode(code: AuthorizationCodeRecord, session: StoredProviderSession): Promise<void>
-  /** Also one that is used or expired, for as long as its reuse must be noticed: a day past its end. */
+  /** Also finds a used or expired code while its reuse must be detected: until a day after its expiry. */
   findAuthorizationCode(codeHash: string): Promise<AuthorizationCodeRecord | undefined>
-  /** Uses the code up and creates its grant, provider session and tokens; exactly one caller gets `redeemed`. */
+  /** Redeems the code and creates its grant, provider session and tokens; exactly one caller gets `redeemed`. */
   redeemAuthorizationCode(codeHash: string, tokens: FirstTokens, now: number): Promise<CodeRedemption>
-  /**
-   * Codes that can still be redeemed, of one user, of one client or of all: what was allowed and has not been fetched. Those that
-   * expire first come first.
-   */
+  /** Lists redeemable codes of one user, of one client or of all: approved grants not fetched yet. Earliest expiry first. */
   listUnredeemedCodes(
     of: GrantOwner | undefined,
     page: { now: number; limit: number },
   ): Promise<AuthorizationCodeRecord[]>
-  /** Makes a code that can still be redeemed expire at once, and its session due for sign-out. True for the call that did. */
+  /** Makes a redeemable code expire at once, and its session due for sign-out. Returns true for the call that did. */
   expireCode(codeHash: string, now: number): Promise<boolean>
 
-  /** Only what is live at `now`: token not expired, grant neither ended nor expired. */
+  /** Finds only what is live at `now`: token not expired, grant neither ended nor expired. */
   findAccessToken(accessHash: string, now: number): Promise<AccessTokenRecord | undefined>
 
-  /**
-   * Records the first use of an access token that was issued by a refresh. Later calls for the token change nothing.
-   */
+  /** Records the first use of an access token issued by a refresh. Later calls for the token have no effect. */
   recordFirstUse(accessHash: string, now: number): Promise<void>
 
-  /** Undefined also for a token that was used and is collected, and for one whose grant has ended and is being collected. */
+  /** Also undefined for a token that was used and purged, and for one whose ended grant is being purged. */
   findRefreshToken(refreshHash: string): Promise<RefreshTokenRecord | undefined>
-  /** The grant whose refresh tokens share what hashes to `familyHash`, until the grant itself is collected. */
+  /** Finds the grant whose refresh tokens share the part that hashes to `familyHash`, until the grant itself is purged. */
   findGrantByFamily(familyHash: string): Promise<GrantRecord | undefined>
   /**
-   * Gives the token its one successor. Presented again within the time of `terms`: `replayed`, which is counted for
-   * {@link GrantRecord.replays}. Later: the grant ends with `refresh_token_reuse` as by {@link GrantStore.endGrant}, and the
-   * answer is `reused`.
+   * Gives the token its one successor. Presented again within the times of `terms`, returns `replayed` and counts it for {@link
+   * GrantRecord.replays}. Later: ends the grant with `refresh_token_reuse` like {@link GrantStore.endGrant}, and returns `reused`.
    */
   rotateRefreshToken(
     refreshHash: string,
@@ -231,17 +228,17 @@ export interface GrantStore {
     terms: RotationTerms,
   ): Promise<RefreshRotation>
 
-  /** Of a grant that has not ended. */
+  /** Undefined once the grant has ended. */
   findProviderSession(grantId: string): Promise<StoredProviderSession | undefined>
-  /** Takes the right to refresh until `until`; `held` when another has it or `version` has moved on. */
+  /** Leases the right to refresh until `until`; `held` if another owner has it or `version` has changed. */
   leaseProviderSession(
     lease: { grantId: string; version: number; owner: string; until: number },
     now: number,
   ): Promise<LeaseResult>
   /**
-   * Gives the lease back without a new session. `outcomeKnown` false: the provider may have refreshed all the same.
-   * `refusedAt`: the provider refused this session then. Resolves to the time of the first such refusal since the session
-   * was issued; undefined when there was none, or the lease is another's.
+   * Returns the lease without a new session. `outcomeKnown` false: the provider may have refreshed all the same. `refusedAt`: when
+   * the provider refused this session. Resolves to the time of the first such refusal since the session was issued; undefined if
+   * there was none, or another owner has the lease.
    */
   releaseProviderSession(lease: {
     grantId: string
@@ -250,36 +247,32 @@ export interface GrantStore {
     refusedAt?: number
   }): Promise<number | undefined>
   /**
-   * Compare-and-swap on `version - 1`; also ends the lease. False when a newer session is already stored or the grant
-   * has ended; a session that waits for its sign-out is replaced all the same, so that the newest is signed out.
+   * Compare-and-swap on `version - 1`; also ends the lease. Returns false if a newer session is already stored or the grant has
+   * ended; a session waiting for sign-out is replaced all the same, so that the newest is signed out.
    */
   saveProviderSession(session: StoredProviderSession): Promise<boolean>
 
-  /**
-   * Ends the grant and all its tokens; the first reason stays. Its provider session goes to the
-   * outbox of sign-outs, due at once.
-   */
+  /** Ends the grant and all its tokens; the first reason stays. Moves its provider session to the sign-out outbox, due at once. */
   endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
   /**
-   * Ends at most `limit` of the live grants of a user or of a client, as by {@link GrantStore.endGrant}, and of the codes
-   * that would become one, as by {@link GrantStore.expireCode}, and answers which grants. To end all of them, call it until
-   * fewer than `limit` are returned.
+   * Ends at most `limit` live grants of a user or client, like {@link GrantStore.endGrant}, and redeemable codes, like {@link
+   * GrantStore.expireCode}. Returns which grants. To end all, call it until it returns fewer than `limit`.
    */
   endGrants(of: GrantOwner, reason: GrantEndReason, page: { now: number; limit: number }): Promise<Grant[]>
-  /** Grants of one user, of one client or of all, by id, those after `after`. */
+  /** Lists grants of one user, one client or all, by id, starting after `after`. */
   listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>
-  /** Undefined when it is unknown or collected. */
+  /** Undefined if unknown or purged. */
   findGrant(grantId: string): Promise<GrantRecord | undefined>
   /**
-   * Notes uses; of two of one grant the later one stays, and of two {@link TwoAddresses}, also when another instance has noted a
-   * later use. Unknown grants are passed over.
+   * Records uses. The later of two uses of a grant wins, and so does the later {@link TwoAddresses}, even if another instance has
+   * recorded a later use. Ignores unknown grants.
    */
   recordGrantUses(uses: readonly GrantUse[]): Promise<void>
-  /** Makes one access token useless; its grant goes on. */
+  /** Revokes one access token; its grant stays. */
   removeAccessToken(accessHash: string): Promise<void>
   /**
-   * Ends the grant, because the provider refused this very session: only while `version` is the stored one. True for
-   * the call that ended it. Nothing is left to sign out, and the sealed session is deleted.
+   * Ends the grant because the provider refused this exact session: only while `version` is the stored one. Returns true for the
+   * call that ended it. Nothing is left to sign out, and the sealed session is deleted.
    */
   endRefusedSession(
     session: { grantId: string; version: number },
@@ -287,8 +280,8 @@ export interface GrantStore {
     now: number,
   ): Promise<boolean>
 
-  /** Records that the provider `issuer` renewed a session at `renewedAt`. An earlier time than the stored one changes nothing. */
+  /** Records that the provider `issuer` renewed a session at `renewedAt`. Ignores a time earlier than the stored one. */
   recordProviderRenewal(issuer: string, renewedAt: number): Promise<void>
-  /** The last recorded time at which the provider `issuer` renewed a session, of any grant at any instance. */
+  /** Returns when the provider `issuer` last renewed a session, of any grant at any instance. */
   findProviderRenewal(issuer: string): Promise<number | undefined>
 }

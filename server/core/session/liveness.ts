@@ -3,42 +3,42 @@ import { createBoundedMap } from '../bounded-map.ts'
 import { type Claims, ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
 import { spreadOf } from './schedule.ts'
 
-/** After an unanswered probe, no session is probed for this long. */
+/** After an unanswered probe, sessions are not probed for this long. */
 const pauseSeconds = 30
 const maxAnswers = 10_000
 
-/** What is known about whether sessions still live at the provider, beyond what their tokens say. */
+/** Tracks whether sessions are still live at the provider, beyond what their tokens say. */
 export interface Liveness {
   /**
-   * What is known about `key` without asking; undefined when it is time to ask. A session counts as live from
-   * `provenAt` on, epoch seconds, or from the last answer, for up to `checkSeconds`.
+   * Returns the known state of `key`; undefined when a probe is due. A session counts as live from `provenAt` (epoch seconds), or
+   * from the last response, for up to `checkSeconds`.
    */
   lifeOf(key: string, provenAt: number): SessionLife | undefined
   /**
-   * Probes the session of `accessToken`, once for all concurrent callers. Never rejects for a provider that gives no
-   * clear answer: then the last known answer stands, or else the session counts as live.
+   * Probes the session of `accessToken`, once for all concurrent callers. Does not reject when the provider gives no clear
+   * response: the last known state stays, or else the session counts as live.
    */
   probe(key: string, accessToken: string): Promise<SessionLife>
-  /** What the last probe of `key` said about its person, and when; undefined when there was none or it did not say. */
+  /** Returns the user's claims from the last probe of `key`, and its time; undefined if it had none. */
   claimsOf(key: string): { claims: Claims; at: number } | undefined
 }
 
-/** What probing needs from outside. */
+/** Dependencies of probing. */
 export interface LivenessPorts {
   provider: Pick<SessionProvider, 'probe'>
   runtime: Pick<Runtime, 'now'>
-  /** How long an answer is trusted; undefined: sessions are never probed and all count as live. */
+  /** How long a response is trusted; undefined: sessions are never probed and all count as live. */
   checkSeconds: number | undefined
-  /** Called when a probe gets no answer or an unreadable one, at most once per pause. */
+  /** Called when a probe gets no response or an unreadable one, at most once per pause. */
   reportFailure?: (error: ProviderError) => void
 }
 
 /**
- * Creates the {@link Liveness} of one kind of key. Answers of all three kinds are remembered, in a bounded number.
+ * Creates the {@link Liveness} of one kind of key. Remembers results of all three kinds, in a bounded number.
  *
- * An outage must not hold up every caller in turn: after a failed probe there are none for 30 seconds, and then one
- * at a time, until one has succeeded. An unreadable answer says nothing about other sessions: for its own key it
- * counts as a repetition of the last known answer, for at least 30 seconds.
+ * An outage must not delay every caller in turn: after a failed probe none are sent for 30 seconds, and then one at a time, until
+ * one has succeeded. An unreadable response says nothing about other sessions: for its own key the last known result stays, for at
+ * least 30 seconds.
  */
 export function createLiveness(ports: LivenessPorts): Liveness {
   const { provider, runtime, checkSeconds } = ports
@@ -90,7 +90,7 @@ export function createLiveness(ports: LivenessPorts): Liveness {
       const life = answer?.life ?? 'live'
       const now = runtime.now()
       const age = now - Math.max(provenAt, answer?.at ?? provenAt)
-      // Up to a tenth earlier, so that sessions that began together are probed at different times.
+      // Up to a tenth earlier, so that sessions that started together are probed at different times.
       if (age < checkSeconds * (1 - spreadOf(key) / 10)) return life
       return isAhead(pausedUntil, now) || isAhead(answer?.askAgainAt ?? 0, now) ? life : undefined
     },
@@ -115,12 +115,12 @@ interface Answer {
   askAgainAt?: number
 }
 
-/** Whether the provider did not answer at all, or wants to be left alone: then it is the same for every session. */
+/** True when the provider did not respond at all, or is rate limiting: it then applies to every session. */
 function isOutage({ failure }: ProviderError): boolean {
   return failure === 'transient' || failure === 'rate_limited'
 }
 
-/** Whether a pause until `until` goes on. One that seems longer than any is over: the clock was set back. */
+/** True while a pause until `until` lasts. One that seems longer than the maximum is over: the clock was set back. */
 function isAhead(until: number, now: number): boolean {
   return now < until && until - now <= pauseSeconds
 }

@@ -6,37 +6,37 @@ import { ProviderError, type ProviderSession, type SessionProvider } from './ses
 import { openSessionOf, sealProviderSession } from './session-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
-/** Longer than any single call to the provider, so that a slow holder gives up before another starts. */
+/** Longer than any single call to the provider, so that a slow owner gives up before the next one starts. */
 const leaseSeconds = 15
-/** A request sent later than this after the lease was taken could overlap with the next holder's. */
+/** A request sent later than this after leasing could overlap with the next owner's. */
 const maxDelaySeconds = 2
-/** A session that is refused for this long, while others of the provider are renewed, is over. */
+/** A session refused for this long, while the provider renews others, is over. */
 const refusedForGoodSeconds = 3600
-/** How often a process records that the provider renews sessions. */
+/** Interval at which a process records that the provider renews sessions. */
 const renewalRecordSeconds = 60
 const pausesBetweenSavesMs = [100, 300]
 const maxUnsaved = 10_000
 
-/** How one attempt to refresh a stored session ended. What is true now is in the store. */
+/** Result of one attempt to refresh a stored session. The store has the current state. */
 export type RefreshOutcome =
   | { kind: 'refreshed' }
   | { kind: 'superseded' } // another instance was faster, or the grant has ended
   | { kind: 'ended' } // the provider's final word
-  | { kind: 'held' } // another instance is asking the provider, or has just stored its answer, or may by now
+  | { kind: 'held' } // another instance is asking the provider, or has just stored its response, or may have by now
   | { kind: 'unreadable' } // no key of the ring opens the session
   | { kind: 'foreign' } // another provider issued the session
-  | { kind: 'unsaved' } // the provider answered, and the store cannot take it
+  | { kind: 'unsaved' } // the provider responded, but the store cannot save it
   | { kind: 'failed'; error: ProviderError } // may succeed later
 
 /** Log events of an attempt. */
 export type ProviderRefreshEvent =
   | 'provider_refreshed'
   | 'provider_session_ended' // the provider refused the session for good, and the grant with it is over
-  | 'provider_refresh_lost' // the same, but an earlier answer got lost: it may have held the token that counts
-  | 'provider_refresh_refused' // refused for an hour while others were renewed, so the grant is over
-  | 'provider_session_unsaved' // what the provider issued is kept in this process until the store can be written
+  | 'provider_refresh_lost' // the same, but an earlier response was lost: it may have held the current token
+  | 'provider_refresh_refused' // refused for an hour while others were renewed, which ended the grant
+  | 'provider_session_unsaved' // what the provider issued is kept in this process until the store is writable
 
-/** What an attempt needs from outside. `owner` names this process among the instances that share a store. */
+/** Dependencies of an attempt. `owner` identifies this process among the instances that share a store. */
 export interface ProviderRefreshPorts {
   store: Pick<
     GrantStore,
@@ -48,7 +48,7 @@ export interface ProviderRefreshPorts {
     | 'findProviderRenewal'
   >
   provider: Pick<SessionProvider, 'refresh'>
-  /** The issuer of `provider`. A session that says it is of another one is never sent. */
+  /** The issuer of `provider`. A session of another issuer is never sent. */
   providerIssuer: string
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'sleep'>
@@ -57,15 +57,14 @@ export interface ProviderRefreshPorts {
 }
 
 /**
- * Refreshes stored sessions, and keeps what the store cannot take.
+ * Refreshes stored sessions, and keeps those that the store cannot save.
  *
- * Nothing is locked while the provider is asked, and every write is fenced by the version, so an attempt that was
- * overtaken changes nothing. A process that was paused between lease and request does not ask. What the provider issued
- * and the store could not take is kept here, sealed, and stored first by the next attempt: the provider may not say it
- * twice.
+ * Holds no lock while the provider is asked. Every write is fenced by the version, so an overtaken attempt changes nothing. A
+ * process that was paused between lease and request does not send it. A session that the provider issued and the store could not
+ * save is kept here, sealed, and stored first by the next attempt: the provider may not issue it again.
  *
- * A refusal that is neither final nor an outage ends the grant once the session has been refused for an hour, provided
- * that the provider has renewed another session since the first refusal: then the fault is with this one alone.
+ * A refusal that is neither final nor an outage ends the grant once the session has been refused for an hour, provided that the
+ * provider has renewed another session since the first refusal: then the fault lies with this session alone.
  */
 export class ProviderRefresh {
   readonly #ports: ProviderRefreshPorts
@@ -76,7 +75,7 @@ export class ProviderRefresh {
     this.#ports = ports
   }
 
-  /** One attempt: lease, ask the provider, store. Not to be called twice at once for one grant in one process. */
+  /** Makes one attempt: lease, ask the provider, store. Must not run twice at once for one grant in one process. */
   async attempt(session: StoredProviderSession): Promise<RefreshOutcome> {
     const { grantId, version } = session
     const issued = this.#unsaved.get(grantId)
@@ -112,7 +111,7 @@ export class ProviderRefresh {
       throw error
     }
     if (error.failure === 'terminal') {
-      // It may be about a token that another instance has replaced meanwhile: the version decides.
+      // It may concern a token that another instance has since replaced: the version decides.
       const ended = await this.#ports.store.endRefusedSession(
         session,
         'provider_session_ended',
@@ -153,13 +152,13 @@ export class ProviderRefresh {
     try {
       return await this.#ports.store.releaseProviderSession({ ...lease, owner: this.#ports.owner })
     } catch (error) {
-      // The lease ends by itself.
+      // The lease expires by itself.
       if (!(error instanceof StoreUnavailableError)) throw error
       return undefined
     }
   }
 
-  // On failure the lease is kept: until it ends, no other instance presents the token that was used.
+  // Keeps the lease on failure: until it ends, no other instance presents the used token.
   async #save(session: StoredProviderSession): Promise<RefreshOutcome> {
     const { grantId } = session
     this.#unsaved.set(grantId, session)
@@ -181,7 +180,7 @@ export class ProviderRefresh {
   async #saveOnce(session: StoredProviderSession): Promise<boolean> {
     const { grantId } = session
     const saved = await this.#ports.store.saveProviderSession(session)
-    // A later one may have taken its place meanwhile.
+    // A later one may have replaced it.
     if (this.#unsaved.get(grantId) === session) this.#unsaved.delete(grantId)
     if (saved) {
       this.#ports.report('provider_refreshed', grantId)
@@ -192,20 +191,20 @@ export class ProviderRefresh {
 
   async #recordRenewal(): Promise<void> {
     const now = this.#ports.runtime.now()
-    // A time that seems to be ahead was recorded before the clock was set back.
+    // A time in the future was recorded before the clock was set back.
     if (now >= this.#renewalRecordedAt && now - this.#renewalRecordedAt < renewalRecordSeconds) return
     this.#renewalRecordedAt = now
-    // The next renewal does as well, and the session itself is stored.
+    // The next renewal will record it, and the session itself is stored.
     await this.#ports.store.recordProviderRenewal(this.#ports.providerIssuer, now).catch(() => undefined)
   }
 
-  /** Stores what is kept here, one by one until one fails; returns how many are left. Never rejects. */
+  /** Stores the kept sessions one by one until one fails; returns how many are left. Never rejects. */
   async saveUnsaved(): Promise<number> {
     for (const session of this.#unsaved.values()) {
       try {
         await this.#saveOnce(session)
       } catch (error) {
-        // Reported when it was kept. A store that is down is down for all of them.
+        // Already reported. A store that is down is down for all of them.
         if (error instanceof StoreUnavailableError) break
       }
     }

@@ -25,7 +25,7 @@ beforeEach(async () => {
   keeper = fx.keeper('one')
 })
 
-/** One call of `/mcp` whose refreshes are all refused; what it gets. */
+/** Makes one `/mcp` call whose refreshes are all refused; returns its result. */
 async function refusedCall(each = keeper): Promise<string> {
   fx.provider.play(refusing, refusing)
   const { kind } = await fx.keep(each)
@@ -33,7 +33,7 @@ async function refusedCall(each = keeper): Promise<string> {
   return kind
 }
 
-/** Another connection of the same provider, at another instance, has its session renewed now. */
+/** Renews the session of another connection to the same provider, at another instance. */
 async function renewAnother(name: string): Promise<void> {
   const provider = createRotatingProvider(fx.runtime)
   const other = fx.keeper(`instance ${name}`, { provider })

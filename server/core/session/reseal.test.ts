@@ -12,10 +12,10 @@ import {
 import type { StoredProviderSession } from './grant.ts'
 import { type ResealCounts, type ResealPorts, resealSessions } from './reseal.ts'
 import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from '../seal.ts'
-import { createSessionKeeper, type SessionKeeper } from './session-keeper.ts'
+import { SessionKeeper } from './session-keeper.ts'
 import type { ProviderSession } from './session-provider.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
-import { createSignOutWorker } from './sign-out-worker.ts'
+import { SignOutWorker } from './sign-out-worker.ts'
 import type { Store } from '../store.ts'
 
 const [oldKey, newKey, lostKey] = [sampleKey('old', 1), sampleKey('new', 2), sampleKey('lost', 3)]
@@ -35,7 +35,7 @@ function sealerOf(...keys: readonly SealingKey[]): Sealer {
   return createSealer(ring, runtime.randomBytes)
 }
 
-/** A grant whose session is sealed with `key`. */
+/** Creates a grant whose session is sealed with `key`. */
 async function connect(
   name: string,
   key: SealingKey,
@@ -129,7 +129,7 @@ describe('a session that somebody is at work on', () => {
     runtime.advance(15)
     for (const _ of [1, 2]) expect(await reseal()).toEqual({ ...none, unsettled: 1 })
     expect(await stored('a')).toEqual(before)
-    // Its own leases do not count as attempts.
+    // Re-sealing leases do not count as attempts.
     expect(await lease('a', 'other', start + 15)).toEqual({ kind: 'leased', attempt: 2 })
   })
 
@@ -172,7 +172,7 @@ describe('a session that somebody is at work on', () => {
     const [pending] = await dueSignOuts(store, start)
     expect(sealingKeyOf(pending?.sealed ?? '')).toBe('new')
     const signedOut: string[] = []
-    const worker = createSignOutWorker({
+    const worker = new SignOutWorker({
       store,
       provider: {
         signOut: async ({ accessToken }) => void signedOut.push(accessToken),
@@ -206,7 +206,7 @@ describe('a round', () => {
   })
 })
 
-/** Two servers with the old ring or the new one, on one grant at a strict provider, with the store in between. */
+/** Creates two servers with the old ring or the new one, on one grant at a strict provider, with a scripted store. */
 function createRace(
   between: <Args extends unknown[], Result>(
     work: (...args: Args) => Promise<Result>,
@@ -225,17 +225,18 @@ function createRace(
     saveProviderSession: between(store.saveProviderSession),
     listSessionsSealedWith: between(store.listSessionsSealedWith),
   }
-  const keepers = ['one', 'two'].map((owner) =>
-    createSessionKeeper({
-      store: slowStore,
-      provider: { ...provider, refresh: between(provider.refresh) },
-      providerIssuer,
-      sealer: owner === 'one' ? sealerOf(oldKey, newKey) : sealer,
-      runtime: { now: runtime.now, sleep: between(async () => {}) },
-      owner,
-      checkSeconds: undefined,
-      report: () => {},
-    }),
+  const keepers = ['one', 'two'].map(
+    (owner) =>
+      new SessionKeeper({
+        store: slowStore,
+        provider: { ...provider, refresh: between(provider.refresh) },
+        providerIssuer,
+        sealer: owner === 'one' ? sealerOf(oldKey, newKey) : sealer,
+        runtime: { now: runtime.now, sleep: between(async () => {}) },
+        owner,
+        checkSeconds: undefined,
+        report: () => {},
+      }),
   )
   return { provider, slowStore, keepers }
 }
@@ -254,7 +255,7 @@ describe('beside servers that refresh', () => {
           sealer = sealerOf(newKey, oldKey)
           const { provider, slowStore, keepers } = createRace((work) => {
             const scheduled = scheduler.scheduleFunction(async () => {})
-            // Something else may happen before the operation, and before its answer arrives.
+            // Something else may happen before the operation, and before its result arrives.
             return async (...args) => {
               await scheduled()
               const result = await work(...args)
@@ -271,7 +272,7 @@ describe('beside servers that refresh', () => {
           const [kept] = await scheduler.waitFor(Promise.all([Promise.all(serving), Promise.all(sealing)]))
 
           expect(provider.active()).toBeDefined()
-          // Nobody has to refresh a token that still has ten seconds while another is at work on it.
+          // A token with ten seconds left need not be refreshed while another owner works on it.
           expect(provider.rotations()).toBeLessThanOrEqual(1)
           if (age === 3600) expect(provider.rotations()).toBe(1)
           for (const answer of kept) expect(answer.kind).toBe('live')

@@ -3,24 +3,24 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 
-/** What re-sealing under a new key needs to know about the sealed sessions of a store. */
+/** Queries about the sealed sessions of a store. */
 export interface SealedSessionStore {
-  /** The `kid` of every key that something stored is sealed with, in order. Cheap: called by readiness probes. */
+  /** Returns the `kid` of every key in use by stored values, in order. Cheap: readiness probes call it. */
   listSealingKeys(): Promise<string[]>
-  /** Sessions sealed with the key `kid`, also ones that wait for their sign-out; by grant id, those after `after`. */
+  /** Lists sessions sealed with the key `kid`, including those waiting for sign-out; by grant id, starting after `after`. */
   listSessionsSealedWith(
     kid: string,
     page: { after: string; limit: number },
   ): Promise<StoredProviderSession[]>
 }
 
-/** As for a refresh: after this time the right to write is lost. */
+/** As for a refresh: after this time the right to write expires. */
 const leaseSeconds = 15
 const pageSize = 200
-/** Sessions processed at once: enough to share commits, few enough to leave the servers their turn. */
+/** Concurrent sessions: enough to share commits, few enough not to starve the servers. */
 const width = 64
 
-/** What re-sealing needs from outside. */
+/** Dependencies of re-sealing. */
 export interface ResealPorts {
   store: SealedSessionStore &
     Pick<
@@ -31,32 +31,32 @@ export interface ResealPorts {
   /** The key that `sealer` seals with. */
   kid: string
   runtime: Pick<Runtime, 'now'>
-  /** Names this run among all that lease sessions. */
+  /** Identifies this run among all lease owners. */
   owner: string
-  /** True when the rest is to be left as it is. */
+  /** Returns true to stop early. */
   isStopped?: () => boolean
 }
 
-/** What one round came to, in sessions. */
+/** The result of one round, in sessions. */
 export interface ResealCounts {
   resealed: number
-  /** In use by another process, or due to appear in the next round. */
+  /** In use by another process, or due in the next round. */
   skipped: number
   /**
-   * The outcome of an earlier refresh is unknown: a server may still hold the newer tokens, which writing here would
-   * void. Its next refresh seals it with the new key.
+   * The outcome of an earlier refresh is unknown: a server may still hold newer tokens, which writing here would void. Its next
+   * refresh seals them with the new key.
    */
   unsettled: number
-  /** No key of the ring opens it. It is left as it is: its key may come back. */
+  /** No key of the ring opens it. Left unchanged: its key may come back. */
   unreadable: number
 }
 
 /**
- * Re-seals, once, every stored provider session that was sealed with another key than `kid`.
+ * Re-seals, once, every stored provider session sealed with a key other than `kid`.
  *
- * Servers may serve and refresh meanwhile. Each session is leased first, as for a refresh, so no response of the
- * provider is on its way while its version changes, and it is written by compare-and-swap. Stopping at any point
- * loses nothing. Rejects with what the store rejects with.
+ * Servers may serve and refresh in the meantime. Each session is leased first, as for a refresh, so its version does not change
+ * while a provider response is pending, and it is written by compare-and-swap. Stopping at any point loses nothing. Rejects if the
+ * store does.
  */
 export async function resealSessions(ports: ResealPorts): Promise<ResealCounts> {
   const counts: ResealCounts = { resealed: 0, skipped: 0, unsettled: 0, unreadable: 0 }
@@ -105,20 +105,20 @@ async function resealSession(
     await release(grantId, ports)
     return 'unsettled'
   }
-  // Late in the lease, the next holder may be asking the provider by the time this is written.
+  // Late in the lease, the next owner may be asking the provider by the time this is written.
   const isInTime = runtime.now() - now <= leaseSeconds / 3
   if (isInTime && (await store.saveProviderSession(resealed))) return 'resealed'
   await release(grantId, ports)
   return 'skipped'
 }
 
-// The provider was not asked, so the outcome of this lease is known; that of earlier leases stays as it was.
+// The provider was not asked, so the outcome of this lease is known; that of earlier leases is unchanged.
 async function release(grantId: string, { store, owner }: ResealPorts): Promise<void> {
   await store.releaseProviderSession({ grantId, owner, outcomeKnown: true })
 }
 
-// The session of an ended grant cannot be leased, and no connection depends on it: the version check is enough. The
-// next round shows whether it was replaced.
+// The session of an ended grant cannot be leased, and no connection depends on it: the version check suffices. The next round shows
+// whether it was replaced.
 async function resealForSignOut(resealed: StoredProviderSession, { store }: ResealPorts): Promise<void> {
   const isOfLiveGrant = (await store.findProviderSession(resealed.grantId)) !== undefined
   if (!isOfLiveGrant) await store.saveProviderSession(resealed)

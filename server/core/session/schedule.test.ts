@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { isDue, spreadOf } from './schedule.ts'
 
-/** Seconds before its end at which a token of `lifetime` seconds becomes due. */
+/** Returns how many seconds before its end a token of `lifetime` seconds becomes due. */
 function margin(grantId: string, lifetime: number): number {
   const session = { grantId, sealed: '', version: 1, issuedAt: start, expiresAt: start + lifetime }
   for (let left = Math.min(lifetime, 200); left >= 0; left -= 1)

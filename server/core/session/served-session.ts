@@ -6,37 +6,36 @@ import { isDue } from './schedule.ts'
 import { openSessionOf, type SessionOpening } from './session-seal.ts'
 import type { SessionLife } from './session-provider.ts'
 
-/** What a caller of `/mcp` gets for the provider session behind its grant. */
+/** A provider session as served to a caller of `/mcp`. */
 export type KeptSession =
   | { kind: 'live'; session: StoredProviderSession }
   | { kind: 'ended' }
   | { kind: 'unavailable'; retryAfterSeconds: number }
 
-/** What the log is told about sessions that cannot be used. */
+/** Log events about unusable sessions. */
 export type UnusableSessionEvent =
   | 'provider_session_unreadable' // the key that sealed a session is missing from the ring
-  | 'grant_of_other_provider' // another provider issued the session, which is not sent to this one; told once for each
+  | 'grant_of_other_provider' // another provider issued the session, which is not sent to this one; reported once each
 
-/** What {@link ServedSessions} needs from outside. */
+/** Dependencies of {@link ServedSessions}. */
 export interface ServedSessionPorts {
-  /** The issuer of the provider in use. */
   providerIssuer: string
   sealer: Sealer
   mustProbeNew?: () => boolean
   report: (event: UnusableSessionEvent, grantId: string) => void
 }
 
-/** How long callers wait before they ask again when nothing better is known. */
+/** Default wait before callers retry. */
 export const failurePauseSeconds = 5
 /** Until an operator corrects the configuration. */
 const foreignPauseSeconds = 60
 const maxRemembered = 10_000
 
-/** Decides what a caller gets for a stored session as it is, without asking the provider for a new one. */
+/** Decides what a caller gets for a stored session as it is, without asking the provider to refresh it. */
 export class ServedSessions {
   readonly #ports: ServedSessionPorts
   readonly #liveness: Pick<Liveness, 'lifeOf'>
-  /** The version of each grant that was opened last: opening one on every call would cost more than finding it. */
+  /** The last opened version of each grant: opening one on every call would cost more than finding it. */
   readonly #readable = createBoundedMap<number>(maxRemembered)
   readonly #foreign = createBoundedMap<true>(maxRemembered)
 
@@ -51,7 +50,7 @@ export class ServedSessions {
     return opening.kind === 'opened' ? { kind: 'live', session } : this.unusable(session, opening.kind)
   }
 
-  /** Serves a session that should have been refreshed for as long as its token still works. */
+  /** Serves a session that should have been refreshed while its token is still valid. */
   serveOrRefuse(session: StoredProviderSession, now: number, retryAfterSeconds: number): KeptSession {
     return this.isUsable(session, now) ? this.serve(session) : { kind: 'unavailable', retryAfterSeconds }
   }
@@ -80,14 +79,14 @@ export class ServedSessions {
     return session.expiresAt > now && this.lifeOf(session) !== 'token_refused'
   }
 
-  /** Undefined when it is time to ask the provider. */
+  /** Returns undefined when a probe is due. */
   lifeOf(session: StoredProviderSession): SessionLife | undefined {
     const provenAt = this.#ports.mustProbeNew?.() ? -Infinity : session.issuedAt
     return this.#liveness.lifeOf(probeKey(session), provenAt)
   }
 }
 
-/** An answer about liveness is about one token: the next version starts afresh. */
+/** Builds the key for liveness: a result applies to one token, so each version starts afresh. */
 export function probeKey({ grantId, version }: StoredProviderSession): string {
   return `${grantId} ${version}`
 }

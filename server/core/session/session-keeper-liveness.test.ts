@@ -23,7 +23,7 @@ beforeEach(async () => {
   keeper = checking('one')
 })
 
-/** A keeper that probes. */
+/** Creates a keeper that probes. */
 function checking(owner: string, overrides: Partial<SessionKeeperPorts> = {}): SessionKeeper {
   return fx.keeper(owner, { checkSeconds, ...overrides })
 }

@@ -3,110 +3,121 @@ export interface ProviderSession {
   accessToken: string
   refreshToken: string
   expiresAt: number
-  /** OpenID Connect only: what names the session when it is ended there. */
+  /** OpenID Connect only: identifies the session when it is ended at the provider. */
   idToken?: string | undefined
-  /** OpenID Connect only: the provider's id for the sign-in (`sid`), which it names when that ends. */
+  /** OpenID Connect only: the provider's id of the sign-in (`sid`), used in its logout notices. */
   sid?: string | undefined
-  /** OpenID Connect only: what userinfo said at sign-in. */
+  /** OpenID Connect only: the userinfo response at sign-in. */
   userinfo?: Claims | undefined
 }
 
-/** What the provider says about a person, as access rules read it. */
+/** The provider's description of a user, as access rules read it. */
 export interface Profile {
   email: string | undefined
-  /** Whether the provider has proven that the address is this person's. */
-  emailVerified: boolean
+  /** True when the provider has verified that the address is this user's; undefined if it does not say. */
+  emailVerified: boolean | undefined
+  name: string | undefined
   /** How the account signs in, by the provider's names, such as `google` or `email`; with OpenID Connect the issuer. */
   providers: readonly string[]
-  /** Claims about the account. What its owner can write is left out. */
+  /** Claims about the account, except those its owner can change. */
   claims: Claims
+  /** Claims of the token that the provider's later response lacks. Only `deny` rules trust them. */
+  formerClaims?: Claims
 }
 
-/** Claims about a person by name: of a token, of userinfo, or members of a user. */
+/** Claims about a user by name: of a token, of userinfo, or members of a user. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** Whose {@link Profile} is asked for: a session that the provider issued to this server, or who presented a token. */
+/** The source of a {@link Profile}: a session that the provider issued to this server, or the identity of a presented token. */
 export type ProfileSource =
   | { kind: 'session'; session: ProviderSession }
   | { kind: 'identity'; identity: Identity }
 
-/** The user that a verified provider token names. `sub` is unique within the provider only. */
-export interface Identity extends Profile {
+/** The user of a verified provider token. `sub` is unique within the provider only. */
+export interface Identity {
   sub: string
+  /** Omitted when the provider marks it as unverified; access rules use {@link Profile}. */
+  email: string | undefined
   name: string | undefined
-  /** Whether this sign-in went through a second factor. */
+  claims: Claims
+  /** True when this sign-in used a second factor. */
   secondFactor: boolean
   expiresAt: number
 }
 
-/** What a completed sign-in yields. */
+/** The result of a completed sign-in. */
 export interface SignIn {
   session: ProviderSession
   identity: Identity
 }
 
-/** A second factor that an account has and that can be asked for here. `label` is what the user called it. */
+/** A second factor of an account that this server can prompt for. `label` is the user's name for it. */
 export interface SecondFactor {
   id: string
   label: string
 }
 
-/** How the first step of a sign-in ended. A session that still needs its second factor must not be used for anything else. */
+/** Result of the first step of a sign-in. A session that still needs its second factor must not be used for anything else. */
 export type SignInStep =
   | { kind: 'signed_in'; signIn: SignIn }
   | { kind: 'second_factor'; session: ProviderSession; factors: readonly SecondFactor[] }
 
-/** A social sign-in method: `id` is the provider's name for it, `label` what people call it. */
+/** A social sign-in method: `id` is the provider's name for it, `label` its display name. */
 export interface SocialMethod {
   id: string
   label: string
 }
 
-/** The captcha that the provider demands with a password. */
+/** The captcha that the provider requires with a password. */
 export interface Captcha {
   kind: 'hcaptcha' | 'turnstile'
   siteKey: string
 }
 
-/** What a provider can do; the login page offers exactly this. */
+/** The provider's capabilities; the login page offers exactly these. */
 export interface ProviderCapabilities {
   password: boolean
   social: readonly SocialMethod[]
   captcha: Captcha | undefined
-  /** Whether it proves that an address is the person's before it counts as verified. */
+  /** True when it verifies that an address is the user's before marking it as verified. */
   confirmsEmail: boolean
 }
 
 /** Why a call to the session provider failed, the same for every provider. */
 export type ProviderFailure =
-  | 'invalid_credentials' // wrong password or unknown account: never told apart
+  | 'invalid_credentials' // wrong password or unknown account, never distinguished
   | 'email_unconfirmed'
-  | 'captcha' // missing, wrong or too old
+  | 'captcha' // missing, wrong or expired
   | 'wrong_code' // of the second factor
-  | 'second_factor_missing' // the policy demands one, and the account has none
-  | 'second_factor_unusable' // the account has one, of a kind that cannot be asked for here
+  | 'second_factor_missing' // the policy requires one, but the account has none
+  | 'second_factor_unusable' // the account has one of a kind that is not supported here
   | 'rate_limited'
-  | 'disabled' // the provider does not offer it: a sign-in method that is switched off, or signing out here
-  | 'expired' // a sign-in that was begun is unknown, too old or already used
-  | 'denied' // the user or the social provider said no
-  | 'terminal' // the session is gone for good: revoked, expired, banned; or the account may not sign in at all
+  | 'disabled' // not supported by the provider: a disabled sign-in method, or signing out from here
+  | 'expired' // a pending sign-in is unknown, expired or already used
+  | 'denied' // the user or the social provider denied access
+  | 'terminal' // the session is gone for good (revoked, expired, banned), or the account may not sign in at all
   | 'invalid_token'
   | 'transient' // network, overload, 5xx: the same call may succeed later
-  | 'protocol' // an answer nobody can read
+  | 'protocol' // an unreadable response
 
-/** Failure of a provider call. The message is for the log, never for a page; `cause` holds what was received. */
+/** Failure of a provider call. The message is for the log, never for a page; `cause` holds the response. */
 export class ProviderError extends Error {
   readonly failure: ProviderFailure
   readonly retryAfterSeconds: number | undefined
-  /** False when the provider may have done what was asked, as when its answer got lost. */
+  /** False when the provider may have done what was asked, for example when its response was lost. */
   readonly outcomeKnown: boolean
-  /** The provider refused this one call with an error code of its own: no outage, no limit, and our credentials are good. */
+  /** The provider refused this one call with its own error code: no outage, no limit, and our credentials are valid. */
   readonly refused: boolean
 
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: { cause?: unknown; retryAfterSeconds?: number; outcomeKnown?: boolean; refused?: boolean } = {},
+    options: {
+      cause?: unknown
+      retryAfterSeconds?: number | undefined
+      outcomeKnown?: boolean
+      refused?: boolean
+    } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.name = 'ProviderError'
@@ -118,36 +129,33 @@ export class ProviderError extends Error {
 }
 
 /**
- * The provider's own word about a session, beyond what its access token says. `token_refused`: this token is no
- * longer accepted, and a refresh may help. `ended`: the session or its user is gone.
+ * The provider's own statement about a session, beyond what its access token says. `token_refused`: this token is no longer
+ * accepted, and a refresh may help. `ended`: the session or its user is gone.
  */
 export type SessionLife = 'live' | 'token_refused' | 'ended'
 
-/** Whom a provider says it has signed out: a person, one sign-in of theirs, or both. */
+/** The subject of a logout notice: a user, one of their sign-ins, or both. */
 export interface LogoutNotice {
-  /** Of the notice itself: unique at the provider. */
+  /** Id of the notice itself, unique at the provider. */
   id: string
   sub: string | undefined
   sid: string | undefined
 }
 
-/** An answer of {@link SessionProvider.probe}: also what the provider says about the person at that moment. */
+/** Result of {@link SessionProvider.probe}, with the user's current claims if the provider sends them. */
 export interface SessionProbe {
   life: SessionLife
   claims?: Claims
 }
 
 /**
- * The outside system that signs the web app's users in. Every method rejects with {@link ProviderError}. A method that
- * a provider cannot offer is absent: only social sign-in, refresh and sign-out are universal.
+ * The external system that signs the web app's users in. Every method rejects with {@link ProviderError}. Unsupported methods are
+ * absent: only social sign-in, refresh and sign-out are universal.
  */
 export interface SessionProvider {
   issuer: string
   capabilities(): Promise<ProviderCapabilities>
-  /**
-   * Sends an uncached request that needs no credentials. Resolves when the provider answers, even with a rate limit;
-   * rejects when it does not answer, or not usably.
-   */
+  /** Sends an uncached request that needs no credentials. Resolves on any usable response, even a rate limit; rejects otherwise. */
   ping(): Promise<void>
   passwordSignIn?(input: {
     email: string
@@ -156,34 +164,33 @@ export interface SessionProvider {
   }): Promise<SignInStep>
   /** `secret` stays on the server until {@link SessionProvider.socialFinish}. */
   socialStart(input: { method: string; callbackUrl: string }): Promise<{ url: string; secret: string }>
-  /** `expired` when the parameters belong to another `secret`. */
+  /** Rejects with `expired` when the parameters belong to another `secret`. */
   socialFinish(input: { params: URLSearchParams; secret: string; callbackUrl: string }): Promise<SignInStep>
-  /** Rejects with `wrong_code`; the session that comes back replaces the one given, which is of no use any more. */
+  /** Rejects with `wrong_code`. The returned session replaces the given one, which is no longer usable. */
   verifySecondFactor?(input: { session: ProviderSession; factorId: string; code: string }): Promise<SignIn>
   refresh(session: ProviderSession): Promise<ProviderSession>
-  /** Checks signature, issuer, audience, role and time; does not ask the provider whether the session still lives. */
+  /** Checks signature, issuer, audience, role and time. Does not ask the provider whether the session is still live. */
   verify?(accessToken: string): Promise<Identity>
   /**
-   * Asks the provider. Rejects with `transient` when the provider as a whole gives no clear answer, with `protocol`
-   * when that may be about this token only.
+   * Asks the provider. Rejects with `transient` when the provider as a whole gives no clear response, with `protocol` when that may
+   * concern this token only.
    */
   probe?(accessToken: string): Promise<SessionProbe>
   /**
-   * The person of a session or a verified token as they are now: `probed` is what the last {@link SessionProvider.probe} said, if
-   * there was one. Nothing is verified again.
+   * Returns the current user of a session or a verified token; `probed` is the last {@link SessionProvider.probe} result, if any.
+   * Does not verify anything again.
    */
   profileOf(of: ProfileSource, probed: Claims | undefined): Profile
-  /** Whether only {@link SessionProvider.probe} tells the person's claims as they are now, and a refresh does not. */
+  /** True when only {@link SessionProvider.probe} returns the user's current claims, and a refresh does not. */
   profileNeedsProbe: boolean
   /**
-   * Checks a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6). Rejects with `invalid_token`. Not checked: whether it
-   * was received before.
+   * Checks a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6). Rejects with `invalid_token`. Does not check
+   * whether it was received before.
    */
   readLogout?(logoutToken: string): Promise<LogoutNotice>
   /**
-   * Ends this one session, no other of the user's; also resolves when it was over before. Rejects with
-   * `invalid_token` when the access token has to be refreshed first, and with `disabled` when the provider has no way to
-   * end a session from here.
+   * Ends this one session and no other of the user's; also resolves if it was already over. Rejects with `invalid_token` when the
+   * access token must be refreshed first, and with `disabled` when the provider cannot end a session from here.
    */
   signOut(session: ProviderSession): Promise<void>
 }

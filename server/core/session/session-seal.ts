@@ -2,15 +2,15 @@ import type { StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import type { ProviderSession } from './session-provider.ts'
 
-/** Prefix of the lease owner of a re-sealing command: a server that starts meanwhile leaves its leases alone. */
+/** Prefix of a re-sealing command's lease owner: a server that starts in the meantime leaves its leases alone. */
 export const resealOwnerPrefix = 'keys-rotate-'
 
-/** A session with the issuer of the provider it is of; undefined when it was sealed before that was written down. */
+/** A session with its provider's issuer; undefined if it was sealed before issuers were recorded. */
 export interface IssuedSession extends ProviderSession {
   issuer: string | undefined
 }
 
-/** The stored form of `session`; the row and version it is sealed for are part of the seal. */
+/** Seals `session` for storage; the seal covers its row and version. */
 export function sealProviderSession(
   session: IssuedSession,
   row: { grantId: string; version: number; issuedAt: number },
@@ -25,8 +25,8 @@ export function sealProviderSession(
 }
 
 /**
- * Inverse of {@link sealProviderSession}; undefined when no key of the ring opens it, or it is of another row or version.
- * Not checked: whose session it is. What is to be sent to a provider comes from {@link openSessionOf}.
+ * Opens a value of {@link sealProviderSession}; undefined when no key of the ring opens it, or it is of another row or version.
+ * Does not check the issuer: use {@link openSessionOf} for sessions sent to a provider.
  */
 export function openProviderSession(
   stored: StoredProviderSession,
@@ -38,13 +38,13 @@ export function openProviderSession(
   return { ...members, issuer: members.issuer, expiresAt: stored.expiresAt }
 }
 
-/** What opening a session for one provider came to. */
+/** Result of opening a session for one provider. */
 export type SessionOpening =
   | { kind: 'opened'; session: ProviderSession }
   | { kind: 'unreadable' } // no key of the ring opens it
   | { kind: 'foreign' } // another provider issued it: this one must not see it, and would refuse it for good
 
-/** Opens `stored` for use at the provider `issuer`. One that was sealed without an issuer is taken for its own. */
+/** Opens `stored` for use at the provider `issuer`. A session sealed without an issuer counts as its own. */
 export function openSessionOf(issuer: string, stored: StoredProviderSession, sealer: Sealer): SessionOpening {
   const opened = openProviderSession(stored, sealer)
   if (!opened) return { kind: 'unreadable' }

@@ -6,12 +6,12 @@ import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/serv
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
 import { userIdOf } from './grant.ts'
-import { createSessionKeeper, type SessionKeeper } from './session-keeper.ts'
+import { SessionKeeper } from './session-keeper.ts'
 import type { KeptSession } from './served-session.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 import { shareSessions } from './shared-session.ts'
-import { createSignOutWorker } from './sign-out-worker.ts'
+import { SignOutWorker } from './sign-out-worker.ts'
 import type { Store } from '../store.ts'
 
 const issuer = 'https://provider'
@@ -21,13 +21,13 @@ const idToken = `${btoa('{"alg":"RS256"}')}.${btoa('{"sub":"ada"}')}.sig`.replac
 let runtime: FakeRuntime
 let store: Store
 let dex: SessionProvider
-/** The only refresh token of ada that is good. */
+/** The only valid refresh token of ada. */
 let good: string
 let issuedTokens: number
 let signedOut: string[]
 let refreshes: number
 
-/** A provider with one refresh token for each person, which changes with every use and every sign-in. */
+/** A provider with one refresh token per user, which changes with every use and every sign-in. */
 function issue(): ProviderSession {
   issuedTokens += 1
   good = `refresh ${issuedTokens}`
@@ -67,7 +67,7 @@ beforeEach(() => {
 const shared = () => shareSessions({ store, provider: dex, sealer, runtime })
 
 function instance(name = 'one'): SessionKeeper {
-  return createSessionKeeper({
+  return new SessionKeeper({
     store: shared().store,
     provider: dex,
     providerIssuer: issuer,
@@ -79,7 +79,6 @@ function instance(name = 'one'): SessionKeeper {
   })
 }
 
-/** Signs ada in for another client. */
 async function connect(grantId: string): Promise<void> {
   const step = await shared().provider.socialFinish({
     params: new URLSearchParams(),
@@ -151,7 +150,7 @@ describe('connections of one person that share a session', () => {
   })
 
   it('do not lose it to the sign-out of one that ended when the access token was over', async () => {
-    const worker = createSignOutWorker({
+    const worker = new SignOutWorker({
       store,
       provider: shared().endingProvider,
       providerIssuer: issuer,
@@ -206,7 +205,7 @@ describe('connections of one person that share a session', () => {
     runtime.advance(hour)
     const { sleep } = runtime
     dex.refresh = () => {
-      // Whatever waits from now on waits until that sign-in has arrived.
+      // From now on, waiting lasts until that sign-in has arrived.
       runtime.sleep = async (ms) => {
         runtime.sleep = sleep
         await connect('b')

@@ -7,12 +7,12 @@ import { type IssuedSession, openProviderSession, sealProviderSession } from './
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
 const pageSize = 200
-/** A session that is resealed or refreshed at this moment is written again right away. */
+/** A session that is being re-sealed or refreshed is retried right away. */
 const maxWrites = 5
-/** How long after a final refusal a sign-in that replaced the session may still be on its way to the store. */
+/** How long after a final refusal the store may still be waiting for a sign-in that replaced the session. */
 const replacementMs = 1500
 
-/** What sharing sessions needs from outside. */
+/** Dependencies of sharing sessions. */
 export interface SharedSessionPorts {
   store: GrantStore
   provider: SessionProvider
@@ -20,27 +20,26 @@ export interface SharedSessionPorts {
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
-/** Shared sessions, as those see them who sign people in and out, keep sessions alive, and end them. */
+/** Shared sessions as seen by sign-in, the session keeper and the sign-out worker. */
 export interface SharedSessions {
-  /** For all but the sign-out worker. */
+  /** For everything except the sign-out worker. */
   provider: SessionProvider
-  /** For the session keeper alone. */
+  /** For the session keeper only. */
   store: GrantStore
-  /** For the sign-out worker: it refreshes no session that live grants use, as they would lose it. */
+  /** For the sign-out worker: does not refresh sessions of live grants, which would lose them. */
   endingProvider: Pick<SessionProvider, 'signOut' | 'refresh'>
 }
 
 /**
- * Makes all connections of a person share one session, for a provider that keeps one refresh token for each person and
- * client.
+ * Makes all connections of a user share one session, for a provider that keeps one refresh token per user and client.
  *
- * Every grant keeps a copy of its own. A sign-in replaces the session of every live grant of the person, a refresh by
- * one grant that of the others. Only one grant of a person at a time refreshes: by a lease on its own session and one on
- * that of the first of them. One that missed a refresh takes over the newest copy instead of asking the provider. The
- * session is signed out with the last grant.
+ * Every grant keeps its own copy. A sign-in replaces the session of every live grant of the user; a refresh by one grant replaces
+ * that of the others. Only one grant of a user refreshes at a time: by a lease on its own session and one on that of the user's
+ * first grant. A grant that missed a refresh adopts the newest copy instead of asking the provider. The session is signed out with
+ * the last grant.
  *
- * What it cannot save: a grant whose code is redeemed after another one refreshed has an older copy until its next
- * refresh, and loses it when the others end before that.
+ * Limit: a grant whose code is redeemed after another one refreshed has an older copy until its next refresh, and loses it if the
+ * others end before that.
  */
 export function shareSessions(ports: SharedSessionPorts): SharedSessions {
   const copies = createCopies(ports)
@@ -51,13 +50,12 @@ export function shareSessions(ports: SharedSessionPorts): SharedSessions {
   }
 }
 
-/** The copies of a person's session, one with every live grant. */
 interface Copies {
-  /** Ids of the live grants of a user, in order. */
+  /** Returns the ids of a user's live grants, in order. */
   liveGrantsOf(userId: string): Promise<string[]>
-  /** Ids of the other live grants of the user of a grant, in order. */
+  /** Returns the ids of the other live grants of a grant's user, in order. */
   othersOf(grantId: string): Promise<string[]>
-  /** Replaces the session of a grant, unless a newer one is there. */
+  /** Replaces the session of a grant, unless a newer one is stored. */
   replace(grantId: string, session: IssuedSession, issuedAt: number): Promise<void>
   newestOf(grantIds: readonly string[]): Promise<StoredProviderSession | undefined>
 }
@@ -99,10 +97,7 @@ function createCopies({ store, sealer, runtime }: SharedSessionPorts): Copies {
 
 type Lease = Parameters<GrantStore['leaseProviderSession']>[0]
 
-/**
- * The lease that a refresh holds in addition to the one on its own session: on the session of the first of the
- * person's grants.
- */
+/** The additional lease of a refresh: on the session of the user's first grant. */
 function createLeaderLeases(store: GrantStore) {
   const held = new Map<string, { grantId: string; owner: string }>()
   return {
@@ -110,7 +105,7 @@ function createLeaderLeases(store: GrantStore) {
       if (leader === grantId) return true
       const session = await store.findProviderSession(leader)
       if (!session) return false
-      // One process may refresh for several grants at once: each is an owner of its own.
+      // One process may refresh several grants at once: each is a separate owner.
       const lease = { grantId: leader, owner: `${owner} ${grantId}` }
       const result = await store.leaseProviderSession({ ...lease, version: session.version, until }, now)
       if (result.kind === 'leased') held.set(grantId, lease)
@@ -127,7 +122,7 @@ function createLeaderLeases(store: GrantStore) {
 function shareStore(copies: Copies, { store, sealer, runtime }: SharedSessionPorts): GrantStore {
   const leaders = createLeaderLeases(store)
 
-  /** Takes a newer copy over for the grant that holds this lease. False when its own is the newest. */
+  /** Adopts a newer copy for the grant that holds this lease. Returns false if its own is the newest. */
   async function catchUp({ grantId, version }: Lease, others: readonly string[]): Promise<boolean> {
     const own = await store.findProviderSession(grantId)
     if (own?.version !== version) return true
@@ -147,7 +142,7 @@ function shareStore(copies: Copies, { store, sealer, runtime }: SharedSessionPor
       if (!(await leaders.take(leader, lease, now))) return { kind: 'held' }
       const result = await store.leaseProviderSession(lease, now)
       if (result.kind === 'leased' && !(await catchUp(lease, others))) return result
-      // This one's lease ended when it caught up; what is left of both is given back.
+      // This grant's lease ended when it caught up; release what is left of both.
       await shared.releaseProviderSession({ grantId, owner, outcomeKnown: true })
       return { kind: 'held' }
     },
@@ -155,7 +150,7 @@ function shareStore(copies: Copies, { store, sealer, runtime }: SharedSessionPor
       const { grantId, issuedAt } = session
       const saved = await store.saveProviderSession(session)
       try {
-        // A grant that ended while it refreshed was the one to get the token that the others need.
+        // A grant that ended while it refreshed received the token that the others need.
         const isNewest = saved || (await store.findProviderSession(grantId)) === undefined
         const issued = isNewest ? openProviderSession(session, sealer) : undefined
         const others = issued ? await copies.othersOf(grantId) : []
@@ -207,7 +202,7 @@ function createEndingProvider(
     const sub = readJwt(idToken ?? '')?.claims['sub']
     const inUse = typeof sub === 'string' ? await copies.liveGrantsOf(userIdOf(sub, provider.issuer)) : []
     if (inUse.length > 0) {
-      throw new ProviderError('disabled', 'Other connections of the person use this session.')
+      throw new ProviderError('disabled', 'Other connections of the user use this session.')
     }
   }
   return {

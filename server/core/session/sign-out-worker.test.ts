@@ -8,12 +8,7 @@ import {
   storeIsDown,
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { failing, lostReply, providerIssuer } from '../../../tests/support/server/core/rotating-provider.ts'
-import {
-  createSignOutWorker,
-  type PendingSignOut,
-  type SignOutWorker,
-  type SignOutWorkerPorts,
-} from './sign-out-worker.ts'
+import { type PendingSignOut, SignOutWorker, type SignOutWorkerPorts } from './sign-out-worker.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
 import { ProviderError, type ProviderFailure } from './session-provider.ts'
 
@@ -31,7 +26,7 @@ beforeEach(() => {
 })
 
 function workerWith(overrides: Partial<SignOutWorkerPorts>): SignOutWorker {
-  return createSignOutWorker({
+  return new SignOutWorker({
     store: fx.store,
     provider: fx.provider,
     providerIssuer,
@@ -42,13 +37,13 @@ function workerWith(overrides: Partial<SignOutWorkerPorts>): SignOutWorker {
   })
 }
 
-/** A grant that ends now, so that its session is due for sign-out. */
+/** Creates a grant that ends now, so that its session is due for sign-out. */
 async function end(id = grantId): Promise<void> {
   await fx.connect(id)
   await fx.store.endGrant(id, 'code_reuse', fx.runtime.now())
 }
 
-/** Seconds until the only session that waits is due; undefined when none waits. */
+/** Returns the seconds until the only waiting session is due; undefined if none is waiting. */
 async function dueIn(): Promise<number | undefined> {
   const now = fx.runtime.now()
   for (let seconds = 0; seconds <= 30 * day; seconds += seconds < 2 * hour ? 1 : hour) {
@@ -58,7 +53,7 @@ async function dueIn(): Promise<number | undefined> {
   return undefined
 }
 
-/** What is due at `now`, left as due as it is; counts as an attempt. */
+/** Returns what is due at `now` without changing that; counts as an attempt. */
 function peek(now: number): Promise<PendingSignOut[]> {
   return fx.store.claimSignOuts({ limit: 100, until: now }, now)
 }

@@ -6,34 +6,34 @@ import { openSessionOf, sealProviderSession } from './session-seal.ts'
 import { spreadOf } from './schedule.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
-/** A provider session that is no longer used and has to be ended at the provider. */
+/** An unused provider session that must be ended at the provider. */
 export interface PendingSignOut {
   session: StoredProviderSession
-  /** How often it was claimed, this time included. */
+  /** Number of claims, including this one. */
   attempts: number
-  /** When it became due first, epoch seconds. */
+  /** When it first became due, epoch seconds. */
   since: number
 }
 
-/** The outbox of sign-outs. Rows come from ended and expired grants, unredeemed codes and abandoned second factors. */
+/** The sign-out outbox. Rows come from ended and expired grants, unredeemed codes and abandoned second factors. */
 export interface SignOutStore {
   /** Claims up to `limit` due rows until `until`. If the worker dies, the rows become due again. */
   claimSignOuts(claim: { limit: number; until: number }, now: number): Promise<PendingSignOut[]>
-  /** Tries again from `dueAt` on. */
+  /** Makes the row due again at `dueAt`. */
   postponeSignOut(grantId: string, dueAt: number): Promise<void>
-  /** Done or given up. */
+  /** Removes a row that is done or given up. */
   removeSignOut(grantId: string): Promise<void>
 }
 
 const maxPerRound = 20
 const atOnce = 4
-/** Providers limit refreshes far more tightly than sign-outs, and those of living grants come first. */
+/** Providers limit refreshes far more tightly than sign-outs, and those of live grants come first. */
 const maxRefreshesPerRound = 10
-/** For as long, or as it asks for, nothing is sent to a provider that is being asked too much. */
+/** Pause after a rate limit, unless the provider asks for another. */
 const limitedPauseSeconds = 60
 const maxPauseSeconds = 3600
 const claimSeconds = 60
-/** One sign-out: refused, refreshed, and signed out, each within the eight seconds of a call. */
+/** One sign-out: refused, refreshed and signed out, each within the eight seconds of a call. */
 const maxSignOutSeconds = 24
 
 const firstDelaySeconds = 10
@@ -41,30 +41,19 @@ const maxDelaySeconds = 3600
 /** After that the provider's session ends by its own rules. */
 const giveUpAfterSeconds = 3 * 86_400
 
-/** Ends unused sessions at the provider. */
-export interface SignOutWorker {
-  /**
-   * One round over what is due; answers how many it took, done or not. A row that fails is for a later round. Rejects
-   * with `StoreUnavailableError` once all that had begun is over; what was not done comes back by itself. A provider
-   * that is being asked too much ends the round, and there is none for a while. Once `isStopped` nothing more is begun.
-   */
-  run(isStopped?: () => boolean): Promise<number>
-}
-
 /** Log events of the worker. */
 export type SignOutEvent =
-  | 'provider_signed_out' // the session is over at the provider, by this or before
-  | 'provider_sign_out_skipped' // the provider cannot be asked to, or other connections use the session
+  | 'provider_signed_out' // the session is over at the provider, ended now or earlier
+  | 'provider_sign_out_skipped' // the provider does not support it, or other connections use the session
   | 'provider_sign_out_failed' // tried again later
-  | 'provider_sign_out_abandoned' // tried for three days: the session may live on at the provider
+  | 'provider_sign_out_abandoned' // tried for three days: the session may still be live at the provider
   | 'provider_session_unreadable' // the key that sealed it is missing from the ring; tried again later
   | 'grant_of_other_provider' // it is not sent to this provider; tried again later
 
-/** What the worker needs from outside. */
+/** Dependencies of the worker. */
 export interface SignOutWorkerPorts {
   store: SignOutStore & Pick<GrantStore, 'saveProviderSession'>
   provider: Pick<SessionProvider, 'signOut' | 'refresh'>
-  /** The issuer of `provider`. */
   providerIssuer: string
   sealer: Sealer
   runtime: Pick<Runtime, 'now'>
@@ -72,14 +61,10 @@ export interface SignOutWorkerPorts {
 }
 
 /**
- * Creates the worker. Any number of them may run on one store: a claim keeps the others away for a minute, and work
- * that could outlast its claim is not started.
+ * Ends unused sessions at the provider. Any number of workers may run on one store: a claim keeps the others away for a minute, and
+ * work that could outlast its claim is not started.
  */
-export function createSignOutWorker(ports: SignOutWorkerPorts): SignOutWorker {
-  return new Worker(ports)
-}
-
-class Worker implements SignOutWorker {
+export class SignOutWorker {
   readonly #ports: SignOutWorkerPorts
   #pausedUntil = 0
 
@@ -110,8 +95,8 @@ class Worker implements SignOutWorker {
   }
 
   /**
-   * With an access token that is over, or that the provider refuses, it is refreshed once first. `left` when the round
-   * has had its refreshes: the row comes back when its claim is over.
+   * Ends the session, refreshing it once first if its access token has expired or is refused. Returns `left` when the round has
+   * used up its refreshes: the row becomes due again when its claim ends.
    */
   async #endAtProvider(
     stored: StoredProviderSession,
@@ -136,7 +121,7 @@ class Worker implements SignOutWorker {
     const { grantId, version } = stored
     const refreshed = await this.#ports.provider.refresh(session)
     const row = { grantId, version: version + 1, issuedAt: this.#ports.runtime.now() }
-    // Before it is used, so that the next attempt has it. Its answer is about grants that live, so it says nothing here.
+    // Stored before it is used, so that the next attempt has it. Ignore the result, which concerns live grants.
     await this.#ports.store.saveProviderSession(
       sealProviderSession({ ...refreshed, issuer: this.#ports.providerIssuer }, row, this.#ports.sealer),
     )
@@ -166,10 +151,15 @@ class Worker implements SignOutWorker {
 
   #isPaused(): boolean {
     const left = this.#pausedUntil - this.#ports.runtime.now()
-    // A pause that seems longer than any is over: the clock was set back.
+    // A pause that seems longer than the maximum is over: the clock was set back.
     return left > 0 && left <= maxPauseSeconds
   }
 
+  /**
+   * Processes what is due; returns how many rows it took, done or not. A row that fails waits for a later round. Rejects with
+   * `StoreUnavailableError` once everything in progress has settled; unfinished rows become due again. A rate limit of the provider
+   * ends the round, and pauses rounds for a while. Starts nothing more once `isStopped`.
+   */
   async run(isStopped: () => boolean = () => false): Promise<number> {
     if (this.#isPaused() || isStopped()) return 0
     const round: Round = { refreshes: 0 }
@@ -199,7 +189,6 @@ class Worker implements SignOutWorker {
   }
 }
 
-/** What one round has done so far. */
 interface Round {
   refreshes: number
 }
@@ -208,7 +197,7 @@ function isFailure(error: unknown, failure: 'terminal' | 'invalid_token' | 'disa
   return error instanceof ProviderError && error.failure === failure
 }
 
-/** 10 to 20 seconds after the first attempt, then twice as long each time, up to an hour; spread by session. */
+/** Returns 10 to 20 seconds after the first attempt, then twice as long each time, up to an hour; spread by session. */
 function delaySeconds({ attempts, session }: PendingSignOut): number {
   const longest = Math.min(2 * firstDelaySeconds * 2 ** (attempts - 1), maxDelaySeconds)
   return Math.ceil(longest * (1 - spreadOf(session.grantId) / 2))

@@ -21,7 +21,7 @@ it('Spec 8: thirty days on one sign-in: a call at least every forty minutes, the
   let tokens: Tokens = first
   let calls = 0
 
-  /** The tool calls the web app as the user, with the provider's token of the moment. */
+  /** The tool calls the web app as the user, with the provider's current token. */
   async function call(): Promise<void> {
     const answer = await drawbridge.callTool(tokens.access_token, 'list_notes')
     expect(answer).toEqual({ text: 'There are no notes yet.', isError: false })

@@ -10,15 +10,15 @@ const sessionTtlSeconds = 3600
 const sessionUse = 'drawbridge account session'
 const formUse = 'drawbridge account form'
 
-/** What the next look at the page says once. A fixed set: no text of a request gets onto the page. */
+/** A notice that the next page shows once. A fixed set: no text of a request gets onto the page. */
 export type AccountNotice = 'ended' | 'all_ended' | 'already_ended' | 'form_refused'
 
-/** Keeps the session within a cookie, whatever a client calls itself. */
+/** Keeps the session within a cookie's size for any client name. */
 const maxNameLength = 100
 
-/** A user who signed in to manage their connections. It gives no access to anything else. */
+/** A user who signed in to manage their connections. Gives access to nothing else. */
 export interface AccountSession {
-  /** Names this sign-in; no two are the same. */
+  /** Identifies this sign-in; unique. */
   id: string
   userId: string
   sub: string
@@ -28,7 +28,7 @@ export interface AccountSession {
   expiresAt: number
 }
 
-/** The session with a notice, about the client of that name if it is about one. The name is untrusted, and cut. */
+/** Adds a notice to the session, with the client's name if it concerns one. The name is untrusted, and truncated. */
 export function withNotice(
   session: AccountSession,
   kind: AccountNotice,
@@ -37,7 +37,7 @@ export function withNotice(
   return { ...session, notice: { kind, clientName: clientName?.slice(0, maxNameLength) } }
 }
 
-/** The session of a user who has just signed in at the provider with that issuer. */
+/** Creates the session of a user who has just signed in at the provider with that issuer. */
 export function createAccountSession(
   identity: Identity,
   providerIssuer: string,
@@ -55,8 +55,8 @@ export function createAccountSession(
 }
 
 /**
- * The session as its browser keeps it: sealed, and useless in another browser. Nothing is stored, so a copy of the browser's
- * cookies stays good until the hour is over, even when the person has signed out.
+ * Seals the session for its browser; useless in another one. Nothing is stored, so a copy of the browser's cookies stays valid
+ * until the hour is over, even after the user has signed out.
  */
 export function sealAccountSession(
   session: AccountSession,
@@ -68,8 +68,8 @@ export function sealAccountSession(
 }
 
 /**
- * Inverse of {@link sealAccountSession}; undefined in another browser and after its end. Not checked: whether the provider
- * would still let the user in.
+ * Opens a value of {@link sealAccountSession}; undefined in another browser and after it expires. Does not check whether the
+ * provider would still let the user in.
  */
 export function openAccountSession(
   sealed: string | undefined,
@@ -81,7 +81,7 @@ export function openAccountSession(
   return session?.userId === undefined ? undefined : session
 }
 
-/** What every form of the page carries: good for this session in this browser only, so no other site can send one. */
+/** Seals the token of every form on the page: valid only for this session in this browser, so that other sites cannot submit one. */
 export function sealAccountForm(
   session: AccountSession,
   binding: BrowserBinding,
@@ -91,7 +91,7 @@ export function sealAccountForm(
   return sealForBrowser(id, { use: formUse, binding, expiresAt }, ports)
 }
 
-/** Whether `sealed` is what {@link sealAccountForm} made for this session and browser. */
+/** Returns whether {@link sealAccountForm} made `sealed` for this session and browser. */
 export function isAccountForm(
   sealed: string,
   session: AccountSession,

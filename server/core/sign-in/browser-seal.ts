@@ -2,15 +2,15 @@ import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 
-/** What sealing and opening for one browser needs from outside. */
+/** Dependencies of sealing and opening for one browser. */
 export interface BrowserSealPorts {
   sealer: Sealer
   runtime: Pick<Runtime, 'now'>
 }
 
 /**
- * What a value is sealed for: `use` names what it may be opened as, `binding` is the random value that only its browser has,
- * `expiresAt` is epoch seconds.
+ * The terms of a seal: `use` limits what it may be opened as, `binding` is the random value that only its browser has, `expiresAt`
+ * is epoch seconds.
  */
 export interface BrowserSealTerms {
   use: string
@@ -19,8 +19,8 @@ export interface BrowserSealTerms {
 }
 
 /**
- * `value` as text that its browser can neither read nor change, and that is useless in another browser, for another use
- * and after its end (login CSRF, RFC 9700 section 4.7). Nothing is stored for it, so it can be opened any number of times.
+ * Seals `value` as text that its browser can neither read nor change, useless in another browser, for another use, and after it
+ * expires (login CSRF, RFC 9700 section 4.7). Nothing is stored, so it can be opened any number of times.
  */
 export function sealForBrowser(
   value: unknown,
@@ -30,7 +30,7 @@ export function sealForBrowser(
   return sealer.seal(JSON.stringify({ value, bindingHash: hashSecret(binding), expiresAt }), use)
 }
 
-/** What opening a value found, with the `binding` that it was opened by. A foreign browser learns nothing about its end. */
+/** Result of opening a value, with the `binding` that opened it. Another browser does not learn whether it has expired. */
 export type BrowserSealOpening =
   | { kind: 'open'; value: unknown; binding: string }
   | { kind: 'invalid' }
@@ -38,7 +38,7 @@ export type BrowserSealOpening =
   | { kind: 'foreign_browser' }
 
 /**
- * Inverse of {@link sealForBrowser}. Not checked: the shape of the value, which another version of this server may have
+ * Opens a value of {@link sealForBrowser}. Does not check the shape of the value, which another version of this server may have
  * sealed; without one it is `undefined`.
  */
 export function openForBrowser(

@@ -3,7 +3,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 
-/** More people than share one browser; the oldest is forgotten. */
+/** More users than share one browser; the oldest is forgotten. */
 const maxAccounts = 5
 
 /** How long a browser stays known after a sign-in. */
@@ -11,7 +11,7 @@ export const knownSeconds: number = 365 * 86_400
 
 const knownAccountsUse = 'drawbridge known accounts'
 
-/** An account that a browser has signed in to: its hash, what names that very sign-in, and until when it counts. */
+/** An account a browser has signed in to: its hash, an id of that sign-in, and its expiry. */
 export interface KnownAccount {
   hash: string
   mark: string
@@ -19,30 +19,30 @@ export interface KnownAccount {
 }
 
 /**
- * The accounts that a browser has signed in to before, newest first. Deliberate failures meant to lock an account
- * happen in other browsers; the owner's is let through (OWASP Authentication Cheat Sheet, device cookies).
+ * The accounts a browser has signed in to, newest first. Deliberate failures meant to lock an account happen in other browsers; the
+ * owner's is let through (OWASP Authentication Cheat Sheet, device cookies).
  */
 export type KnownAccounts = readonly KnownAccount[]
 
 /**
- * The key by which an account is counted and remembered: its email address, trimmed and lower-cased letter by letter.
- * A provider that compares this way maps `İ` to `i`; `toLowerCase` of the whole text yields two characters, and each
- * such letter would give a guesser the whole limit again.
+ * Returns the key by which an account is counted and remembered: its email address, trimmed and lower-cased character by character.
+ * A provider that compares this way maps `İ` to `i`; `toLowerCase` of the whole text yields two characters, and each such letter
+ * would give a guesser the whole limit again.
  */
 export function accountOf(email: string): string {
   return Array.from(email.trim(), (letter) => (letter === 'İ' ? 'i' : letter.toLowerCase())).join('')
 }
 
 /**
- * What names the sign-in by which the browser knows `account` at that provider; undefined when it does not. Another one,
- * of the same browser or not, has another mark: a copy of an old cookie stands for that sign-in alone.
+ * Returns the id of the sign-in by which the browser knows `account` at that provider; undefined if it does not. Every sign-in,
+ * even of the same browser, has its own: a copy of an old cookie stands for that sign-in only.
  */
 export function markOfAccount(known: KnownAccounts, account: string, issuer: string): string | undefined {
   const hash = accountHash(account, issuer)
   return known.find((other) => other.hash === hash)?.mark
 }
 
-/** `known` after a completed sign-in to `account` at that provider. */
+/** Returns `known` with a completed sign-in to `account` at that provider. */
 export function rememberAccount(
   known: KnownAccounts,
   account: string,
@@ -55,12 +55,12 @@ export function rememberAccount(
   return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, maxAccounts)
 }
 
-/** The text that the browser keeps. */
+/** Seals the accounts as the cookie's value. */
 export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'seal'>): string {
   return sealer.seal(JSON.stringify(known), knownAccountsUse)
 }
 
-/** Inverse of {@link sealKnownAccounts}. Empty for a cookie that this server did not seal, or that has expired. */
+/** Opens a value of {@link sealKnownAccounts}. Empty for a cookie that this server did not seal, or that has expired. */
 export function openKnownAccounts(
   sealed: string | undefined,
   { sealer, runtime }: { sealer: Pick<Sealer, 'open'>; runtime: Pick<Runtime, 'now'> },

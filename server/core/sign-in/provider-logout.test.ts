@@ -26,7 +26,7 @@ beforeEach(() => {
   ended = []
 })
 
-/** A grant of `sub` that came of the sign-in `sid`. */
+/** Creates a grant of `sub` from the sign-in `sid`. */
 async function connect(id: string, sub: string, sid: string | undefined, of: string = issuer): Promise<void> {
   const user = { id: userIdOf(sub, of), sub, email: undefined, name: undefined }
   const sample = grantSample(id, { id, user, createdAt: start })

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { AttemptStore } from '../access/attempt-limit.ts'
+import type { AttemptStore } from '../limits/attempt-limit.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 import {
   type GrantOwner,
@@ -15,7 +15,7 @@ const pageSize = 200
 /** How long a notice is remembered: longer than the provider's tokens are accepted. */
 const rememberedSeconds = 2 * 3600
 
-/** What ending the grants of a logout needs from outside. */
+/** Dependencies of ending the grants of a logout. */
 export interface ProviderLogoutPorts {
   store: Pick<
     GrantStore,
@@ -29,12 +29,12 @@ export interface ProviderLogoutPorts {
 }
 
 /**
- * Ends the grants of whom the provider says it has signed out, and answers how many: all of the person, or those of one sign-in where
- * the notice names one. A grant whose sign-in is not known counts as one of it when the notice names the person too. What was allowed and
- * not fetched yet expires.
+ * Ends the grants of a logout notice and returns how many: all of the user, or those of one sign-in if the notice has a `sid`. A
+ * grant without a known sign-in counts as part of it if the notice includes the user too. Approved grants that are not fetched yet
+ * expire.
  *
- * A notice counts once, at all instances together: it may come again, and must not end what began after it. When this rejects, it has
- * not counted. Without the person all grants are looked through.
+ * A notice counts once, across all instances: it may be delivered again, and must not end what started after it. If this rejects,
+ * it has not counted. Without a user, all grants are searched.
  */
 export async function endLoggedOut(notice: LogoutNotice, ports: ProviderLogoutPorts): Promise<number> {
   const { store, provider, runtime } = ports

@@ -32,7 +32,7 @@ const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fil
 const rightCode = '123456'
 
 let ports: ReturnType<typeof signInPortsSample>
-/** What reached the provider. */
+/** Calls that reached the provider. */
 let asked: Verification[]
 let failure: ProviderFailure | undefined
 
@@ -51,7 +51,7 @@ beforeEach(() => {
   )
 })
 
-/** A sign-in that waits; answers its id. */
+/** Starts a sign-in that waits for its second factor; returns its id. */
 async function begin(factors = ['phone']): Promise<string> {
   const step = secondFactorStep(factors.map((id) => ({ id, label: `My ${id}` })))
   const first = await afterFirstStep(step, undefined, visitor, ports)
@@ -78,7 +78,7 @@ async function attemptTimes(times: number, id: string, code: string): Promise<Se
   return results
 }
 
-/** Ids of the half-way sessions that wait for their sign-out. */
+/** Returns the ids of incomplete sessions waiting for sign-out. */
 async function toSignOut(): Promise<string[]> {
   const now = ports.runtime.now()
   const due = await ports.store.claimSignOuts({ limit: 100, until: now }, now)

@@ -23,12 +23,12 @@ import { keepOrSignOut } from './sign-in-orphan.ts'
 const pendingTtlSeconds = 600
 const maxWrongCodes = 5
 /**
- * Twice as many posts as wrong codes: an unreachable provider costs nobody the sign-in, and a hundred codes posted at
+ * Twice the number of allowed wrong codes: an unreachable provider does not cost users their sign-in, and a hundred codes posted at
  * once still hit a limit, since each post is counted before anything is sent.
  */
 const maxPosts = 10
 
-/** What the second step of a sign-in needs from outside. */
+/** Dependencies of the second step of a sign-in. */
 export interface SecondFactorPorts extends SignInLimitPorts {
   store: SecondFactorStore & SignInLimitPorts['store']
   provider: Pick<SessionProvider, 'verifySecondFactor' | 'signOut' | 'issuer'>
@@ -36,29 +36,28 @@ export interface SecondFactorPorts extends SignInLimitPorts {
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
 }
 
-/** A sign-in that waits for a code: what its page is made from. */
+/** A sign-in waiting for a code, as its page needs it. */
 export interface SecondFactorPrompt {
   id: string
   /** Never empty. */
   factors: readonly SecondFactor[]
 }
 
-/** How the first step of a sign-in ended, with the half-way session already put away. */
+/** Result of the first step of a sign-in, with the incomplete session already stored. */
 export type FirstStep =
   | { kind: 'signed_in'; signIn: SignIn }
   | { kind: 'second_factor'; prompt: SecondFactorPrompt }
 
-/** The sealed data that waits with the session. */
+/** The sealed data stored with the session. */
 interface PendingPayload {
   factors: readonly SecondFactor[]
-  /** What the attempts are counted by; undefined after a social sign-in, where the factor is. */
+  /** Key for counting attempts; undefined after a social sign-in, where the factor is the key. */
   account?: string | undefined
 }
 
 /**
- * Takes what the provider answered to a first step. A half-way session is stored sealed, for ten minutes and for this
- * browser only; it leaves the store by {@link trySecondFactor} or to be signed out. `account` is undefined where only the
- * provider knows whose it is.
+ * Processes the provider's response to a first step. Stores an incomplete session sealed, for ten minutes and for this browser
+ * only; {@link trySecondFactor} removes it, or it is signed out. `account` is undefined if only the provider knows it.
  */
 export async function afterFirstStep(
   step: SignInStep,
@@ -83,7 +82,7 @@ export async function afterFirstStep(
   return { kind: 'second_factor', prompt: { id, factors } }
 }
 
-/** A posted code, as it came. Without a known `factorId` it is taken for the first factor. */
+/** A posted code, unvalidated. Without a known `factorId` it applies to the first factor. */
 export interface SecondFactorAttempt {
   id: string
   factorId: string | undefined
@@ -94,22 +93,18 @@ export interface SecondFactorAttempt {
 export interface SecondFactorRetry {
   kind: 'again'
   failure: ProviderError
-  /** Remaining wrong codes; undefined if the code was not judged. */
+  /** Remaining wrong codes; undefined if the code was not checked. */
   codesLeft: number | undefined
   prompt: SecondFactorPrompt
-  /** The factor that was tried. */
   factorId: string
 }
 
-/**
- * A sign-in that has to be started again. `gone`: it is unknown, expired, completed, cancelled, of another browser,
- * or at its last post.
- */
+/** A sign-in that must be restarted. `gone`: it is unknown, expired, completed, cancelled, of another browser, or out of attempts. */
 export type SecondFactorOver =
   | { kind: 'over'; reason: 'gone' | 'wrong_codes' }
   | { kind: 'over'; reason: 'refused'; failure: ProviderError }
 
-/** How an attempt at the second step ended; `account` is what its attempts were counted by. */
+/** Result of a second step; `account` is the key its attempts are counted by. */
 export type SecondFactorResult =
   | { kind: 'signed_in'; signIn: SignIn; account: string }
   | SecondFactorRetry
@@ -118,8 +113,8 @@ export type SecondFactorResult =
 /**
  * Checks a code at the provider.
  *
- * Five wrong codes, or ten posts of any kind, end the sign-in. An outage, a rate limit and malformed codes do not
- * count as wrong. At most one attempt signs in, even if the right code is posted several times at once.
+ * Five wrong codes, or ten posts of any kind, end the sign-in. An outage, a rate limit and malformed codes do not count as wrong.
+ * At most one attempt signs in, even if the right code is posted several times at once.
  */
 export async function trySecondFactor(
   attempt: SecondFactorAttempt,
@@ -135,11 +130,11 @@ export async function trySecondFactor(
   const retry = { kind: 'again', prompt: { id: pending.id, factors }, factorId: factor.id } as const
   const code = attempt.code.replaceAll(/\s/g, '')
   if (!/^\d{6}$/.test(code)) {
-    const failure = new ProviderError('wrong_code', 'What was posted is no code of six digits.')
+    const failure = new ProviderError('wrong_code', 'The posted code does not have six digits.')
     return { ...retry, failure, codesLeft: undefined }
   }
   try {
-    // After a social sign-in the factor stands for the account, which has no other: its codes have the limit of a password.
+    // After a social sign-in the factor stands for the account, whose name is unknown: its codes have the limit of a password.
     const counted = account ?? factor.id
     const signIn = await verifyCode(pending, { factorId: factor.id, code, account: counted }, visitor, ports)
     const first = await store.removeSecondFactor(pending.id, false, runtime.now())
@@ -150,7 +145,7 @@ export async function trySecondFactor(
   }
 }
 
-/** Ends a sign-in that waits for its code, at the person's wish. Not checked: the browser; only that of its page knows the `id`. */
+/** Cancels a sign-in waiting for its code, as the user asked. Does not check the browser; only that of its page knows the `id`. */
 export async function cancelSecondFactor(
   id: string,
   ports: Pick<SecondFactorPorts, 'store' | 'runtime'>,
@@ -167,14 +162,14 @@ async function verifyCode(
   const { provider, sealer } = ports
   const opening = openSessionOf(provider.issuer, pending.session, sealer)
   if (opening.kind !== 'opened')
-    throw new ProviderError('expired', `The half-way session is ${opening.kind}.`)
+    throw new ProviderError('expired', `The incomplete session is ${opening.kind}.`)
   if (!provider.verifySecondFactor) throw new TypeError('The provider asked for a code that it cannot check.')
   const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
   const given = { session: opening.session, factorId, code }
   return judgeSignIn(counted, provider.verifySecondFactor.bind(provider, given), ports)
 }
 
-// After these the half-way session is as good as before.
+// After these failures the incomplete session is still usable.
 const passing: ReadonlySet<ProviderFailure> = new Set(['wrong_code', 'rate_limited', 'transient', 'protocol'])
 
 async function afterFailure(
@@ -200,7 +195,7 @@ function openPayload(
 ): PendingPayload | undefined {
   const opened = sealer.open(pending.sealed, contextOf(pending))
   const payload = opened === undefined ? undefined : (JSON.parse(opened) as Partial<PendingPayload>)
-  // A sign-in stored by another version of this server has to start again.
+  // A sign-in stored by another version of this server must restart.
   return Array.isArray(payload?.factors) ? { factors: payload.factors, account: payload.account } : undefined
 }
 

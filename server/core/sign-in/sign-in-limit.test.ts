@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import type { AttemptStore } from '../access/attempt-limit.ts'
+import type { AttemptStore } from '../limits/attempt-limit.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
 import {
   countSignInAttempt,
@@ -13,7 +13,7 @@ import {
 
 interface Limited extends SignInLimitPorts {
   advance(seconds: number): void
-  /** Keys that were counted in the store, in order. */
+  /** Keys counted in the store, in order. */
   counted: string[]
 }
 
@@ -42,7 +42,7 @@ const tried = (attempt: SignInAttempt, limited: SignInLimitPorts): Promise<Outco
     () => 'refused',
   )
 
-/** How many of `times` attempts get through, one after another. */
+/** Counts how many of `times` sequential attempts succeed. */
 async function through(
   times: number,
   attempt: (index: number) => SignInAttempt,
@@ -54,6 +54,41 @@ async function through(
   }
   return count
 }
+
+it('while attempts on an account are being judged, the wait is short, not the rest of the window', async () => {
+  const limited = ports(200)
+  const judged: ((failure: ProviderFailure) => void)[] = []
+  const judge = async (): Promise<unknown> =>
+    judgeSignIn(
+      await countSignInAttempt(ada, limited),
+      () =>
+        new Promise((_resolve, reject) => {
+          judged.push((failure) => reject(new ProviderError(failure, failure)))
+        }),
+      limited,
+    )
+  const refused = { failure: 'rate_limited', retryAfterSeconds: 10 }
+  const hanging = Array.from({ length: 5 }, async () => judge().catch(() => 'not judged'))
+  await expect.poll(() => judged.length).toBe(5)
+  await expect(judge()).rejects.toMatchObject(refused)
+  const [first, ...others] = judged
+  first?.('invalid_credentials')
+  await hanging[0]
+  await expect(judge()).rejects.toMatchObject(refused)
+  for (const end of others) end('transient')
+  expect(await Promise.all(hanging)).toEqual(Array.from({ length: 5 }, () => 'not judged'))
+  // Attempts that were judged keep counting.
+  const wrong = async (): Promise<unknown> =>
+    judgeSignIn(
+      await countSignInAttempt(ada, limited),
+      () => Promise.reject(new ProviderError('invalid_credentials', 'wrong')),
+      limited,
+    )
+  for (let index = 0; index < 4; index += 1) {
+    await expect(wrong()).rejects.toMatchObject({ failure: 'invalid_credentials' })
+  }
+  await expect(wrong()).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 900 })
+})
 
 describe('countSignInAttempt for everybody', () => {
   it('lets exactly two thirds of the limit through, however many come at once', async () => {
@@ -98,7 +133,7 @@ describe('countSignInAttempt for everybody', () => {
 
   it('is one limit for all instances of a store', async () => {
     const memory = openMemoryStore()
-    // As in processes of their own: none knows what another remembers.
+    // Like separate processes: none knows what another remembers.
     const instances = Array.from({ length: 5 }, () => ({
       ...ports(3),
       store: {
@@ -173,7 +208,7 @@ describe('countSignInAttempt for one address', () => {
     const limited = ports(20)
     await through(10, stranger, limited)
     limited.counted.length = 0
-    // It is known to be over its limit: not even the store is asked.
+    // The account is known to be over its limit: the store is not even asked.
     await tried(ada, limited)
     expect(limited.counted).toEqual([])
   })
@@ -245,7 +280,7 @@ describe('judgeSignIn', () => {
   const fail = (failure: ProviderFailure) => async (): Promise<never> => {
     throw new ProviderError(failure, failure)
   }
-  /** How many of 30 attempts at one account are let in, when each ends in that way. */
+  /** Counts how many of 30 attempts at one account are allowed when each ends with `work`. */
   async function letIn(work: () => Promise<unknown>, attempt = ada): Promise<number> {
     const limited = ports(1000)
     let count = 0

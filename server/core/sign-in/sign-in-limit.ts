@@ -6,55 +6,54 @@ import {
   countWithin,
   everyoneLimits,
   giveBack,
-} from '../access/attempt-limit.ts'
+} from '../limits/attempt-limit.ts'
 import { addressBlocks } from '../address-block.ts'
 import {
   accountGuesses,
   accountGuessesAtSite,
   signInGuesses,
   signInsOfMinute,
-} from '../access/limit-table.ts'
+} from '../limits/limit-table.ts'
 import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
 import { type KnownAccounts, markOfAccount } from './device-cookie.ts'
 import type { BrowserBinding } from './sign-in-transaction.ts'
 
-/** What the limit needs from outside. */
+/** Dependencies of the limit. */
 export interface SignInLimitPorts extends AttemptLimitPorts {
-  /** Attempts per minute, of everybody at all instances together. */
+  /** Attempts per minute, of all visitors at all instances together. */
   limitPerMinute: number
 }
 
-/** Who tries to sign in to what. */
+/** The visitor and account of a sign-in attempt. */
 export interface SignInAttempt {
-  /** IP address of the browser. Undefined: no limit per address holds. */
+  /** IP address of the browser. Undefined: no limit per address applies. */
   address: string | undefined
   /**
-   * What was typed as the account, trimmed and in lower case, whether or not it exists; with the browser's own mark for one
-   * that it has signed in to before. Undefined: it is not known yet.
+   * The account as typed, trimmed and lower-cased, whether or not it exists; with the browser's own id for an account it has signed
+   * in to before. Undefined while unknown.
    */
   account: string | undefined
-  /** The browser proves by a cookie that it has signed in before: to this account, or to any while that is not known. */
+  /** True when the browser's device cookie proves an earlier sign-in: to this account, or to any while the account is unknown. */
   trusted: boolean
 }
 
 /**
- * Counts an attempt to sign in before anything of it is sent to the provider, and answers the part of it that
- * {@link judgeSignIn} may give back; rejects with `rate_limited` over a limit. With the default of twenty a minute for
- * everybody, the limits are
+ * Counts a sign-in attempt before anything is sent to the provider, and returns the part that {@link judgeSignIn} may give back;
+ * rejects with `rate_limited` over a limit. With the default of twenty a minute in total, the limits are
  *
- * - ten a minute from one address or one site, so no site takes more than half of what there is for all; sixty an hour from
- *   one address (of IPv6 a /64), 240 from a /56 or /48,
- * - ten in fifteen minutes on one account from browsers that are new to it, five of them from one site,
+ * - ten a minute from one address or one site, so no site takes more than half of the total; sixty an hour from one
+ *   address (for IPv6 a /64), 240 from a /56 or /48,
+ * - ten in fifteen minutes on one account from browsers new to it, five of them from one site,
  * - ten in fifteen minutes on one account from each browser that has signed in to it before, whatever others do,
- * - and the one for everybody, a third of which is kept for trusted browsers. It protects the provider: to it all users come
- *   from one address, so people (or a program) trying passwords would use up the calls that keep everybody's sessions alive.
+ * - and the total, a third of which is reserved for trusted browsers. It protects the provider: all users reach it from
+ *   one address, so visitors (or a program) trying passwords would use up the calls that keep all sessions alive.
  *
- * Unknown accounts count like known ones: a refusal tells nothing about whether an account exists, and comes before any
- * work that could. All instances of a store count together, and what is stored are hashes (NIST SP 800-63B section 3.2.2).
+ * Unknown accounts count like known ones: a refusal does not reveal whether an account exists, and comes before any work that
+ * could. All instances of a store count together, and only hashes are stored (NIST SP 800-63B section 3.2.2).
  *
- * What it cannot stop: several sites together can use up what there is for strangers, minute by minute, and what one account
- * has for new browsers. Nobody who is signed in notices either.
+ * Limit: several sites together can use up the strangers' share, minute by minute, and an account's share for new browsers.
+ * Signed-in users are not affected.
  */
 export async function countSignInAttempt(
   attempt: SignInAttempt,
@@ -62,23 +61,34 @@ export async function countSignInAttempt(
 ): Promise<readonly CountedAttempt[]> {
   const result = await countWithin(signInLimits(attempt, limitPerMinute), { store, runtime })
   if (result.waitSeconds === 0) return result.refundable
-  throw new ProviderError('rate_limited', 'A limit of sign-in attempts of this server is reached.', {
-    retryAfterSeconds: result.waitSeconds,
+  const { waitSeconds, reached = '' } = result
+  const mayEndSoon = underJudgement.has(reached)
+  throw new ProviderError('rate_limited', "This server's limit of sign-in attempts is reached.", {
+    retryAfterSeconds: mayEndSoon ? Math.min(waitSeconds, judgementSeconds) : waitSeconds,
   })
 }
 
-// The provider did not judge the credential. `protocol` is not among these: it may be how the provider refuses one.
+/**
+ * Attempts being judged by the provider, counted by key: each may still be given back, so a limit they have reached says nothing
+ * about the rest of its window.
+ */
+const underJudgement = new Map<string, number>()
+/** Few providers take longer. */
+const judgementSeconds = 10
+
+// The provider did not judge the credential. Excludes `protocol`: it may be how the provider refuses one.
 const unjudged: ReadonlySet<ProviderFailure> = new Set(['transient', 'rate_limited'])
 
 /**
- * Does what was counted, and gives the attempt back when it was no guess: it succeeded, or the provider did not judge it.
- * What limits calls to the provider, the minutes, is not given back. Rejects as `work` does.
+ * Runs the counted work, and gives the attempt back if it was not a wrong guess: it succeeded, or the provider did not judge it.
+ * The per-minute limits, which limit calls to the provider, are not given back. Rejects as `work` does.
  */
 export async function judgeSignIn<Result>(
   counted: readonly CountedAttempt[],
   work: () => Promise<Result>,
   ports: Pick<SignInLimitPorts, 'store'>,
 ): Promise<Result> {
+  for (const { key } of counted) underJudgement.set(key, (underJudgement.get(key) ?? 0) + 1)
   try {
     const result = await work()
     await giveBack(counted, ports)
@@ -86,6 +96,12 @@ export async function judgeSignIn<Result>(
   } catch (error) {
     if (error instanceof ProviderError && unjudged.has(error.failure)) await giveBack(counted, ports)
     throw error
+  } finally {
+    for (const { key } of counted) {
+      const left = (underJudgement.get(key) ?? 0) - 1
+      if (left > 0) underJudgement.set(key, left)
+      else underJudgement.delete(key)
+    }
   }
 }
 
@@ -101,7 +117,7 @@ function signInLimits({ address, account, trusted }: SignInAttempt, perMinute: n
   return [
     ...addressLimits(kind, perAddress, address, perAddress.max),
     ...guesses,
-    // Last, so that a source over its own limit uses up nothing of the shared one.
+    // Last, so that a source over its own limit does not use up the shared one.
     ...everyoneLimits(kind, everyone, trusted),
   ]
 }
@@ -114,12 +130,12 @@ function accountLimits(account: string, address: string | undefined, trusted: bo
   return [{ key: keyOf('account at site', JSON.stringify([account, site])), ...accountGuessesAtSite }, ofAll]
 }
 
-/** No email address is in the store as such. */
+/** Builds the key without storing the email address itself. */
 function keyOf(kind: string, value: string): string {
   return `sign-in ${kind} ${hashSecret(`drawbridge sign-in ${kind} ${value}`)}`
 }
 
-/** What is known about a browser before its user has signed in. */
+/** A browser before its user has signed in. */
 export interface SignInVisitor {
   binding: BrowserBinding
   /** IP address; undefined if unknown. */
@@ -128,9 +144,9 @@ export interface SignInVisitor {
 }
 
 /**
- * The attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers
- * that know the account, attempts are counted by the sign-in that made it known: deliberate failures on a shared
- * computer or with a copied cookie do not affect the owner's other browsers.
+ * Describes the attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers that
+ * know the account, attempts are counted by the sign-in that made it known: deliberate failures on a shared computer or with a
+ * copied cookie do not affect the owner's other browsers.
  */
 export function attemptAt(
   account: string | undefined,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createSignOutWorker } from '../session/sign-out-worker.ts'
+import { SignOutWorker } from '../session/sign-out-worker.ts'
 import { ProviderError, type ProviderSession } from '../session/session-provider.ts'
 import { endUnusedSession } from './sign-in-orphan.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
@@ -37,7 +37,7 @@ it('a provider that does not answer now: the outbox has it, sealed, and ends it 
   expect(JSON.stringify(claimed)).not.toContain(session.accessToken)
   answers = true
   const { store, provider, sealer, runtime } = ports
-  const worker = createSignOutWorker({
+  const worker = new SignOutWorker({
     store,
     provider,
     providerIssuer: provider.issuer,

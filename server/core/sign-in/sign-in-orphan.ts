@@ -22,7 +22,7 @@ export async function keepOrSignOut<T>(
   }
 }
 
-/** What ending a session needs from outside. */
+/** Dependencies of ending a session. */
 export interface UnusedSessionPorts {
   store: Pick<SecondFactorStore, 'addSecondFactor' | 'removeSecondFactor'>
   provider: Pick<SessionProvider, 'signOut' | 'issuer'>
@@ -31,9 +31,9 @@ export interface UnusedSessionPorts {
 }
 
 /**
- * Ends the session of an abandoned sign-in: at once at the provider, or by the sign-out outbox if the provider does
- * not answer. Does nothing at a provider that does not support it. Rejects when the store fails as well; then the
- * session ends by the provider's own rules.
+ * Ends the session of an abandoned sign-in: at once at the provider, or by the sign-out outbox if the provider does not respond.
+ * Does nothing at a provider that does not support it. Rejects if the store fails as well; then the session ends by the provider's
+ * own rules.
  */
 export async function endUnusedSession(session: ProviderSession, ports: UnusedSessionPorts): Promise<void> {
   const { store, provider, sealer, runtime } = ports
@@ -45,7 +45,7 @@ export async function endUnusedSession(session: ProviderSession, ports: UnusedSe
     const now = runtime.now()
     const id = encodeBase64url(runtime.randomBytes(16))
     const row = { grantId: id, version: 1, issuedAt: now }
-    // Stored as a sign-in whose second step was cancelled; no browser holds the id.
+    // Stored as a sign-in whose second step was cancelled; no browser has its id.
     await store.addSecondFactor({
       id,
       bindingHash: hashSecret(encodeBase64url(runtime.randomBytes(32))),

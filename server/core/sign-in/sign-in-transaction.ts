@@ -5,8 +5,8 @@ import type { AuthorizationRequest } from '../authorization/authorization-reques
 import type { PendingDevice } from '../authorization/device-authorization-store.ts'
 
 /**
- * What a person signs in for: to authorize the client that sent the browser here, to authorize a device whose code
- * they typed (RFC 8628; `userCode` in the form that people are shown), or to manage their connections.
+ * The purpose of a sign-in: authorize the client that sent the browser here, authorize a device whose code the user typed (RFC
+ * 8628; `userCode` formatted as shown to users), or manage connections.
  */
 export type SignInPurpose =
   | { kind: 'authorization'; request: AuthorizationRequest }
@@ -16,8 +16,8 @@ export type SignInPurpose =
 const kinds: ReadonlySet<unknown> = new Set<SignInPurpose['kind']>(['authorization', 'device', 'account'])
 
 /**
- * A purpose that was sealed, as it was; undefined for what another version of this server sealed in a shape of its own.
- * Not checked: what is in it, since only this server seals.
+ * Reads a sealed purpose; undefined if another version of this server sealed it in a different shape. Does not check its contents,
+ * since only this server seals.
  */
 export function readPurpose(value: unknown): SignInPurpose | undefined {
   const kind = (value as { kind?: unknown } | null | undefined)?.kind
@@ -29,24 +29,24 @@ const pageTtlSeconds = 3600
 
 const transactionUse = 'drawbridge login transaction'
 
-/** Random value kept in a cookie: ties a login page, and what follows from it, to the browser that opened it. */
+/** Random value in the CSRF cookie: ties a login page, and its later steps, to the browser that opened it. */
 export type BrowserBinding = string
 
-/** A binding of 256 random bits. */
+/** Creates a binding of 256 random bits. */
 export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
   return encodeBase64url(randomBytes(32))
 }
 
-/** What a page of the login flow is about. */
+/** The state of a login page. */
 export interface SignInTransaction {
   purpose: SignInPurpose
-  /** Names the sign-in that waits for its second factor; undefined on the page of the first step. */
+  /** Id of the sign-in waiting for its second factor; undefined on the page of the first step. */
   secondFactorId: string | undefined
 }
 
 /**
- * What the page is about as it carries it, for an hour: sealed, and bound to `binding`. Purpose and half-way sign-in are sealed
- * as one, so that a code entered for one thing cannot complete another.
+ * Seals the state of a login page for an hour, bound to `binding`. Purpose and pending sign-in are sealed together, so that a code
+ * entered for one purpose cannot complete another.
  */
 export function sealTransaction(
   transaction: SignInTransaction,
@@ -57,7 +57,7 @@ export function sealTransaction(
   return sealForBrowser(transaction, { use: transactionUse, binding, expiresAt }, ports)
 }
 
-/** What opening a login transaction found. */
+/** Result of opening a login transaction. */
 export type TransactionResult =
   | ({ kind: 'open'; binding: BrowserBinding } & SignInTransaction)
   | { kind: 'invalid' }
@@ -65,8 +65,8 @@ export type TransactionResult =
   | { kind: 'foreign_browser' }
 
 /**
- * Inverse of {@link sealTransaction}, refusing another browser and a page that was open for more than an hour. A page that
- * another version of this server made counts as expired.
+ * Opens a value of {@link sealTransaction}. Refuses another browser, and a page open for more than an hour. A page of another
+ * version of this server counts as expired.
  */
 export function openTransaction(
   sealed: string,

@@ -35,7 +35,7 @@ import { StoreUnavailableError } from '../store-unavailable.ts'
 let runtime: FakeRuntime
 let store: Store
 let ports: SignInPorts
-/** Secrets that were presented with a code, in order. */
+/** Secrets presented with a code, in order. */
 let tried: string[]
 let started: { method: string; callbackUrl: string }[]
 let finished: string[]
@@ -48,7 +48,7 @@ const visitor = visitorSample()
 const { binding } = visitor
 const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fill(2))
 
-/** A provider whose code `code for N` fits the N-th sign-in that was started, and no other. */
+/** Creates a provider whose code `code for N` matches only the N-th sign-in. */
 function createSocialProvider(): SessionProvider {
   const used = new Set<string>()
   return providerSample({
@@ -91,7 +91,7 @@ describe('signing in with a password', () => {
     captchaToken: undefined,
   }
   const captcha: Captcha = { kind: 'turnstile', siteKey: 'site' }
-  /** What reached the provider. */
+  /** Calls that reached the provider. */
   let sent: unknown[]
 
   function offer(capabilities: { password?: boolean; captcha?: Captcha } = {}): SignInPorts {
@@ -161,7 +161,7 @@ describe('signing in with a password', () => {
   })
 
   const wrong = { ...posted, password: 'wrong' }
-  /** Guesses once; rejects unless the provider judged it. */
+  /** Makes one guess; rejects unless the provider judged it. */
   const guess = (guessed: PostedPassword, who: SignInVisitor, given: SignInPorts): Promise<void> =>
     expect(signInWithPassword(guessed, who, given)).rejects.toMatchObject({ failure: 'invalid_credentials' })
   const remember = (): ReturnType<typeof rememberAccount> =>
@@ -220,7 +220,7 @@ describe('signing in with a password', () => {
         for (let time = 0; time < 6; time += 1) await guess({ ...wrong, email }, visitor, offered)
       }
     }
-    await expect(result()).rejects.toThrow(/A limit of sign-in/)
+    await expect(result()).rejects.toThrow(/This server's limit/)
     expect(sent).toHaveLength(10)
   })
 
@@ -283,11 +283,11 @@ describe('social sign-in', () => {
   })
 
   it('each further try at a code counts: over the limit it is not sent, and the sign-in stays open', async () => {
-    // Of which strangers have twenty.
+    // Strangers have twenty of these.
     ports = { ...ports, limitPerMinute: 30 }
     for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
     for (let time = 0; time < 100; time += 1) await returnWith({ code: 'junk' })
-    // Five departures and fifteen tries were counted; the first try of each of the five went with its departure.
+    // Five departures and fifteen tries were counted; the first try of each of the five was covered by its departure.
     expect(tried).toHaveLength(20)
     expect(await returnWith({ code: 'code for 1' })).toMatchObject({
       kind: 'refused',

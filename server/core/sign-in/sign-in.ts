@@ -1,6 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type CountedAttempt, countWithin, giveBack } from '../access/attempt-limit.ts'
+import { type CountedAttempt, countWithin, giveBack } from '../limits/attempt-limit.ts'
 import { accountOf } from './device-cookie.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 import type { PendingSocialSignIn, SecondFactorStore, SocialSignInStore } from './pending-sign-in.ts'
@@ -22,14 +22,14 @@ import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
 import { readPurpose, type SignInPurpose } from './sign-in-transaction.ts'
 
 const socialTtlSeconds = 600
-/** Open tabs of one browser that may be at the social provider at the same time. */
+/** Open tabs of one browser that may be at the social provider at once. */
 const maxSocialSignIns = 5
 
 const maxEmailLength = 320
 const maxPasswordLength = 1024
 const maxCaptchaTokenLength = 16_384
 
-/** What signing in needs from outside. */
+/** Dependencies of signing in. */
 export interface SignInPorts extends SignInLimitPorts {
   store: SocialSignInStore & SecondFactorStore & SignInLimitPorts['store']
   provider: SessionProvider
@@ -38,7 +38,7 @@ export interface SignInPorts extends SignInLimitPorts {
   callbackUrl: string
 }
 
-/** What the password form posted, as it came. */
+/** The posted password form, unvalidated. */
 export interface PostedPassword {
   email: string
   password: string
@@ -46,8 +46,8 @@ export interface PostedPassword {
 }
 
 /**
- * The first step with email and password. Rejects with {@link ProviderError}; what the provider would refuse in any
- * case (no password, no captcha response) does not reach it and is not counted.
+ * Signs in with email and password: the first step. Rejects with {@link ProviderError}. Input that the provider would always refuse
+ * (no password, no captcha response) does not reach it and is not counted.
  */
 export async function signInWithPassword(
   posted: PostedPassword,
@@ -57,7 +57,7 @@ export async function signInWithPassword(
   const { provider } = ports
   const { password: offered, captcha } = await provider.capabilities()
   if (!offered || !provider.passwordSignIn) {
-    throw new ProviderError('disabled', 'A password was posted, and none is taken here.')
+    throw new ProviderError('disabled', 'A password was posted, but password sign-in is not offered here.')
   }
   const email = posted.email.trim()
   if (!isOfLength(email, maxEmailLength) || !isOfLength(posted.password, maxPasswordLength)) {
@@ -78,8 +78,8 @@ function isOfLength(text: string, max: number): boolean {
 }
 
 /**
- * Begins a social sign-in and answers the URL that the browser goes to. Only called after the user's click on the
- * login page, so nothing reaches the provider before consent (MCP security best practices, confused deputy).
+ * Starts a social sign-in and returns the URL for the browser. Only called after the user's click on the login page, so nothing
+ * reaches the provider before consent (MCP security best practices, confused deputy).
  */
 export async function startSocialSignIn(
   purpose: SignInPurpose,
@@ -104,7 +104,7 @@ export async function startSocialSignIn(
   return url
 }
 
-/** How a return from the social provider ended; `purpose` is what that sign-in was begun for, if known. */
+/** Result of a return from the social provider; `purpose` is that of the sign-in, if known. */
 export type SocialReturn =
   | { kind: 'returned'; step: FirstStep; purpose: SignInPurpose }
   | { kind: 'refused'; failure: ProviderError; purpose: SignInPurpose | undefined }
@@ -113,17 +113,16 @@ export type SocialReturn =
 interface SocialPayload {
   purpose: SignInPurpose
   secret: string
-  /** What a sign-in that succeeds gives back. */
+  /** Attempts given back when the sign-in succeeds. */
   counted: readonly CountedAttempt[]
 }
 
 /**
  * Completes a social sign-in from the parameters of the callback.
  *
- * The provider sends no state of ours back, so which of the browser's pending sign-ins this is comes out of their
- * secrets: the one whose verifier fits. A wrong one does not use the provider's code up. The first code that is tried
- * with a pending sign-in was counted when that began; each further one counts as an attempt, as whoever has sign-ins
- * pending can come back with made-up codes as often as they like.
+ * The provider does not return our state, so the pending sign-in is found by its secret: the one whose verifier matches. A wrong
+ * verifier does not consume the provider's code. The first code tried with a pending sign-in was counted when that started; each
+ * further one counts as an attempt, as a browser with pending sign-ins can return with made-up codes any number of times.
  */
 export async function finishSocialSignIn(
   parameters: URLSearchParams,
@@ -144,7 +143,7 @@ export async function finishSocialSignIn(
         store.removeSocialSignIn(pending.id),
       )
       if (!first) {
-        // The sign-in expired meanwhile, or newer ones replaced it: the session is not handed out.
+        // The sign-in has expired or been replaced by newer ones: do not return the session.
         await endUnusedSession(sessionOf(answer), ports)
         return { kind: 'expired' }
       }
@@ -152,10 +151,10 @@ export async function finishSocialSignIn(
       return { kind: 'returned', step: await afterFirstStep(answer, undefined, visitor, ports), purpose }
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
-      // Not this one's code: try the next of the browser's tabs.
+      // Another tab's code: try the next pending sign-in.
       if (error.failure === 'expired') continue
-      // Which tab this belongs to is only certain when no other one is left. It stays pending either way: a link on
-      // another site can lead here with an error, and must not cancel a sign-in.
+      // The tab is certain only when no other one is left. It stays pending either way: a link on another site can lead here with
+      // an error, and must not cancel a sign-in.
       const certain = index === candidates.length - 1
       return { kind: 'refused', failure: error, purpose: certain ? purpose : undefined }
     }
@@ -163,10 +162,7 @@ export async function finishSocialSignIn(
   return { kind: 'expired' }
 }
 
-/**
- * The first return of each sign-in passes without a limit: otherwise the trip to the social provider would have been
- * in vain.
- */
+/** Does not limit the first return of each sign-in: otherwise the trip to the social provider would have been in vain. */
 async function countReturn(
   { id }: PendingSocialSignIn,
   visitor: SignInVisitor,
@@ -177,7 +173,7 @@ async function countReturn(
   await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
 }
 
-/** Undefined when no key of the ring opens it, or another version of this server sealed it. */
+/** Returns undefined when no key of the ring opens it, or another version of this server sealed it. */
 function openPayload(
   pending: PendingSocialSignIn,
   { sealer }: Pick<SignInPorts, 'sealer'>,

@@ -1,7 +1,10 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Caller } from './caller.ts'
 
-/** How a call ended. `failed`: neither the tool nor a rule said no, as when it threw or its arguments were no object. */
+/**
+ * Result of a call. `failed`: neither the tool nor a rule refused it, for example because it threw or its arguments were not an
+ * object.
+ */
 export type CallOutcome =
   | 'ok'
   | 'tool_error'
@@ -11,13 +14,13 @@ export type CallOutcome =
   | 'cancelled'
   | 'failed'
 
-/** The event that records a call. */
+/** The event recorded for a call. */
 export type CallEvent =
   | 'tool_called' // or refused
   | 'resource_read'
   | 'prompt_got'
 
-/** What is recorded as a call: the event, the field that names what was called, and the parameter that does. */
+/** The methods recorded as calls: the event, the field for what was called, and the parameter that contains it. */
 const recorded: Readonly<Record<string, { event: CallEvent; field: CallField; parameter: string }>> = {
   'tools/call': { event: 'tool_called', field: 'tool', parameter: 'name' },
   'resources/read': { event: 'resource_read', field: 'resource', parameter: 'uri' },
@@ -30,13 +33,14 @@ type CallField = 'tool' | 'resource' | 'prompt'
 export interface Call {
   event: CallEvent
   field: CallField
-  /** As the client gave it, cut to 200 characters; of a URI without query and fragment, which may hold anything. */
+  /** As the client sent it; a URI without query and fragment, which may contain anything. */
   name: string
 }
 
-const maxNameLength = 200
+/** Longer names are truncated in the record. */
+export const maxNameLength = 200
 
-/** The call that a JSON-RPC message makes; undefined for every other message. */
+/** Returns the call in a JSON-RPC message; undefined for every other message. */
 export function callOf(message: unknown): Call | undefined {
   if (!isJsonObject(message) || message['id'] === undefined) return undefined
   const { method, params } = message
@@ -46,37 +50,45 @@ export function callOf(message: unknown): Call | undefined {
   const given = isJsonObject(params) ? params[parameter] : undefined
   const whole = typeof given === 'string' ? given : ''
   const name = field === 'resource' ? whole.replace(/[?#].*$/s, '') : whole
-  return { event, field, name: name.slice(0, maxNameLength) }
+  return { event, field, name }
 }
 
-/** The calls of a message or batch. */
+/** Returns the calls of a message or batch. */
 export function callsOf(body: unknown): Call[] {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
   return messages.flatMap((message) => callOf(message) ?? [])
 }
 
-/** What the record of a call says about how it ended. Sizes are bytes of JSON. */
+/** The end of a call in its record. Sizes are bytes of JSON. */
 export interface CallEnd {
   outcome: CallOutcome
-  /** Whether the server has what was called. Names that it does not have come from the client alone. */
-  isKnown: boolean
+  /**
+   * True when the server has the called item; otherwise the name comes from the client only. Undefined while unknown, because the
+   * server has not listed its items.
+   */
+  isKnown: boolean | undefined
   responseBytes?: number
 }
 
-/** What {@link IncomingCalls} need. */
+/** Dependencies of {@link IncomingCalls}. */
 export interface IncomingCallsPorts {
   caller: Caller
-  /** Undefined when the message does not say. */
+  /** Undefined if the message does not say. */
   revision: string | undefined
   requestBytes: number
   report: (event: CallEvent, fields: Record<string, unknown>) => void
   /** Monotonic milliseconds. */
   nowMs: () => number
-  /** Called once when none of the calls is under way any more. */
+  /** Called with the name of each known tool whose call was not refused, when the call ends. */
+  called?: (tool: string) => void
+  /** Called once when no call is in progress any more. */
   over?: () => void
 }
 
-/** The calls of one HTTP request. Each is recorded when it ends: who called what, and how that went; never arguments or results. */
+/**
+ * The calls of one HTTP request. Records each when it ends: the caller, the name and the result; never arguments or results'
+ * contents.
+ */
 export class IncomingCalls {
   readonly #ports: IncomingCallsPorts
   #isOver = false
@@ -85,18 +97,18 @@ export class IncomingCalls {
     this.#ports = ports
   }
 
-  /** Begins a call; the result is called with its end. */
+  /** Starts a call; call the returned function with its end. */
   begin(call: Call): (end: CallEnd) => void {
     const begunAt = this.#ports.nowMs()
     return (end) => this.#record(call, end, this.#ports.nowMs() - begunAt)
   }
 
-  /** Records a call that is not made. */
+  /** Records a refused call. */
   refuse(call: Call, end: CallEnd): void {
     this.#record(call, end, 0)
   }
 
-  /** The response is complete, or nobody waits for it any more. */
+  /** The response is complete, or the client has gone. */
   over(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -108,14 +120,16 @@ export class IncomingCalls {
     { outcome, isKnown, responseBytes }: CallEnd,
     durationMs: number,
   ): void {
-    const { caller, revision, requestBytes, report } = this.#ports
+    const { caller, revision, requestBytes, report, called } = this.#ports
+    if (event === 'tool_called' && isKnown === true && !outcome.startsWith('refused_')) called?.(name)
     report(event, {
       sub: caller.user?.sub,
       client_id: caller.clientId,
       grant_id: caller.grantId,
       credential: caller.credential,
-      [field]: name,
-      ...(!isKnown && { unknown: true }),
+      [field]: name.slice(0, maxNameLength),
+      ...(isKnown === false && { unknown: true }),
+      ...(isKnown === undefined && { unlisted: true }),
       revision,
       outcome,
       duration_ms: Math.round(durationMs * 10) / 10,

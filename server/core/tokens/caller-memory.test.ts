@@ -7,7 +7,7 @@ import { storeIsDown } from '../../../tests/support/server/core/keeper-fixture.t
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { type CallerPorts, type CallerReader, createCallerReader } from './caller.ts'
+import { type CallerPorts, CallerReader } from './caller-reader.ts'
 import { hashSecret } from '../seal.ts'
 import { ProviderError, type SessionLife } from '../session/session-provider.ts'
 import type { Store } from '../store.ts'
@@ -19,9 +19,9 @@ let runtime: FakeRuntime
 let store: Store
 let ports: CallerPorts
 let reader: CallerReader
-/** Hashes that the store was asked for. */
+/** Hashes looked up in the store. */
 let lookedUp: string[]
-/** Tokens that the provider was asked about. */
+/** Tokens probed at the provider. */
 let probed: string[]
 let life: () => SessionLife | Promise<SessionLife>
 
@@ -63,10 +63,10 @@ beforeEach(() => {
     cookieName,
     checkSeconds,
   }
-  reader = createCallerReader(ports)
+  reader = new CallerReader(ports)
 })
 
-/** A grant named `name` with the access token `mcpa_<name>`, an hour long. */
+/** Creates a grant called `name` with the access token `mcpa_<name>`, valid for an hour. */
 async function connect(name: string): Promise<void> {
   const sample = grantSample(name)
   const tokens = { ...sample.tokens, accessHash: hashSecret(`mcpa_${name}`), accessExpiresAt: start + 3600 }
@@ -218,7 +218,7 @@ describe('a token of the provider, checked there', () => {
     ['at a provider that cannot be asked', () => void delete ports.provider.probe],
   ])('is not checked %s', async (_when, change) => {
     change()
-    reader = createCallerReader(ports)
+    reader = new CallerReader(ports)
     life = () => 'ended'
     expect(await present(token)).toBe('caller')
     expect(probed).toEqual([])

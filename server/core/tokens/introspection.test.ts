@@ -1,5 +1,9 @@
-import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { accessSample, grantAccessSample } from '../../../tests/support/server/core/access-sample.ts'
+import { signInSample, publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import {
+  accessSample,
+  grantAccessSample,
+  profileSample,
+} from '../../../tests/support/server/core/access-sample.ts'
 import type { AccessRule } from '../access/access-rules.ts'
 import type { GrantAccess } from '../access/grant-access.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -13,7 +17,6 @@ import {
   start,
   successorSample,
 } from '../../../tests/support/server/core/grant-sample.ts'
-import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import type { Client } from '../clients/client.ts'
 import { type IntrospectionPorts, introspectToken } from './introspection.ts'
 import type { Store } from '../store.ts'
@@ -41,7 +44,8 @@ beforeEach(async () => {
 const ask = (client: Client, token: string) => introspectToken(client, token, ports)
 
 describe('introspectToken', () => {
-  const person = { username: 'a@example.com', sub: 'a' }
+  // The address of the current session, not of the sign-in.
+  const person = { username: 'ada@example.com', sub: 'a' }
   const about = (): object => ({
     active: true,
     client_id: owner.id,
@@ -64,14 +68,9 @@ describe('introspectToken', () => {
   })
 
   it('a user without an email has no username', async () => {
-    const anonymous = grantSample('b', {
-      clientId: owner.id,
-      user: { id: 'https://provider#b', sub: 'b', email: undefined, name: undefined },
-    })
-    const { pair: fresh, minted } = mintTokens(anonymous.grant, 'mcp', { family: undefined }, 3600, runtime)
-    await addGrant(store, { ...anonymous, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
-    const answer = await ask(resourceServer, fresh.accessToken)
-    expect(answer).toMatchObject({ active: true, sub: 'b' })
+    ports = { ...ports, access: grantAccessSample({ provider: { profileOf: () => profileSample } }) }
+    const answer = await ask(resourceServer, pair.accessToken)
+    expect(answer).toMatchObject({ active: true, sub: 'a' })
     expect(answer).not.toHaveProperty('username')
   })
 
@@ -139,14 +138,17 @@ describe('with access rules', () => {
       keeper: { open: () => signInSample('ada').session, claimsOf: () => undefined },
     })
 
-  it('the token of somebody who may not come in is inactive, and its grant goes on', async () => {
-    ports = { ...ports, access: rulesFor([]) }
-    expect(await ask(resourceServer, pair.accessToken)).toEqual({ active: false })
-    expect((await store.findGrant(sample.grant.id))?.end).toBeUndefined()
-  })
-
-  it('a token has no scope that the rules do not give', async () => {
-    ports = { ...ports, access: rulesFor([{ effect: 'allow', conditions: {}, scopes: ['other'] }]) }
-    expect(await ask(resourceServer, pair.accessToken)).toMatchObject({ active: true, scope: '' })
-  })
+  it.each<[kind: string, token: () => string, left: string]>([
+    ['access', () => pair.accessToken, ''],
+    ['refresh', () => pair.refreshToken ?? '', 'offline_access'],
+  ])(
+    'the %s token of somebody who may not come in is inactive, and its grant goes on',
+    async (_kind, token, left) => {
+      ports = { ...ports, access: rulesFor([]) }
+      expect(await ask(resourceServer, token())).toEqual({ active: false })
+      expect((await store.findGrant(sample.grant.id))?.end).toBeUndefined()
+      ports = { ...ports, access: rulesFor([{ effect: 'allow', conditions: {}, scopes: ['other'] }]) }
+      expect(await ask(resourceServer, token())).toMatchObject({ active: true, scope: left })
+    },
+  )
 })

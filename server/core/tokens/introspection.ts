@@ -1,26 +1,26 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { GrantAccess } from '../access/grant-access.ts'
 import type { Client } from '../clients/client.ts'
-import type { Grant, GrantStore } from '../session/grant.ts'
+import type { Grant, GrantStore, StoredProviderSession, User } from '../session/grant.ts'
 import { limitScope } from './scope.ts'
 import { accessTokenPrefix, issueTimeOf, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
-/** What introspection needs from outside. */
+/** Dependencies of introspection. */
 export interface IntrospectionPorts {
-  store: Pick<GrantStore, 'findAccessToken' | 'findRefreshToken'>
+  store: Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'findProviderSession'>
   runtime: Pick<Runtime, 'now'>
   issuer: string
-  access: Pick<GrantAccess, 'decide'>
+  access: Pick<GrantAccess, 'decide' | 'userOf'>
 }
 
-/** What an active token is worth (RFC 7662 section 2.2). Times are epoch seconds. */
+/** The response for an active token (RFC 7662 section 2.2). Times are epoch seconds. */
 export interface ActiveToken {
   active: true
   scope: string
   client_id: string
-  /** The email address at the session provider, for people to read. */
+  /** The email address at the session provider, for display. */
   username?: string
-  /** Only of an access token: a refresh token has no type in the sense of RFC 6749 section 5.1. */
+  /** Access tokens only: a refresh token has no type in the sense of RFC 6749 section 5.1. */
   token_type?: 'Bearer'
   exp: number
   iat?: number
@@ -30,19 +30,16 @@ export interface ActiveToken {
   iss: string
 }
 
-/**
- * The response of the introspection endpoint. For an inactive token it says nothing else, not even why (section 2.2).
- */
+/** The introspection response. For an inactive token it says nothing else, not even why (section 2.2). */
 export type IntrospectionResponse = ActiveToken | { active: false }
 
 /**
- * Introspects `token` for `client` (RFC 7662). A client that the operator lets introspect sees every token; any other
- * client sees its own tokens only, and not the user: anybody can register a client, and no user agreed to show it who
- * they are (section 5).
+ * Introspects `token` for `client` (RFC 7662). A client that the operator lets introspect sees every token; any other client sees
+ * its own tokens only, and not the user: anyone can register a client, and no user agreed to identify themselves to it (section 5).
  *
- * An access token is active while `/mcp` would accept it: its grant is alive, and so is the provider session as far
- * as is known, and the access rules let its person in; the provider is not asked whether that is still so. A refresh token is active until it is used, although presenting it returns
- * the same response for up to two minutes more. Provider tokens are inactive here. Not checked: that `client`
+ * A token is active while its grant is live, its provider session is as far as known, and the access rules allow its user; the
+ * provider is not asked. An access token must also not have expired. A refresh token must also be unused, although presenting it
+ * returns the same response for up to two minutes more. Provider tokens are inactive here. Does not check that `client`
  * authenticated, which the endpoint requires.
  */
 export async function introspectToken(
@@ -52,25 +49,26 @@ export async function introspectToken(
 ): Promise<IntrospectionResponse> {
   const found = await findToken(token, ports)
   if (!found || !(client.introspects || found.grant.clientId === client.id)) return { active: false }
-  const { grant, members } = found
+  const { grant, session, members } = found
   const issuedAt = issueTimeOf(token)
   return {
     active: true,
     client_id: grant.clientId,
     ...members,
     ...(issuedAt !== undefined && { iat: issuedAt }),
-    ...(client.introspects && personOf(grant)),
+    ...(client.introspects && personOf(await ports.access.userOf(grant, session))),
     aud: grant.resource,
     iss: ports.issuer,
   }
 }
 
-function personOf({ user }: Grant): Pick<ActiveToken, 'sub' | 'username'> {
-  return { sub: user.sub, ...(user.email !== undefined && { username: user.email }) }
+function personOf({ sub, email }: User): Pick<ActiveToken, 'sub' | 'username'> {
+  return { sub, ...(email !== undefined && { username: email }) }
 }
 
 interface FoundToken {
   grant: Grant
+  session: StoredProviderSession
   members: Pick<ActiveToken, 'scope' | 'exp' | 'token_type'>
 }
 
@@ -84,11 +82,19 @@ async function findToken(token: string, ports: IntrospectionPorts): Promise<Foun
     const access = await ports.access.decide(grant, providerSession)
     if (access.kind === 'denied') return undefined
     const limited = limitScope(scope, access.scopes)
-    return { grant, members: { scope: limited, token_type: 'Bearer', exp: expiresAt } }
+    return {
+      grant,
+      session: providerSession,
+      members: { scope: limited, token_type: 'Bearer', exp: expiresAt },
+    }
   }
   if (!token.startsWith(refreshTokenPrefix)) return undefined
   const found = await store.findRefreshToken(tokenKey(token))
   if (!found || found.endReason !== undefined || found.usedAt !== undefined) return undefined
   const { grant } = found
-  return grant.expiresAt > now ? { grant, members: { scope: grant.scope, exp: grant.expiresAt } } : undefined
+  const session = await store.findProviderSession(grant.id)
+  if (!session || grant.expiresAt <= now) return undefined
+  const access = await ports.access.decide(grant, session)
+  if (access.kind === 'denied') return undefined
+  return { grant, session, members: { scope: limitScope(grant.scope, access.scopes), exp: grant.expiresAt } }
 }

@@ -4,7 +4,7 @@ import { publicClient } from '../../../tests/support/server/core/sign-in-sample.
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
-  createRefreshPace,
+  RefreshPace,
   type RefreshedTokens,
   type RefreshTokenPorts,
   rotateRefreshToken,
@@ -32,13 +32,13 @@ beforeEach(async () => {
     runtime,
     scopes: createScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
-    pace: createRefreshPace(3600),
+    pace: new RefreshPace(3600),
     reportGrantEnd: (_grant, reason) => void ended.push(reason),
   }
   first = await connect('a')
 })
 
-/** A new grant of the client, and its refresh token. */
+/** Creates a grant of the client; returns its refresh token. */
 async function connect(name: string): Promise<string> {
   const sample = grantSample(name, { clientId: client.id })
   const family = createFamily(runtime)
@@ -69,6 +69,37 @@ describe('replays', () => {
     runtime.advance(11)
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
     expect(ended).toEqual(['refresh_token_reuse'])
+  })
+})
+
+describe('a replay after the access token of its successor has ended', () => {
+  beforeEach(() => {
+    ports = { ...ports, accessTokenTtlSeconds: 40, pace: new RefreshPace(40) }
+  })
+
+  it('is answered with one that lives, which follows the successor', async () => {
+    const { response: lost } = await refresh(first, '192.0.2.1')
+    runtime.advance(58)
+    await collect()
+    const { response, replayOf } = await refresh(first, '198.51.100.7')
+    expect(replayOf).toEqual({ address: '192.0.2.1' })
+    expect(response.expires_in).toBeGreaterThan(30)
+    expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeDefined()
+    // A holder of the successor gets the same pair.
+    expect((await refresh(lost.refresh_token ?? '')).response).toEqual(response)
+    expect(ended).toEqual([])
+  })
+
+  it('is answered with the successor while that one lives', async () => {
+    const { response: lost } = await refresh(first)
+    runtime.advance(39)
+    expect((await refresh(first)).response.access_token).toBe(lost.access_token)
+  })
+
+  it('is reuse after two minutes all the same', async () => {
+    await refresh(first)
+    runtime.advance(121)
+    await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
   })
 })
 
@@ -152,7 +183,7 @@ describe('the pace of refreshes', () => {
   ])(
     'access tokens of %i s: every client may refresh far more often than they end',
     async (ttl, retryAfter) => {
-      const pace = createRefreshPace(ttl)
+      const pace = new RefreshPace(ttl)
       expect(pace.retryAfterSeconds).toBe(retryAfter)
       for (let count = 0; count < 20; count += 1) pace.take('a', start)
       expect(pace.isSpent('a', start)).toBe(true)

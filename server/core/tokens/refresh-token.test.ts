@@ -12,15 +12,14 @@ import {
 } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient, resource } from '../../../tests/support/server/core/sign-in-sample.ts'
 import {
-  createRefreshPace,
+  RefreshPace,
   type RefreshRequest,
   type RefreshTokenPorts,
   rotateRefreshToken,
 } from './refresh-token.ts'
 import { hashSecret, openUnderSecret } from '../seal.ts'
-import { tokenKey } from './token-issue.ts'
+import { tokenKey, type TokenResponse } from './token-issue.ts'
 import type { Store } from '../store.ts'
-import type { TokenResponse } from './token-issue.ts'
 
 const family = 'f'.repeat(22)
 const first = `mcpr_${start.toString(36).padStart(7, '0')}${family}${'1'.repeat(43)}`
@@ -40,7 +39,7 @@ beforeEach(async () => {
     runtime,
     scopes: createScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
-    pace: createRefreshPace(3600),
+    pace: new RefreshPace(3600),
     reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
   }
   const sample = grantSample('a', { clientId: client.id })

@@ -11,9 +11,9 @@ import {
   tokenResponse,
 } from './token-issue.ts'
 import { type Client, requireGrantType } from '../clients/client.ts'
-import type { GrantRecord, GrantStore, RefreshTokenRecord, ReportGrantEnd } from '../session/grant.ts'
-import { refreshesOfGrant } from '../access/limit-table.ts'
-import { createRateLimit, type RateLimit } from '../access/rate-limit.ts'
+import type { Grant, GrantRecord, GrantStore, RefreshTokenRecord, ReportGrantEnd } from '../session/grant.ts'
+import { refreshesOfGrant } from '../limits/limit-table.ts'
+import { RateLimit } from '../limits/rate-limit.ts'
 import { areOurResources } from './resource.ts'
 import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
@@ -24,15 +24,15 @@ import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
  */
 export const replaySeconds: number = 120
 
-/** The same once the successor is in use: only callers that refreshed at the same time may still come. */
+/** The same once the successor is in use: only concurrent refreshes may still arrive. */
 const usedReplaySeconds = 10
 
-/** Grants that are counted at once. One that was forgotten has its whole burst again. */
+/** Maximum number of tracked grants. A forgotten grant has its full burst again. */
 const maxCountedGrants = 20_000
 
 const successorContext = 'drawbridge refresh token successor'
 
-/** What rotation needs from outside. */
+/** Dependencies of rotation. */
 export interface RefreshTokenPorts extends TokenLife {
   store: GrantStore
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
@@ -41,17 +41,14 @@ export interface RefreshTokenPorts extends TokenLife {
   reportGrantEnd: ReportGrantEnd
 }
 
-/** Counts refreshes by the id of their grant, and says how long a client beyond the limit should wait. */
-export interface RefreshPace extends RateLimit {
-  retryAfterSeconds: number
-}
+/** Counts refreshes by grant id within {@link refreshesOfGrant}, and tells how long a client over the limit should wait. */
+export class RefreshPace extends RateLimit {
+  readonly retryAfterSeconds: number
 
-/** Creates the {@link RefreshPace} of {@link refreshesOfGrant}. */
-export function createRefreshPace(accessTokenTtlSeconds: number): RefreshPace {
-  const rate = refreshesOfGrant(accessTokenTtlSeconds)
-  return {
-    ...createRateLimit(rate, maxCountedGrants),
-    retryAfterSeconds: Math.ceil(1 / rate.perSecond),
+  constructor(accessTokenTtlSeconds: number) {
+    const rate = refreshesOfGrant(accessTokenTtlSeconds)
+    super(rate, maxCountedGrants)
+    this.retryAfterSeconds = Math.ceil(1 / rate.perSecond)
   }
 }
 
@@ -61,24 +58,24 @@ export interface RefreshRequest {
   refreshToken: string
   scope: string | undefined
   resources: readonly string[]
-  /** Where the request came from; undefined: not known. */
+  /** Address of the request; undefined if unknown. */
   address?: string | undefined
 }
 
-/** What a refresh gives, and of a token that was used before, where it was used first. */
+/** The result of a refresh; for a used token, also where it was first used. */
 export interface RefreshedTokens extends IssuedTokens {
   replayOf?: { address: string | undefined }
 }
 
 /**
- * Rotates a refresh token (OAuth 2.1 section 4.3). Throws `invalid_grant`, `invalid_target`,
- * `invalid_scope` or `unauthorized_client`, and `temporarily_unavailable` with status 429 for a grant beyond its pace.
+ * Rotates a refresh token (OAuth 2.1 section 4.3). Throws `invalid_grant`, `invalid_target`, `invalid_scope` or
+ * `unauthorized_client`, and `temporarily_unavailable` with status 429 for a grant over its rate.
  *
- * A token has exactly one successor. Every caller that presents it within 120 seconds of its first use gets that same
- * successor, so parallel and repeated refreshes all succeed; once the successor itself is used, at `/mcp` or here, 10 seconds
- * are left. Later use ends the grant. The stored successor is sealed under the presented token: the store alone cannot replay
- * it. A token that was used so long ago that its row is collected is recognised by its family and ends the grant as well. The
- * session provider is not involved.
+ * A token has exactly one successor. Presenting it again within 120 seconds of its first use returns that same successor, or what
+ * follows it once its access token has ended, so parallel and repeated refreshes all succeed; once the successor itself is used, at
+ * `/mcp` or here, 10 seconds are left. Later use ends the grant. The stored successor is sealed under the presented token: the
+ * store alone cannot replay it. A token used so long ago that its row is purged is recognized by its family, and ends the grant as
+ * well. Does not contact the session provider.
  */
 export async function rotateRefreshToken(
   request: RefreshRequest,
@@ -92,7 +89,7 @@ export async function rotateRefreshToken(
   const { grant, usedAt } = checkRefresh(record, request, now)
   requireScopeText(request.scope)
   const scope = ports.scopes.narrow(grant.scope, request.scope)
-  if (usedAt === undefined && pace.isSpent(grant.id, now)) throw tooOften(pace)
+  if (usedAt === undefined && pace.isSpent(grant.id, now)) throw tooOften(grant, pace)
   const family = familyOf(request.refreshToken)
   const { pair, minted } = mintTokens(
     grant,
@@ -116,23 +113,26 @@ export async function rotateRefreshToken(
     case 'rotated':
       pace.take(grant.id, now)
       return { grant, response: tokenResponse(pair, now) }
-    case 'replayed':
-      return {
-        grant,
-        response: tokenResponse(openSuccessor(rotation.sealedTokens, request.refreshToken), now),
-        replayOf: { address: rotation.firstUse.address },
-      }
+    case 'replayed': {
+      const replayOf = { address: rotation.firstUse.address }
+      const successor = openSuccessor(rotation.sealedTokens, request.refreshToken)
+      if (successor.expiresAt > now || successor.refreshToken === undefined)
+        return { grant, response: tokenResponse(successor, now), replayOf }
+      // That pair no longer works. Do what its holder would do next: refresh it.
+      const next = await rotateRefreshToken({ ...request, refreshToken: successor.refreshToken }, ports)
+      return { ...next, replayOf }
+    }
     case 'reused':
       ports.reportGrantEnd(grant, 'refresh_token_reuse')
-      throw reuse()
+      throw reuse(grant)
     case 'ended':
-      throw endedGrant()
+      throw endedGrant(grant)
   }
 }
 
 /**
- * Ends the grant of a token whose row has been deleted, and throws. Does nothing if the token belongs to no stored
- * grant of this client.
+ * Ends the grant of a token whose row has been deleted, and throws. Does nothing if the token belongs to no stored grant of this
+ * client.
  */
 async function refuseCollected(
   { refreshToken, client }: RefreshRequest,
@@ -141,16 +141,13 @@ async function refuseCollected(
   const record = await findByFamily(refreshToken, store)
   if (record?.grant.clientId !== client.id) return
   const { grant, end } = record
-  if (end || grant.expiresAt <= runtime.now()) throw endedGrant()
+  if (end || grant.expiresAt <= runtime.now()) throw endedGrant(grant)
   await store.endGrant(grant.id, 'refresh_token_reuse', runtime.now())
   reportGrantEnd(grant, 'refresh_token_reuse')
-  throw reuse()
+  throw reuse(grant)
 }
 
-/**
- * The grant of `refreshToken`, found even after the token itself was deleted; undefined if the token names no known
- * family.
- */
+/** Finds the grant of `refreshToken`, even after the token itself was deleted; undefined if its family is unknown. */
 export async function findByFamily(
   refreshToken: string,
   store: Pick<GrantStore, 'findGrantByFamily'>,
@@ -159,18 +156,18 @@ export async function findByFamily(
   return family === undefined ? undefined : store.findGrantByFamily(hashSecret(family))
 }
 
-/** The record when `request` may use it; `invalid_target` comes before anything is rotated. */
+/** Returns the record if `request` may use it; throws `invalid_target` before anything is rotated. */
 function checkRefresh(
   record: RefreshTokenRecord | undefined,
   request: RefreshRequest,
   now: number,
 ): RefreshTokenRecord {
   if (!record || record.grant.clientId !== request.client.id) {
-    // A client that registered without this grant type is refused, unless it was given a refresh token anyway.
+    // Refuses a client that registered without this grant type, unless it was issued a refresh token anyway.
     requireGrantType(request.client, 'refresh_token')
     throw new OAuthError('invalid_grant', 'This refresh token is unknown here. Sign in again.')
   }
-  if (record.endReason !== undefined || record.grant.expiresAt <= now) throw endedGrant()
+  if (record.endReason !== undefined || record.grant.expiresAt <= now) throw endedGrant(record.grant)
   if (!areOurResources(request.resources, record.grant.resource)) {
     throw new OAuthError('invalid_target', `This refresh token is for ${record.grant.resource}`)
   }
@@ -183,21 +180,28 @@ function openSuccessor(sealed: string, presented: string): TokenPair {
   return JSON.parse(opened) as TokenPair
 }
 
-function tooOften({ retryAfterSeconds }: RefreshPace): OAuthError {
+function tooOften(grant: Grant, { retryAfterSeconds }: RefreshPace): OAuthError {
   return new OAuthError(
     'temporarily_unavailable',
     'This connection is refreshed too often. Use the access token it has, and wait as long as Retry-After says.',
-    { status: 429, retryAfterSeconds },
+    { status: 429, retryAfterSeconds, logFields: logFieldsOf(grant) },
   )
 }
 
-function reuse(): OAuthError {
+function reuse(grant: Grant): OAuthError {
   return new OAuthError(
     'invalid_grant',
     'This refresh token was used before, so the connection was ended for safety. Sign in again.',
+    { logFields: logFieldsOf(grant) },
   )
 }
 
-function endedGrant(): OAuthError {
-  return new OAuthError('invalid_grant', 'This connection has ended. Sign in again.')
+function endedGrant(grant: Grant): OAuthError {
+  const logFields = logFieldsOf(grant)
+  return new OAuthError('invalid_grant', 'This connection has ended. Sign in again.', { logFields })
+}
+
+/** The client's error does not identify the grant, so the operator needs these fields. */
+function logFieldsOf({ id, clientId }: Grant): Readonly<Record<string, string>> {
+  return { client_id: clientId, grant_id: id }
 }

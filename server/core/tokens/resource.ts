@@ -1,13 +1,13 @@
-/** Whether every indicator names our one resource. One without a value counts as omitted (RFC 6749 section 3.1). */
+/** True when every indicator is our one resource. An empty one counts as omitted (RFC 6749 section 3.1). */
 export function areOurResources(indicators: readonly string[], resource: string): boolean {
   return indicators.every((indicator) => indicator === '' || isOurResource(indicator, resource))
 }
 
 /**
- * Whether a `resource` indicator (RFC 8707) names our one resource.
+ * True when a `resource` indicator (RFC 8707) is our one resource.
  *
- * Accepted spellings, because clients in the field send them: case of scheme and host, a default port, one trailing
- * slash, a query, and the bare origin (or base URL) of the resource. A fragment is refused, as is anything else.
+ * Accepts spellings that real clients send: case of scheme and host, a default port, one trailing slash, a query, and the bare
+ * origin (or base URL) of the resource. Refuses a fragment, as anything else.
  */
 export function isOurResource(indicator: string, resource: string): boolean {
   if (indicator.includes('#') || !URL.canParse(indicator)) return false

@@ -9,7 +9,7 @@ import {
   start,
 } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { createRefreshPace, rotateRefreshToken } from './refresh-token.ts'
+import { RefreshPace, rotateRefreshToken } from './refresh-token.ts'
 import { type RevocationPorts, revokeToken } from './revocation.ts'
 import { createScopeCatalogue } from './scope.ts'
 import type { Store } from '../store.ts'
@@ -42,7 +42,7 @@ const accessIsLive = async (token: string): Promise<boolean> =>
 
 async function refresh(): Promise<{ access_token: string; refresh_token?: string }> {
   const request = { client, refreshToken: refreshToken(), scope: undefined, resources: [] }
-  const life = { accessTokenTtlSeconds: 3600, pace: createRefreshPace(3600) }
+  const life = { accessTokenTtlSeconds: 3600, pace: new RefreshPace(3600) }
   const rotation = { ...ports, ...life, store, runtime, scopes: createScopeCatalogue() }
   return (await rotateRefreshToken(request, rotation)).response
 }

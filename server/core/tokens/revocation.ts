@@ -5,7 +5,7 @@ import type { Grant, GrantStore, ReportGrantEnd } from '../session/grant.ts'
 import { findByFamily } from './refresh-token.ts'
 import { accessTokenPrefix, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
-/** What revocation needs from outside. */
+/** Dependencies of revocation. */
 export interface RevocationPorts {
   store: Pick<
     GrantStore,
@@ -18,14 +18,13 @@ export interface RevocationPorts {
 /**
  * Revokes `token` for its client (RFC 7009 section 2.1), at once and at every instance.
  *
- * Revoking a refresh token ends its whole grant, other tokens included, and signs the provider session out; this also
- * applies to a refresh token that already has a successor. An access token is revoked alone, unless the client has no
- * refresh tokens: then the grant, which would live on unused, ends too. An unknown, expired or revoked token is not
- * an error (section 2.2). Throws `invalid_grant` for a live token of another client, which stays valid: in the words
- * of RFC 6749 section 5.2, it "was issued to another client".
+ * Revoking a refresh token ends its whole grant, other tokens included, and signs the provider session out; this also applies to a
+ * refresh token that already has a successor. An access token is revoked alone, unless the client has no refresh tokens: then its
+ * otherwise unused grant ends too. An unknown, expired or revoked token is not an error (section 2.2). Throws `invalid_grant` for a
+ * live token of another client, which stays valid: in the words of RFC 6749 section 5.2, it "was issued to another client".
  *
- * The token type hint is ignored, since tokens name their type. An access token that a replayed refresh returns again
- * is the one that was removed, and stays useless.
+ * Ignores the token type hint, since tokens name their type. An access token that a replayed refresh returns again is the revoked
+ * one, and stays invalid.
  */
 export async function revokeToken(client: Client, token: string, ports: RevocationPorts): Promise<void> {
   if (token.startsWith(refreshTokenPrefix)) await endGrantOf(client, token, ports)

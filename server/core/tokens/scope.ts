@@ -3,12 +3,13 @@ import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 /** The scope that lets a client call tools as the user. */
 export const toolScope = 'mcp'
 
-const toolScopeLabel = 'Use the tools of the web app as you: read and change what you can there'
+/** Describes this server's own tools. Those of an upstream need not act as the user, nor in the web app. */
+const ownTools = 'Use the tools of the web app as you: read and change what you can there'
 
-/** Requested out of habit by OpenID Connect clients; granted to every client that names it, without effect. */
+/** Requested out of habit by OpenID Connect clients; granted on request, without effect. */
 const offlineScope = 'offline_access'
 
-/** Names that clients send to other servers by habit, or that mean something here: a tools module cannot have them. */
+/** Scopes that clients request from other servers by habit, or that have a meaning here: a tools module cannot use them. */
 export const reservedScopes: readonly string[] = [
   toolScope,
   offlineScope,
@@ -19,33 +20,40 @@ export const reservedScopes: readonly string[] = [
   'phone',
 ]
 
-/** The scopes of this server, in one order, and what follows from them. Scopes are joined by single spaces, as on the wire. */
+/** The scopes of this server in a fixed order, and rules for them. Scope strings are joined by single spaces, as on the wire. */
 export interface ScopeCatalogue {
-  /** Named in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
+  /** Listed in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
   resource: readonly string[]
-  /** Named in authorization server metadata. */
+  /** Listed in authorization server metadata. */
   authorizationServer: readonly string[]
-  /** What a challenge asks for when no operation is known yet, and what a client gets that asked for nothing known. */
+  /** The scope challenged for before an operation is known, and granted to a client that requests no known scope. */
   initial: string
   /**
-   * Scopes granted for what a client asked: the known ones in our order, unknown ones dropped (RFC 6749 section 3.3), the
-   * initial one always. Clients send OpenID scopes by habit; that must not fail.
+   * Returns the scopes granted for a request: the known ones in our order, always including the initial one; drops unknown ones
+   * (RFC 6749 section 3.3). Clients send OpenID scopes by habit; that must not fail.
    */
   grant(requested: string | undefined): string
   /**
-   * Scope of a refreshed token: never more than the grant's, less when `requested` names a part of it that is of use.
+   * Returns the scope of a refreshed token: never more than the grant's, less when `requested` is a useful subset.
    *
-   * As at authorization, unknown scopes are dropped, and a request that names none of the resource's scopes keeps them
-   * all: clients repeat there what they once asked for, and must not be signed out for it.
+   * As at authorization, unknown scopes are dropped, and a request without any of the resource's scopes keeps them all: clients
+   * repeat their original request there, and must not be signed out for it.
    */
   narrow(granted: string, requested: string | undefined): string
-  /** What the scopes of `scope` allow, in plain words for the person who is asked, one text each. */
+  /** Describes what `scope` allows, in plain words for the user who is asked, one text per scope. */
   describe(scope: string): string[]
 }
 
-/** A {@link ScopeCatalogue} of the tool scope and of `extra` ones: what each of them allows, by name, in plain words. */
-export function createScopeCatalogue(extra: Readonly<Record<string, string>> = {}): ScopeCatalogue {
-  const labels = new Map([[toolScope, toolScopeLabel], ...Object.entries(extra)])
+/**
+ * Creates a {@link ScopeCatalogue} of the tool scope and `extra` ones, with plain descriptions by name. `toolsOf` names the owner
+ * of the tools, if not this server.
+ */
+export function createScopeCatalogue(
+  extra: Readonly<Record<string, string>> = {},
+  toolsOf?: string,
+): ScopeCatalogue {
+  const allTools = toolsOf === undefined ? ownTools : `Use the tools of ${toolsOf}`
+  const labels = new Map([[toolScope, allTools], ...Object.entries(extra)])
   const resource = [...labels.keys()]
   const authorizationServer = [...resource, offlineScope]
   return {
@@ -66,17 +74,17 @@ export function createScopeCatalogue(extra: Readonly<Record<string, string>> = {
 }
 
 /**
- * Whether `text` may be a `scope` parameter: printable ASCII without `"` and `\` (RFC 6749 section 3.3 and appendix A.4).
- * More than one blank between two scopes is let pass.
+ * Returns whether `text` may be a `scope` parameter: printable ASCII without `"` and `\` (RFC 6749 section 3.3 and appendix A.4).
+ * Allows several blanks between two scopes.
  */
 export function isScopeText(text: string): boolean {
   return /^[\x20\x21\x23-\x5B\x5D-\x7E]*$/.test(text)
 }
 
-/** What a request with another `scope` is told. */
+/** The error for an invalid `scope`. */
 export const unreadableScope = {
   error: 'invalid_scope',
-  description: 'scope holds a character that no scope has.',
+  description: 'scope contains an invalid character.',
 } as const
 
 /** Throws `invalid_scope` unless `scope` is omitted or {@link isScopeText}. */
@@ -86,7 +94,7 @@ export function requireScopeText(scope: string | undefined): void {
   }
 }
 
-/** The part of `scope` that somebody may have who gets the scopes `allowed`; undefined: all of it. */
+/** Returns the part of `scope` within `allowed`; undefined: all of it. */
 export function limitScope(scope: string, allowed: readonly string[] | undefined): string {
   if (allowed === undefined) return scope
   return scope

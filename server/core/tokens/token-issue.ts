@@ -4,10 +4,10 @@ import type { Grant, MintedTokens } from '../session/grant.ts'
 import { hashSecret } from '../seal.ts'
 import type { Client } from '../clients/client.ts'
 
-/** What every access token of ours starts with: routes it to the store, and lets secret scanners find a leaked one. */
+/** Prefix of all our access tokens: routes them to the store, and lets secret scanners find a leaked one. */
 export const accessTokenPrefix = 'mcpa_'
 
-/** What every refresh token of ours starts with. */
+/** Prefix of all our refresh tokens. */
 export const refreshTokenPrefix = 'mcpr_'
 
 // Epoch seconds in base 36: enough for two thousand years.
@@ -15,7 +15,7 @@ const timeLength = 7
 const issuedToken = /^mcp[ar]_([0-9a-z]{7})(?:[A-Za-z0-9_-]{22})?[A-Za-z0-9_-]{43}$/
 const familyToken = /^mcpr_[0-9a-z]{7}([A-Za-z0-9_-]{22})[A-Za-z0-9_-]{43}$/
 
-/** A token pair in the clear, as it goes to the client once. `expiresAt` is the access token's end, epoch seconds. */
+/** A plain token pair, as sent to the client once. `expiresAt` is the access token's expiry, epoch seconds. */
 export interface TokenPair {
   accessToken: string
   refreshToken: string | undefined
@@ -23,7 +23,7 @@ export interface TokenPair {
   expiresAt: number
 }
 
-/** Successful answer of the token endpoint (RFC 6749 section 5.1). */
+/** Successful response of the token endpoint (RFC 6749 section 5.1). */
 export interface TokenResponse {
   access_token: string
   token_type: 'Bearer'
@@ -33,44 +33,38 @@ export interface TokenResponse {
 }
 
 /**
- * Under what a token is stored: its SHA-256, behind the time of issue that it carries. So keys of tokens that were issued
- * together lie together, and a store of a million connections is as fast as a small one. Nothing is taken from that
- * time: another one in front of the same secret is another token.
+ * Returns the key a token is stored under: the issue time it contains, then its SHA-256. So keys of tokens issued together are
+ * adjacent, and a store of a million connections is as fast as a small one. The time is not trusted: another one with the same
+ * secret is another token.
  */
 export function tokenKey(token: string): string {
   const time = issuedToken.exec(token)?.[1]
   return time === undefined ? hashSecret(token) : `${time}.${hashSecret(token)}`
 }
 
-/**
- * The issue time encoded in `token`; undefined for tokens of other issuers. Trust it only for a token that was found
- * in the store.
- */
+/** Returns the issue time encoded in `token`; undefined for tokens of other issuers. Trust it only for a token found in the store. */
 export function issueTimeOf(token: string): number | undefined {
   const time = issuedToken.exec(token)?.[1]
   return time === undefined ? undefined : Number.parseInt(time, 36)
 }
 
-/** A new family of refresh tokens: 128 random bits that all refresh tokens of one grant share. */
+/** Creates a family: 128 random bits that all refresh tokens of one grant share. */
 export function createFamily({ randomBytes }: Pick<Runtime, 'randomBytes'>): string {
   return encodeBase64url(randomBytes(16))
 }
 
 /**
- * The family that a refresh token names. Undefined for tokens older than families. Only holders of a token of the
- * grant know it, so a token that names a family and is not stored was used and collected, or forged from a real one.
+ * Returns the family of a refresh token. Undefined for tokens without one. Only holders of a token of the grant know it, so a token
+ * with a known family that is not stored was used and purged, or forged from a real one.
  */
 export function familyOf(refreshToken: string): string | undefined {
   return familyToken.exec(refreshToken)?.[1]
 }
 
-/** Which refresh token {@link mintTokens} makes: none, one of `family`, or one without a family. */
+/** The refresh token that {@link mintTokens} issues: none, one of `family`, or one without a family. */
 export type RefreshTokenKind = 'none' | { family: string | undefined }
 
-/**
- * Mints opaque tokens of 256 random bits for `grant`, together with their stored form. None of them outlives the
- * grant.
- */
+/** Issues opaque tokens of 256 random bits for `grant`, together with their stored form. None of them outlives the grant. */
 export function mintTokens(
   grant: Grant,
   scope: string,
@@ -95,13 +89,13 @@ export function mintTokens(
   }
 }
 
-// Clients count from the arrival of the answer, the server in whole seconds from before it. Without a margin clients would present
-// tokens that have just expired, and those in Python answer the 401 with a new sign-in instead of a refresh.
+// Clients count from the arrival of the response, the server in whole seconds from before it. Without a margin clients would
+// present tokens that have just expired, and Python clients react to the 401 with a new sign-in instead of a refresh.
 const maxMarginSeconds = 10
 
 /**
- * The wire form of `pair` at `now`. `expires_in` counts from this answer, also when the pair is a replayed one, and is a tenth less than
- * the life that the token has left, at most ten seconds less.
+ * Returns the wire form of `pair` at `now`. `expires_in` counts from this response, even for a replayed pair, and is a tenth less
+ * than the token's remaining life, at most ten seconds less.
  */
 export function tokenResponse(pair: TokenPair, now: number): TokenResponse {
   const left = Math.max(0, pair.expiresAt - now)
@@ -114,28 +108,26 @@ export function tokenResponse(pair: TokenPair, now: number): TokenResponse {
   }
 }
 
-/** How long access tokens live, by client; seconds. */
+/** Lifetimes of access tokens; seconds. */
 export interface TokenLife {
   accessTokenTtlSeconds: number
-  /** Of clients that never refresh; undefined: the same as of others. */
+  /** For clients that never refresh; undefined: the same as for others. */
   longTokenTtlSeconds?: number | undefined
-  /** Ids of clients that are known not to refresh although they registered `refresh_token`. */
-  longTokenClients?: readonly string[] | undefined
 }
 
 /**
- * Seconds that an access token of `client` lives: the longer life, where there is one, for a client that cannot refresh or
- * is known not to. The token never outlives its grant in any case, and ends with it at once (RFC 9700 section 2.2.2 asks for
- * short lives of tokens that cannot be revoked; these can).
+ * Returns the lifetime of `client`'s access tokens in seconds: the longer one, if set, for a client that cannot refresh. The token
+ * never outlives its grant in any case, and ends with it at once (RFC 9700 section 2.2.2 recommends short lives for tokens that
+ * cannot be revoked; these can).
  */
 export function accessTokenTtl(client: Pick<Client, 'id' | 'grantTypes'>, life: TokenLife): number {
-  const { accessTokenTtlSeconds, longTokenTtlSeconds, longTokenClients = [] } = life
-  const neverRefreshes = !client.grantTypes.includes('refresh_token') || longTokenClients.includes(client.id)
-  // A long life that is set below the usual one would punish the clients that it is there for.
+  const { accessTokenTtlSeconds, longTokenTtlSeconds } = life
+  const neverRefreshes = !client.grantTypes.includes('refresh_token')
+  // A longer lifetime set below the usual one would punish the clients it is meant for.
   return neverRefreshes ? Math.max(accessTokenTtlSeconds, longTokenTtlSeconds ?? 0) : accessTokenTtlSeconds
 }
 
-/** What redeeming a code or a refresh token gives: the answer for the client, and the grant that it is of. */
+/** Result of redeeming a code or a refresh token: the response for the client, and its grant. */
 export interface IssuedTokens {
   grant: Grant
   response: TokenResponse

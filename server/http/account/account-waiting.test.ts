@@ -24,7 +24,7 @@ interface AllowedDevice {
   poll(): Promise<{ status: number; error?: string } & Partial<Tokens>>
 }
 
-/** A device that the fixture's account has allowed, and that has not asked since. */
+/** Creates a device that the fixture's account has approved, and that has not polled since. */
 async function allowDevice(): Promise<AllowedDevice> {
   const grantTypes = [deviceGrantType, 'refresh_token']
   const { client_id: clientId } = await drawbridge.register({

@@ -15,12 +15,12 @@ import {
 
 const page = 'http://localhost:8787/account/connections'
 const password = { email: 'ada@example.com', password: 'correct horse' }
-/** What {@link signInSample} signs in as. */
+/** The user of {@link signInSample}. */
 const ada = { id: 'https://provider#sub ada', sub: 'sub ada', email: 'ada@example.com', name: undefined }
 
 let login: LoginFixture
 let browser: Browser
-/** Sessions that were ended at the provider. */
+/** Sessions ended at the provider. */
 let ended: unknown[]
 
 function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
@@ -44,7 +44,7 @@ async function signIn(by = browser): Promise<Visit> {
   return by.submit(await by.visit(page), 'password', password)
 }
 
-/** A live connection of ada's. */
+/** Creates a live connection of ada's. */
 async function connect(name: string, grant: Partial<Grant> = {}): Promise<string> {
   await addGrant(login.shared.store, grantSample(name, { user: ada, clientId: 'mcpc_public', ...grant }))
   return `grant ${name}`
@@ -248,7 +248,7 @@ describe('the list', () => {
       await store.recordGrantUses([{ grantId: 'grant one', usedAt: start, address: undefined, twoAddresses }])
       const { html } = await signIn()
       expect(html).toContain('198.51.100.9')
-      expect(html.includes('<p class="alert">')).toBe(!isCalm)
+      expect(html.includes('<p class="alert"')).toBe(!isCalm)
     },
   )
 
@@ -453,7 +453,7 @@ it('as a whole: a call from two addresses in turn is listed with its tool and bo
     expect((await callFrom(address)).status).toBe(200)
     drawbridge.runtime.advance(60)
   }
-  // The background work writes uses every half minute.
+  // Background work writes uses every 30 seconds.
   await vi.advanceTimersByTimeAsync(60_000)
   const browser = drawbridge.browser()
   const { html } = await browser.submit(await browser.visit(page), 'password', account)
@@ -477,7 +477,7 @@ it('as a whole: a connected client is listed, ended, and its token is refused at
   expect(drawbridge.logged()).toContain('connection_revoked')
   const admin = drawbridge.admin
   const sessions = admin?.listSessions(admin.findUser(account.email)?.id ?? '')
-  // The one of the client, which waits for its sign-out; that of the page is over.
+  // The client's session, which waits for sign-out; that of the page is over.
   expect(sessions).toHaveLength(1)
   await drawbridge.close()
 })

@@ -22,13 +22,13 @@ import {
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { accountPath, bindingOf, visitorOf } from '../login/login-subject.ts'
-import { readOwnForm, takeLoginForm } from '../login/decide.ts'
+import { takeOwnForm } from '../login/decide.ts'
 import { renderLogin } from '../login/draw.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
 import { messagePage } from '../pages/finished-page.ts'
-import { loginHandler, signInErrorPage } from '../login/error-page.ts'
+import { loginHandler } from '../login/error-page.ts'
 
-/** More than anyone reads; the most recently used ones are shown. */
+/** More than users read; the most recently used ones are shown. */
 const maxShown = 100
 const maxEndedShown = 10
 
@@ -43,11 +43,11 @@ const noticeTexts: Readonly<Record<AccountNotice, { text: string; isFailure: boo
 }
 
 /**
- * `/account/connections`: GET shows the clients that can use the account of the person who signed in here, or asks them to sign
- * in; POST ends one connection or all of them, or takes the forms of the login page.
+ * `/account/connections`: GET shows the clients that can use the signed-in user's account, or asks for sign-in; POST ends one
+ * connection or all of them, or handles the forms of the login page.
  *
- * The page shows what this server granted, without asking the provider: a connection whose sign-in has ended there is listed
- * until this server notices.
+ * The page shows what this server granted, without asking the provider: a connection whose sign-in has ended there is listed until
+ * this server notices.
  */
 export function createAccountEndpoint(ports: AccountPorts): Endpoint {
   return {
@@ -55,12 +55,11 @@ export function createAccountEndpoint(ports: AccountPorts): Endpoint {
     cors: 'none',
     methods: {
       GET: loginHandler(ports, showConnections),
-      POST: loginHandler(ports, takeForm),
+      POST: loginHandler(ports, (login) => takeOwnForm(login, takeForm)),
     },
   }
 }
 
-/** A person who is signed in here, with the matching CSRF cookie. */
 interface Visit {
   session: AccountSession
   binding: BrowserBinding
@@ -130,12 +129,9 @@ async function renderConnections({ session, binding }: Visit, login: AccountRequ
   return answer
 }
 
-async function takeForm(login: AccountRequest): Promise<Response> {
-  const fields = await readOwnForm(login)
-  if (typeof fields === 'string') return signInErrorPage(fields, login)
-  if (fields.has('transaction')) return takeLoginForm(fields, login)
+async function takeForm(fields: URLSearchParams, login: AccountRequest): Promise<Response> {
   const visit = findVisit(login)
-  // Signed out meanwhile, or after an hour: the page asks to sign in.
+  // Signed out meanwhile, or after an hour: the page asks for sign-in.
   if (!visit) return redirect(accountPath(login))
   const { session, binding } = visit
   if (!isAccountForm(fields.get('form') ?? '', session, binding, login.signIn)) {

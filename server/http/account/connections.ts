@@ -6,12 +6,12 @@ import { connectedClient, returnHosts, returnsToWeb } from '../login/client-view
 import type { Login, LoginPorts } from '../login/login-subject.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
 
-/** How many grants are read or ended at once. */
+/** Maximum grants read or ended at once. */
 const pageSize = 200
-/** Of a user with more grants than this, most of them ended, the rest is ignored. */
+/** For a user with more grants, most of them ended, the rest is ignored. */
 const maxRecords = 10_000
 
-/** What the connections page needs: the login flow, the grants, and the clients as stored. */
+/** Dependencies of the connections page: the login flow, the grants, and the clients as stored. */
 export interface AccountPorts extends LoginPorts {
   grants: Pick<
     GrantStore,
@@ -23,7 +23,7 @@ export interface AccountPorts extends LoginPorts {
 /** One request to the connections page. */
 export type AccountRequest = AccountPorts & Login
 
-/** Every grant of a user that was not deleted yet, live or not. */
+/** Returns every grant of a user that was not deleted yet, live or not. */
 export async function listRecords(userId: string, { grants }: AccountPorts): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
   while (records.length < maxRecords) {
@@ -35,7 +35,7 @@ export async function listRecords(userId: string, { grants }: AccountPorts): Pro
   return records
 }
 
-/** What a user allowed and no client or device has redeemed yet, earliest expiry first. */
+/** Returns a user's approvals that no client or device has redeemed yet, earliest expiry first. */
 export function listWaiting(
   userId: string,
   { grants, signIn }: AccountPorts,
@@ -88,18 +88,18 @@ function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: Re
   context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
 }
 
-/** What the list of connections shows about their clients. */
+/** Client details for the list of connections. */
 export interface ClientNames {
   nameOf(clientId: string): ConnectedClient
-  /** Empty for a client of devices only, and for a removed one. */
+  /** Empty for a device-only client, and for a removed one. */
   returnsToOf(clientId: string): readonly string[]
-  /** Whether it returns to websites only; false for a removed one. */
+  /** True when it returns to websites only; false for a removed one. */
   runsOnWeb(clientId: string): boolean
 }
 
 /**
- * Looks up the clients of some grants, each once. A client whose id is the URL of its document is only looked up in the store:
- * a list must not make this server fetch a hundred documents that others chose. Its host is in its id anyway.
+ * Looks up the clients of some grants, each once. A client whose id is the URL of its document is only looked up in the store: a
+ * list must not make this server fetch a hundred documents that others chose. Its host is in its id anyway.
  */
 export async function createClientNames(
   of: readonly { grant: Grant }[],

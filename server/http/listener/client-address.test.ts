@@ -46,7 +46,7 @@ describe('createClientAddress without trusted proxies', () => {
   })
 })
 
-// What the proxies send to a server behind them, with 198.51.100.7 as the client.
+// Headers that the proxies send to a server behind them, with 198.51.100.7 as the client.
 const proxies: readonly [name: string, headers: Record<string, string>][] = [
   [
     'nginx with $proxy_add_x_forwarded_for, and a client that lies',
@@ -89,9 +89,9 @@ describe('createClientAddress behind a trusted proxy', () => {
     ['[2001:db8::7]', '2001:db8::7'],
     ['::ffff:198.51.100.7', '198.51.100.7'],
     [' 198.51.100.7 ', '198.51.100.7'],
-    // Only trusted ones: the farthest is who began.
+    // Only trusted ones: the farthest is the client.
     ['10.9.9.9, 10.1.2.3', '10.9.9.9'],
-    // The last good one, from the right.
+    // The last valid one, from the right.
     ['198.51.100.7, unknown, 10.1.2.3', '10.1.2.3'],
     ['198.51.100.7, , 10.1.2.3', '10.1.2.3'],
     ['198.51.100.7,', '127.0.0.1'],
@@ -133,7 +133,7 @@ describe('createClientAddress behind a trusted proxy', () => {
     const request = forwarded(header)
     const before = process.cpuUsage()
     for (let index = 0; index < 100; index += 1) addressOf(request, peer)
-    // Ten times of what it takes under load.
+    // Ten times what it takes under load.
     expect(process.cpuUsage(before).user).toBeLessThan(1_000_000)
   })
 

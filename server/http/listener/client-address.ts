@@ -6,13 +6,13 @@ import type { Peer } from '../endpoint.ts'
 // A chain of proxies is short. Entries further left were not written by them.
 const maxHeaderLength = 2048
 const maxHops = 32
-// Parsing an address is the most expensive step, and most addresses come again and again.
+// Parsing an address is the most expensive step, and most addresses recur.
 const maxRemembered = 10_000
 const maxRememberedLength = 64
 // IPv6 with eight groups, the last two as IPv4, and a zone.
 const maxAddressLength = 64
 
-/** Where a request comes from: an IP address in its shortest form, undefined if unknown. */
+/** Returns the source of a request: an IP address in its shortest form, undefined if unknown. */
 export type ClientAddress = (request: Request, peer: Peer | undefined) => string | undefined
 
 /** The input of a {@link ClientAddress}, for callers without a `Request`. */
@@ -24,8 +24,8 @@ export type AddressChain = (
 /** How the server is reached. */
 export interface Reach {
   /**
-   * Only proxies connect: the base URL is https while requests come by http, because TLS ends before this server. An untrusted
-   * proxy's address says nothing about the client then, and is treated as unknown.
+   * Only proxies connect: the base URL is https while requests arrive over http, because TLS ends before this server. An untrusted
+   * proxy's address then says nothing about the client, and is treated as unknown.
    */
   onlyByProxy?: boolean
 }
@@ -34,17 +34,17 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Address, number]
 
 /**
- * The {@link ClientAddress} behind `trustedProxies`, addresses and CIDR ranges that were validated before (throws for others).
- * It is the peer's own address, unless the peer is a trusted proxy: then `X-Forwarded-For` is read from the right, where the
- * nearest proxy writes, to the first address that is not a trusted proxy. An invalid entry ends the reading at the last good
- * one. So what a client writes into the header never counts, as long as each trusted proxy appends to it or replaces it.
+ * Creates the {@link ClientAddress} behind `trustedProxies`, validated addresses and CIDR ranges (throws for others). It is the
+ * peer's own address, unless the peer is a trusted proxy: then `X-Forwarded-For` is read from the right, where the nearest proxy
+ * writes, to the first address that is not a trusted proxy. An invalid entry stops at the last valid one. So what a client writes
+ * into the header never counts, as long as each trusted proxy appends to it or replaces it.
  *
- * `Forwarded` (RFC 7239) is not read: hardly any proxy writes it, so it would mostly be what the client sent. Host and scheme
- * are never taken from a header.
+ * Does not read `Forwarded` (RFC 7239): hardly any proxy writes it, so it would mostly be what the client sent. Host and scheme are
+ * never taken from a header.
  */
 export function createClientAddress(trustedProxies: readonly string[], reach: Reach = {}): ClientAddress {
   const chain = createAddressChain(trustedProxies, reach)
-  // A host server that mounts this one may end TLS itself; clients connect to it directly then.
+  // A host server that mounts this one may terminate TLS itself; clients then connect to it directly.
   const direct = createAddressChain(trustedProxies)
   return (request, peer) => {
     const read = request.url.startsWith('https:') ? direct : chain
@@ -52,7 +52,7 @@ export function createClientAddress(trustedProxies: readonly string[], reach: Re
   }
 }
 
-/** {@link createClientAddress} for the header and the peer's address. */
+/** Like {@link createClientAddress}, for the header and the peer's address. */
 export function createAddressChain(trustedProxies: readonly string[], reach: Reach = {}): AddressChain {
   const ranges = trustedProxies.map(parseRange)
   const isTrusted = (address: Address): boolean => ranges.some((range) => contains(range, address))
@@ -76,7 +76,7 @@ export function createAddressChain(trustedProxies: readonly string[], reach: Rea
   }
 }
 
-/** Follows `hops` as long as a trusted proxy vouches for the next. */
+/** Follows `hops` while a trusted proxy vouches for the next. */
 function farthestTrusted(
   peer: Address,
   hops: readonly string[],
@@ -91,7 +91,7 @@ function farthestTrusted(
   return last
 }
 
-/** The entries of the header from the right, up to a maximum. */
+/** Splits the header from the right, up to a maximum. */
 function hopsOf(header: string): string[] {
   const hops: string[] = []
   let rest: string | undefined = header.slice(-maxHeaderLength)
@@ -106,7 +106,7 @@ function hopsOf(header: string): string[] {
   return hops
 }
 
-/** An entry, possibly with the port that some proxies add. */
+/** Parses an entry, possibly with the port that some proxies add. */
 function parseHop(entry: string): Address | undefined {
   const text = entry.trim()
   const bracketed = /^\[([0-9a-f:.%]{2,64})\](?::\d{1,5})?$/i.exec(text)?.[1]
@@ -114,7 +114,7 @@ function parseHop(entry: string): Address | undefined {
   return parseAddress(bracketed ?? withPort ?? text)
 }
 
-/** IPv4 in four decimal parts only; IPv6 without its zone; IPv4-mapped IPv6 as IPv4. */
+/** Parses IPv4 in four decimal parts only; IPv6 without its zone; IPv4-mapped IPv6 as IPv4. */
 function parseAddress(text: string): Address | undefined {
   if (text.length > maxAddressLength) return undefined
   // Checked first, because ipaddr.js also accepts forms that other programs read differently, and is slow to refuse.

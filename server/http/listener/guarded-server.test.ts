@@ -10,7 +10,7 @@ afterEach(async () => {
   listener = undefined
 })
 
-/** Methods and URLs of the requests that were let in. */
+/** Methods and URLs of admitted requests. */
 let served: string[] = []
 
 async function open(options: ListenerOptions = {}): Promise<number> {
@@ -26,7 +26,7 @@ async function open(options: ListenerOptions = {}): Promise<number> {
   return listener.port
 }
 
-/** Sends bytes as they are, and answers all that comes back until the connection ends. */
+/** Sends raw bytes, and returns everything received until the connection ends. */
 function exchange(port: number, text: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
@@ -98,7 +98,7 @@ describe('a request whose form is unsound is refused and never seen', () => {
     ['two Hosts in one', 400, `GET / HTTP/1.1\r\nHost: a, b\r\n${close}`],
     ['a Host with a path', 400, `GET / HTTP/1.1\r\nHost: a/b\r\n${close}`],
     ['a Host with user information', 400, `GET / HTTP/1.1\r\nHost: a@b\r\n${close}`],
-    // RFC 3986 section 6.2.2: other programs take these for another path
+    // RFC 3986 section 6.2.2: other programs read these as another path
     ['a dot segment', 400, `GET /x/../mcp HTTP/1.1\r\nHost: a\r\n${close}`],
     ['a dot segment at the end', 400, `GET /mcp/.. HTTP/1.1\r\nHost: a\r\n${close}`],
     ['a single dot', 400, `GET /./mcp HTTP/1.1\r\nHost: a\r\n${close}`],

@@ -3,14 +3,9 @@ import type { Socket } from 'node:net'
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { type RawAnswer, rawRefusal, sendAnswer, sendToSocket } from './raw-response.ts'
-import {
-  formFaultOf,
-  type FormRules,
-  maxHeaderBytes,
-  maxHeaders,
-  type RequestFault,
-  requestFaults,
-} from '../request-fault.ts'
+import { formFaultOf, type FormRules } from '../request-fault.ts'
+import { type RequestFault, requestFaults } from '../error-table.ts'
+import { maxHeaderBytes, maxHeaders } from '../request-limits.ts'
 
 /** A refused body up to this size is read and dropped, so that the connection can be kept. */
 const maxDroppedBytes = 64 * 1024
@@ -34,22 +29,22 @@ const defaultLimits: Omit<ListenerLimits, 'maxConnections'> = {
   checkIntervalMs: 5000,
 }
 
-/** What is known before there is a `Request`: all that a {@link RequestGate} uses. */
+/** A raw request before there is a `Request`: all that a {@link RequestGate} uses. */
 export type RawRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'socket'>
 
-/** Refuses requests as cheaply as possible, to protect the others. */
+/** Refuses requests as cheaply as possible, to protect other clients. */
 export interface RequestGate {
-  /** The response to a request that is not processed any further; undefined lets it in. */
+  /** Returns the response to a request that is not processed further; undefined admits it. */
   refuse(request: RawRequest): RawAnswer | undefined
-  /** Records the status of a request that was let in. */
+  /** Records the status of an admitted request. */
   answered(request: RawRequest, status: number): void
 }
 
 type NodeHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 /**
- * An HTTP/1.1 server that is not listening yet. Requests pass the gate and the checks of their form before `serve` gets them;
- * bytes that are not a request get an error response, and their connection is closed.
+ * Creates an HTTP/1.1 server that is not listening yet. Requests pass the gate and the form checks before `serve` gets them; bytes
+ * that are not a request get an error response, and their connection is closed.
  */
 export function createGuardedServer(
   given: Partial<ListenerLimits>,
@@ -61,7 +56,7 @@ export function createGuardedServer(
     gate?.refuse(request) ?? formRefusalOf(request, gate, form)
   const handle: NodeHandler = (request, response) => {
     const refusal = refusalFor(request)
-    // A connection with only refusals is kept: accepting a new one would cost more than answering on it.
+    // Keep a connection that only gets refusals: accepting a new one would cost more than responding on it.
     if (refusal) sendAnswer(response, refusal, { close: isUnsound(request, refusal) })
     else void serve(request, response)
   }
@@ -84,7 +79,7 @@ export function createGuardedServer(
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const refusal = refusalFor(request)
     if (!refusal) response.writeContinue()
-    // The body may come although it was not requested (RFC 9110 section 10.1.1).
+    // The body may arrive although it was not requested (RFC 9110 section 10.1.1).
     if (refusal) sendAnswer(response, refusal, { close: true })
     else void serve(request, response)
   })
@@ -111,7 +106,7 @@ function refusalOf({ status, description }: RequestFault): RawAnswer {
   return rawRefusal(status, { code: 'invalid_request', description })
 }
 
-/** Whether the connection should be closed: its framing is doubtful, or the rest of the body is large. */
+/** Returns whether to close the connection: its framing is doubtful, or the rest of the body is large. */
 function isUnsound({ headers }: IncomingMessage, { status }: RawAnswer): boolean {
   if (status === 400 || status === 501) return true
   return (
@@ -119,7 +114,7 @@ function isUnsound({ headers }: IncomingMessage, { status }: RawAnswer): boolean
   )
 }
 
-/** Reports once a minute that connections are refused, and closes idle ones to make room. */
+/** Logs refused connections once a minute, and closes idle ones to make room. */
 export function reportDrops(
   server: Server,
   report: (event: string, fields: Record<string, unknown>) => void,
@@ -163,10 +158,10 @@ function faultOf({ code, rawPacket }: ClientError): RequestFault {
   return faultByCode[code ?? ''] ?? requestFaults.malformed
 }
 
-/** Responds to bytes that Node could not parse as HTTP. The connection is closed: the start of the next request is unknown. */
+/** Responds to bytes that Node could not parse as HTTP, and closes the connection: the start of the next request is unknown. */
 function answerClientError(error: ClientError, socket: Socket, gate: RequestGate | undefined): void {
   const request: RawRequest = { headers: {}, socket }
-  // Sent before the response to an earlier request, this one would be taken for it.
+  // Sent before the response to an earlier request, this one would be mistaken for it.
   const owes = Reflect.get(socket, '_httpMessage') != null
   const gone = !socket.writable || error.code === 'ECONNRESET'
   const silent = owes || gone || gate?.refuse(request) !== undefined
@@ -183,15 +178,15 @@ const minConnections = 128
 
 /** Memory available to the process, in bytes. */
 export interface ProcessMemory {
-  /** Of the machine or, if that is less, of its container. */
+  /** Memory of the machine or, if that is less, of its container. */
   total: number
-  /** Of the JavaScript heap. */
+  /** Limit of the JavaScript heap. */
   heap: number
 }
 
 /**
- * The maximum number of open connections: as many as can all send headers of the largest size without ending them before they
- * use a quarter of the memory or half of the heap. At least 128, at most 8192.
+ * Computes the maximum number of open connections: as many as can all send headers of the largest size without ending them before
+ * they use a quarter of the memory or half of the heap. At least 128, at most 8192.
  */
 export function connectionLimit({ total, heap }: ProcessMemory = processMemory()): number {
   const affordable = Math.floor(Math.min(total / 4, heap / 2) / maxHeaderBytes)

@@ -5,7 +5,7 @@ import { type Listener, listen } from './listener.ts'
 let listener: Listener
 afterEach(() => listener.close())
 
-/** Sends bytes as they are and answers all that comes back. */
+/** Sends raw bytes and returns everything received. */
 function exchange(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(text))
@@ -122,7 +122,7 @@ describe('listen', () => {
     socket.destroy()
     await gone
     const closing = listener.close().then(() => steps.push('closed'))
-    // No connection is left: only the request itself can be what is waited for.
+    // No connection is left: only the request itself can still be pending.
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     finish()
     await closing

@@ -3,14 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
 import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate } from './guarded-server.ts'
 import type { FetchHandler } from '../endpoint.ts'
-import { type FormRules, requestFaults } from '../request-fault.ts'
+import { type FormRules } from '../request-fault.ts'
+import { requestFaults } from '../error-table.ts'
 
 const drainMs = 10_000
 const idleSweepMs = 100
-/** How long interrupted requests may still work: together with the drain, longer than two calls of the provider. */
+/** How long interrupted requests may keep running: together with the drain, longer than two calls of the provider. */
 const settleMs = 8000
 
-/** What a listener takes besides the handler and the address. */
+/** Options of a listener besides the handler and the address. */
 export interface ListenerOptions {
   gate?: RequestGate
   report?: (event: string, fields?: Record<string, unknown>) => void
@@ -22,13 +23,13 @@ export interface ListenerOptions {
 export interface Listener {
   port: number
   /**
-   * Takes no new requests, gives running ones up to ten seconds, then cuts what is left. Work whose client is gone gets up to
-   * eight seconds more, because what it needs is closed after this.
+   * Refuses new requests, gives running ones up to ten seconds, then cuts the rest. Work whose client is gone gets up to eight
+   * seconds more, because its dependencies are closed after this.
    */
   close(): Promise<void>
 }
 
-/** Serves `fetch` over HTTP/1.1 on `host:port`; port 0 takes a free one. Rejects when the address cannot be bound. */
+/** Serves `fetch` over HTTP/1.1 on `host:port`; port 0 uses a free one. Rejects when the address cannot be bound. */
 export async function listen(
   fetch: FetchHandler,
   address: { host: string; port: number },

@@ -51,7 +51,7 @@ const asked = ({
   socket: { remoteAddress: address } as Socket,
 })
 
-/** Sends `times` requests that are answered `status` when they are let in; answers how many were. */
+/** Sends `times` requests with the response `status` if admitted; returns how many were. */
 function send(times: number, given: Asked, status = 401): number {
   let letIn = 0
   for (let index = 0; index < times; index += 1) {
@@ -149,7 +149,7 @@ describe('createLoadShedding', () => {
     expect(send(1, { path: '/token' }, 400)).toBe(0)
   })
 
-  /** As {@link send}, once from each of `count` addresses. */
+  /** Like {@link send}, once from each of `count` addresses. */
   const sendFromMany = (count: number, given: Asked = {}): number => {
     let letIn = 0
     for (let index = 0; index < count; index += 1)

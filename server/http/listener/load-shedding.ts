@@ -1,12 +1,12 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type AddressBlock, addressBlocks } from '../../core/address-block.ts'
-import { knownShare, refusals, tokenRefusals } from '../../core/access/limit-table.ts'
+import { knownShare, refusals, tokenRefusals } from '../../core/limits/limit-table.ts'
 import { createBoundedMap } from '../../core/bounded-map.ts'
-import { createRateLimit, type Rate, type RateLimit } from '../../core/access/rate-limit.ts'
+import { type Rate, RateLimit } from '../../core/limits/rate-limit.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { AddressChain } from './client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
-import { httpErrors } from '../http-error.ts'
+import { httpErrors } from '../error-table.ts'
 import { type RawAnswer, rawRefusal } from './raw-response.ts'
 
 const maxAddresses = 10_000
@@ -15,33 +15,33 @@ const everyone = 'everyone'
 const reportSeconds = 10
 const retrySeconds = '1'
 
-/** What shedding needs from outside. */
+/** Dependencies of load shedding. */
 export interface LoadSheddingPorts {
   addressOf: AddressChain
   runtime: Pick<Runtime, 'now'>
   report: (event: string, fields: Record<string, unknown>) => void
   tokenPaths: readonly string[]
-  /** Whether a `Cookie` header proves that its browser has signed in here before. Called only while strangers are refused. */
+  /** Returns whether a `Cookie` header proves that its browser has signed in here before. Called only while strangers are refused. */
   isKnownBrowser: (cookieHeader: string | undefined) => boolean
-  /** Paths where a successful response to a POST proves that the `Authorization` header is good. A page may answer the GET. */
+  /** Paths where a successful POST proves that the `Authorization` header is valid. A GET may return a page. */
   provingPaths: readonly string[]
 }
 
 /**
- * The {@link RequestGate} that keeps the server available to good clients while others only cause refusals.
+ * Creates the {@link RequestGate} that keeps the server available to good clients while others only cause refusals.
  *
- * It counts responses: each 4xx uses up one of the refusals that an address (for IPv6 a /64, and more for its /56 and /48) and
- * all addresses together may cause. An address that has used up its own gets 429, and everyone gets 503 when all are used up,
- * without further processing, until some are available again. A third of the total is kept for browsers that have signed in
- * before. Two kinds of requests are let in regardless:
+ * It counts responses: each 4xx uses up one of the refusals that an address (for IPv6 a /64, and more for its /56 and /48) and all
+ * addresses together may cause. An address that has used up its own gets 429, and everyone gets 503 when all are used up, without
+ * further processing, until some are available again. A third of the total is reserved for browsers that have signed in before. Two
+ * kinds of requests are admitted regardless:
  *
  * - Those whose `Authorization` header was recently accepted at `/mcp` or by the token endpoint: a good client is served even
- *   if it shares its address. Its own refusals are counted too, so a good credential does not allow flooding.
- * - Token requests count separately, with a higher limit: the refresh token is in the body, so a good one is not recognised
+ *   if it shares its address. Its own refusals are counted too, so a valid credential does not allow flooding.
+ * - Token requests count separately, with a higher limit: the refresh token is in the body, so a valid one is not recognized
  *   before it is processed.
  *
- * Successful responses are not counted: this does not limit good clients. All state is in this process's memory, bounded, and
- * lost with it. Many addresses together can make new clients retry a few times; clients at work do not notice.
+ * Successful responses are not counted: this does not limit good clients. All state is in this process's memory, bounded, and lost
+ * with it. Many addresses together can make new clients retry a few times; active clients do not notice.
  */
 export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   const { addressOf, runtime } = ports
@@ -82,23 +82,23 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   }
 }
 
-/** How many refusals requests of one kind may cause. */
+/** Limits the refusals that requests of one kind may cause. */
 interface RefusalBudget {
   refusal(blocks: readonly AddressBlock[], isKnown: () => boolean, now: number): RawAnswer | undefined
   take(blocks: readonly AddressBlock[], now: number): void
 }
 
-/** `kept` is the part of what everybody may cause that strangers do not get. */
+/** `kept` is the part of the total that strangers do not get. */
 function createBudget(
   { perAddress: ofAddress, everyone: ofEveryone }: { perAddress: Rate; everyone: Rate },
   kept: number,
 ): RefusalBudget {
   const limits = new Map<number, RateLimit>()
-  /** The limit of blocks that may cause `factor` times as much as an address, and at most half of the total. */
+  /** Returns the limit of blocks that may cause `factor` times as much as an address, and at most half of the total. */
   const limitOf = ({ factor }: AddressBlock): RateLimit => {
     const limit =
       limits.get(factor) ??
-      createRateLimit(
+      new RateLimit(
         {
           burst: Math.min(ofAddress.burst * factor, ofEveryone.burst / 2),
           perSecond: Math.min(ofAddress.perSecond * factor, ofEveryone.perSecond / 2),
@@ -108,8 +108,8 @@ function createBudget(
     limits.set(factor, limit)
     return limit
   }
-  const all = createRateLimit(ofEveryone, 1)
-  const strangers = createRateLimit(
+  const all = new RateLimit(ofEveryone, 1)
+  const strangers = new RateLimit(
     { burst: Math.ceil(ofEveryone.burst * (1 - kept)), perSecond: ofEveryone.perSecond * (1 - kept) },
     1,
   )
@@ -128,7 +128,7 @@ function createBudget(
   }
 }
 
-/** Which `Authorization` headers were recently accepted, by their hashes. */
+/** Remembers which `Authorization` headers were recently accepted, by their hashes. */
 interface CredentialMemory {
   mayPass(authorization: string | undefined, now: number): boolean
   accepted(authorization: string): void
@@ -137,7 +137,7 @@ interface CredentialMemory {
 
 function createCredentialMemory(): CredentialMemory {
   const good = createBoundedMap<true>(maxCredentials)
-  const limit: RateLimit = createRateLimit(refusals.perAddress, maxAddresses)
+  const limit: RateLimit = new RateLimit(refusals.perAddress, maxAddresses)
   return {
     mayPass(authorization, now) {
       if (authorization === undefined) return false
@@ -176,7 +176,7 @@ function pathOf({ url = '' }: RawRequest): string {
   return query === -1 ? url : url.slice(0, query)
 }
 
-/** The address blocks that a request counts for; none if its address is unknown. */
+/** Returns the address blocks that a request counts for; none if its address is unknown. */
 function blocksOf({ socket, headers }: RawRequest, addressOf: AddressChain): readonly AddressBlock[] {
   const forwardedFor = headers['x-forwarded-for']
   const address = addressOf(typeof forwardedFor === 'string' ? forwardedFor : undefined, socket.remoteAddress)

@@ -10,8 +10,8 @@ export interface RawAnswer {
 }
 
 /**
- * A refusal as JSON in the shape of RFC 6749 section 5.2, for requests that never become a `Request`. Every page may read it,
- * because it reveals nothing: a client in a browser must learn when to retry.
+ * Returns an error as JSON in the shape of RFC 6749 section 5.2, for requests that never become a `Request`. Every page may read
+ * it, because it reveals nothing: a client in a browser must learn when to retry.
  */
 export function rawRefusal(
   status: number,

@@ -47,7 +47,7 @@ function expectRefused(visit: Visit): void {
   expect(visit.html).toContain(text)
   expect(ended).toEqual([signInSample('ada').session])
   expect(login.logged()).toContain(
-    '"event":"access_denied","client_id":"mcpc_public","sub":"sub ada","rule":1',
+    '"event":"access_denied","client_id":"mcpc_public","sub":"sub ada","rule":1,"reason":"deny_rule"',
   )
   expect(login.logged()).not.toContain('signed_in')
 }
@@ -62,7 +62,7 @@ const device = 'http://localhost:8787/oauth/device'
 
 const submit = (...given: Parameters<Browser['submit']>): Promise<Visit> => browser.submit(...given)
 
-/** Every way to sign in, up to what the person sees after it. */
+/** Every way to sign in, up to the page that follows. */
 const ways: Record<string, () => Promise<Visit>> = {
   password: async () => submit(await open(), 'password', password),
   async social() {
@@ -135,7 +135,7 @@ describe('somebody whom the access rules do not let in', () => {
           return { password: true, social, captcha: undefined, confirmsEmail: true }
         },
       })
-      // Only whether the address is proven decides.
+      // Only whether the address is verified decides.
       const rules: AccessRule[] = [{ effect: 'allow', conditions: { email: ['*@example.com'] } }]
       const page = await open(given, accessSample(rules, given))
       const away = way === 'social' ? await submit(page, 'provider', { provider: 'google' }) : page
@@ -148,14 +148,28 @@ describe('somebody whom the access rules do not let in', () => {
 })
 
 describe('somebody whom a rule gives some scopes only', () => {
-  it('gets no more, whatever the client asked for', async () => {
+  beforeEach(async () => {
     name = 'eve'
     await open()
+  })
+
+  const granted = async (): Promise<string[]> => {
+    const codes = await login.shared.store.listUnredeemedCodes(undefined, { now: 0, limit: 10 })
+    return codes.map(({ grant }) => grant.scope)
+  }
+
+  it('gets no more by a device, whatever that asked for', async () => {
+    const { user_code: userCode } = await login.startDevice(undefined, 'mcp notes:write')
+    const entered = await submit(await browser.visit(device), 'user_code', { user_code: userCode })
+    await submit(entered, 'password', password)
+    expect(await granted()).toEqual(['mcp'])
+  })
+
+  it('gets no more, whatever the client asked for', async () => {
     const url = login.authorizeUrl()
     url.searchParams.set('scope', 'mcp notes:write offline_access')
     const left = await submit(await browser.visit(url), 'password', password)
     expect(left.url.searchParams.has('code')).toBe(true)
-    const codes = await login.shared.store.listUnredeemedCodes(undefined, { now: 0, limit: 10 })
-    expect(codes.map(({ grant }) => grant.scope)).toEqual(['mcp offline_access'])
+    expect(await granted()).toEqual(['mcp offline_access'])
   })
 })

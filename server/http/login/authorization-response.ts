@@ -4,10 +4,10 @@ import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
 
-/** What the client gets: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
+/** The authorization response: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
 export type AuthorizationOutcome = { code: string } | { error: string; description: string }
 
-/** The redirect URI with the outcome, `state` and `iss` (RFC 9207) added to its query. */
+/** Adds the outcome, `state` and `iss` (RFC 9207) to the query of the redirect URI. */
 export function authorizationResponseUrl(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
@@ -44,12 +44,12 @@ export function answerClient(
   return page(finishedPage(view), 200, { 'referrer-policy': 'no-referrer' })
 }
 
-/** Where a redirect URI leads, as people read it: the host, or the scheme of an app without its colon. */
+/** Returns the target of a redirect URI for display: the host, or the scheme of an app without its colon. */
 export function returnAddress(redirectUri: string): string {
   return redirectHost(redirectUri).replace(/:$/, '')
 }
 
-/** The name of a client on a page: its own, unverified one. */
+/** Returns a client's display name: its own, unverified one. */
 export function clientDisplayName(client: Pick<Client, 'id' | 'name'>): string {
   return client.name ?? 'An unnamed app'
 }

@@ -23,7 +23,7 @@ async function toGoogle(browser: Browser, state: string): Promise<Visit> {
   return browser.submit(login, 'provider', { provider: 'google' })
 }
 
-/** Presses the first button of the stand-in Google, or the one that refuses. */
+/** Presses the first button of the fake Google, or the one that refuses. */
 function choose(browser: Browser, google: Visit, button: 'allow' | 'deny'): Promise<Visit> {
   const controls = [...google.html.matchAll(/<button\b[^>]*\bname="([^"]*)"[^>]*\bvalue="([^"]*)"/g)]
   const wanted = controls.find(([, , value = '']) => (button === 'deny') === /deny|cancel/i.test(value))
@@ -114,7 +114,7 @@ describe('social sign-in', () => {
 
   it('says so when the way back took ten minutes, and goes on a second before', async () => {
     let asked = 0
-    // The embedded provider would refuse what is older than five minutes by itself.
+    // The embedded provider would itself refuse anything older than five minutes.
     const login = await createLoginFixture(
       providerSample({
         socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),

@@ -7,8 +7,8 @@ import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { continueLogin } from './decide.ts'
 import { renderLogin } from './draw.ts'
-import { provenAccountFailure, retryHeaders, signInFailure } from './sign-in-message.ts'
-import { type SignInErrorReason, signInErrorPage, loginHandler } from './error-page.ts'
+import { signInErrorPage, loginHandler } from './error-page.ts'
+import { provenAccountFailure, retryHeaders, signInFailure, type SignInErrorReason } from './error-table.ts'
 import { findSubject, type Login, type LoginPorts, visitorOf } from './login-subject.ts'
 
 /**
@@ -38,7 +38,7 @@ async function finishSocial(login: Login): Promise<Response> {
   return renderLogin(subject, { failure: provenAccountFailure(failure) }, login)
 }
 
-/** Goes on from a first step that succeeded. When its client is gone by now, the session is ended. */
+/** Continues after a successful first step. If its client has since been removed, ends the session. */
 async function goOn(
   step: FirstStep,
   purpose: SignInPurpose,
@@ -46,7 +46,7 @@ async function goOn(
   login: Login,
 ): Promise<Response> {
   const find = (): ReturnType<typeof findSubject> => findSubject(purpose, visitor, login)
-  // A half-way session is in the store already, and will be signed out from there.
+  // An incomplete session is already stored, and will be signed out from there.
   const session = step.kind === 'signed_in' ? step.signIn.session : undefined
   const subject = await (session ? keepOrSignOut(session, login.signIn.provider, find) : find())
   if (subject) return continueLogin(step, subject, login)
@@ -60,7 +60,7 @@ const temporaryReasons: Partial<Readonly<Record<ProviderFailure, SignInErrorReas
   transient: 'sign_in_unavailable',
 }
 
-/** The page for a refusal that cannot be matched to a sign-in. */
+/** Shows a page for a refusal that cannot be matched to a sign-in. */
 function unmatchedRefusal(refusal: ProviderError, hasCode: boolean, login: Login): Response {
   const temporary = hasCode ? temporaryReasons[refusal.failure] : undefined
   if (!temporary) return signInErrorPage('social_refused', login)

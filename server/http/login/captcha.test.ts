@@ -1,5 +1,5 @@
-// A whole sign-in with a captcha in a real browser, under the policy that the server sends. The vendor is a stand-in:
-// what the browser asks of its hosts is answered by the test, and only what the policy lets out arrives there.
+// A whole sign-in with a captcha in a real browser, under the policy that the server sends. The vendor is fake: the test answers
+// the browser's requests to its hosts, and only what the policy allows arrives there.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'puppeteer-core'
@@ -60,7 +60,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
     return { login, sent }
   }
 
-  /** The login page in a fresh tab, with everything that the browser complains about. */
+  /** Opens the login page in a fresh tab, with everything the browser complains about. */
   async function openLogin(login: LoginFixture): Promise<{ page: Page; complaints: string[] }> {
     const page = await chromium.browser.newPage()
     const complaints: string[] = []
@@ -120,7 +120,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
         page.click('form:has(input[name=password]) button[type=submit]'),
       ])
       expect(page.url()).toContain('/callback?code=')
-      // Chromium notes every answer of 400; nothing else is to be noted.
+      // Chromium logs every 400 response; it must log nothing else.
       expect(complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
       await page.close()
     },

@@ -6,9 +6,9 @@ import type { ClientView } from '../pages/client-facts.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
 
 /**
- * A client as the pages of a sign-in show it. The host of its id is proven when the browser returns to an https address of the
- * same host, or when the client has to authenticate at the token endpoint. With a loopback address, an app's own scheme or a
- * device, any program can present the id of a public client (MCP security best practices, localhost redirects).
+ * Describes a client for the pages of a sign-in. The host of its id is proven when the browser returns to an https address of the
+ * same host, or when the client must authenticate at the token endpoint. With a loopback address, an app's own scheme or a device,
+ * any program can present the id of a public client (MCP security best practices, localhost redirects).
  *
  * A document that sends the browser to another host proves nothing: anyone who can put one file on a well-known host would have
  * that host named on this page, and would get the code.
@@ -27,7 +27,7 @@ export function clientView(client: Client, redirectUri: string | undefined): Cli
   }
 }
 
-/** Whether a redirect URI leads to this computer, where any program may listen. */
+/** Returns whether a redirect URI leads to this computer, where any program may listen. */
 export function isLoopbackUri(uri: string): boolean {
   return URL.canParse(uri) && isLoopbackHostname(new URL(uri).hostname)
 }
@@ -36,7 +36,7 @@ function provesItself({ authMethod }: Pick<Client, 'authMethod'>): boolean {
   return authMethod !== 'none'
 }
 
-/** Whether a redirect URI leads to a website, neither to this computer nor to an app by its own scheme. */
+/** Returns whether a redirect URI leads to a website, neither to this computer nor to an app by its own scheme. */
 export function returnsToWeb(uri: string): boolean {
   return /^https:/i.test(uri) && !isLoopbackUri(uri)
 }
@@ -46,8 +46,8 @@ function returnsToOther(uri: string, host: string | undefined): boolean {
 }
 
 /**
- * A client as a list shows it. Which of its redirect URIs was used is not known there, so its host counts as proven only when
- * all of them prove it. Of a removed client only the id is left.
+ * Describes a client for a list. Which of its redirect URIs was used is unknown there, so its host counts as proven only when all
+ * of them prove it. A removed client has only its id.
  */
 export function connectedClient(id: string, client: Client | undefined): ConnectedClient {
   const host = documentHost(client ?? { id })
@@ -62,7 +62,7 @@ function isProvenAlways(client: Client, host: string): boolean {
   return !client.grantTypes.includes(deviceGrantType) && client.redirectUris.every(returnsToWeb)
 }
 
-/** Hosts or schemes that browsers return to for a client, without duplicates; none for a client of devices only. */
+/** Returns the hosts or schemes that browsers return to for a client, without duplicates; none for a device-only client. */
 export function returnHosts({ redirectUris }: Pick<Client, 'redirectUris'>): string[] {
   return [...new Set(redirectUris.map((uri) => redirectHost(uri).replace(/:$/, '')))]
 }

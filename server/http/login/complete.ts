@@ -16,9 +16,9 @@ import { accountPath, type Login, type LoginSubject } from './login-subject.ts'
 type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind: Kind }>
 
 /**
- * Completes a sign-in: the client gets its code, the device is allowed, or the person sees their connections. A device cookie
- * records the account, so that failed attempts elsewhere cannot lock this browser out of it: by its email address, and by
- * `account` where attempts were counted by something else.
+ * Completes a sign-in: the client gets its code, the device is approved, or the user sees their connections. A device cookie
+ * records the account, so that failed attempts elsewhere cannot lock this browser out of it: by its email address, and by `account`
+ * if attempts were counted by something else.
  */
 export async function completeLogin(
   subject: LoginSubject,
@@ -40,7 +40,7 @@ export async function completeLogin(
 }
 
 async function complete(subject: LoginSubject, signIn: SignIn, login: Login): Promise<Response> {
-  // Whoever may not connect may still see and end what they have connected.
+  // Users who may not connect may still see and end their connections.
   if (subject.kind === 'account') return openAccount(subject, signIn, login)
   const { identity, session } = signIn
   const access = await keepOrSignOut(session, login.signIn.provider, () => decideAbout(identity, login))
@@ -50,8 +50,8 @@ async function complete(subject: LoginSubject, signIn: SignIn, login: Login): Pr
   }
   if (access.kind === 'denied') {
     await endUnusedSession(session, login.signIn)
-    const { sub } = identity
-    login.context.report('access_denied', { client_id: subject.client.id, sub, rule: access.rule })
+    const { rule, reason } = access
+    login.context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
     return renderLogin(subject, { failure: { reason: 'not_allowed' } }, login)
   }
   return subject.kind === 'authorization'
@@ -59,13 +59,13 @@ async function complete(subject: LoginSubject, signIn: SignIn, login: Login): Pr
     : allowDevice(subject, signIn, access, login)
 }
 
-/** Undefined when the provider could not be asked. */
+/** Returns undefined when the provider could not be asked. */
 async function decideAbout(
   identity: Identity,
   { access, context }: Login,
 ): Promise<AccessDecision | undefined> {
   try {
-    return await access.decide(identity.sub, identity)
+    return await access.decide(identity.sub, access.profileOf(identity))
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     context.report('provider_failed', { failure: error.failure, message: error.message })
@@ -129,7 +129,7 @@ async function openAccount(
   })
 }
 
-/** Reports the person's refusal to the client or the device. */
+/** Reports the user's refusal to the client or the device. */
 export async function refuseLogin(subject: LoginSubject, login: Login): Promise<Response> {
   switch (subject.kind) {
     case 'authorization': {

@@ -5,15 +5,15 @@ import { knownSeconds } from '../../core/sign-in/device-cookie.ts'
 const hourInSeconds = 3600
 const dayInSeconds = 24 * hourInSeconds
 
-/** A cookie of this host alone. Its content must be sealed or random: nothing else proves where it comes from. */
+/** A cookie for this host only. Its content must be sealed or random: nothing else proves its origin. */
 export interface HostCookie {
   /** Undefined without a well-formed one. */
   read(request: Request): string | undefined
-  /** The same from the text of a `Cookie` header. */
+  /** Reads it from the text of a `Cookie` header. */
   readFrom(cookieHeader: string | undefined): string | undefined
-  /** `Set-Cookie` value. */
+  /** Returns a `Set-Cookie` value. */
   write(value: string): string
-  /** `Set-Cookie` value that deletes it. */
+  /** Returns a `Set-Cookie` value that deletes it. */
   clear(): string
 }
 
@@ -21,13 +21,13 @@ export interface HostCookie {
 export interface LoginCookies {
   /** Ties forms to one browser; one value serves all its tabs. */
   csrf: HostCookie
-  /** Names the accounts that signed in with this browser before. */
+  /** Lists the accounts that signed in with this browser before. */
   device: HostCookie
-  /** The session of a person who manages their connections. */
+  /** The session of a user managing their connections. */
   account: HostCookie
 }
 
-/** The {@link LoginCookies} for a base URL. */
+/** Creates the {@link LoginCookies} for a base URL. */
 export function createLoginCookies(baseUrl: string): LoginCookies {
   return {
     csrf: createHostCookie(baseUrl, 'browser', dayInSeconds, /^[A-Za-z0-9_-]{43}$/),
@@ -37,8 +37,8 @@ export function createLoginCookies(baseUrl: string): LoginCookies {
 }
 
 /**
- * The cookie `drawbridge-LABEL` for a base URL: with the `__Host-` prefix where https allows it, so that no other host of the
- * domain can plant one, and not readable by scripts. Lax, not Strict: browsers come back from a social provider by a cross-site
+ * Creates the cookie `drawbridge-LABEL` for a base URL: with the `__Host-` prefix where https allows it, so that no other host of
+ * the domain can plant one, and not readable by scripts. Lax, not Strict: browsers return from a social provider by a cross-site
  * redirect.
  */
 export function createHostCookie(

@@ -15,13 +15,18 @@ import { captchaFields } from '../pages/captcha.ts'
 import { redirect } from '../response.ts'
 import { completeLogin, refuseLogin } from './complete.ts'
 import { renderLogin, renderSecondFactor } from './draw.ts'
-import { type SignInErrorReason, signInErrorPage } from './error-page.ts'
+import { signInErrorPage } from './error-page.ts'
+import {
+  provenAccountFailure,
+  type SignInFailure,
+  signInFailure,
+  type SignInErrorReason,
+} from './error-table.ts'
 import { findSubject, type Login, type LoginSubject, purposeOf, visitorOf } from './login-subject.ts'
-import { provenAccountFailure, type SignInFailure, signInFailure } from './sign-in-message.ts'
 
 const maxShownEmailLength = 320
 
-/** More than any kind of refusal takes here, and less than a person minds after a wrong password. */
+/** Longer than any kind of refusal takes here, and acceptable to users after a wrong password. */
 const minRefusalMs = 500
 
 /** The error page for a form whose seal does not open. */
@@ -31,8 +36,21 @@ export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browse
   foreign_browser: 'foreign_browser',
 }
 
-/** The fields of a form that a page of ours posted, or why it is refused. Not checked: which page, and in which browser. */
-export async function readOwnForm({ request, urls }: Login): Promise<URLSearchParams | SignInErrorReason> {
+/**
+ * Handles a form that one of our own pages posted: of the login flow, or one that `takeOther` handles. Checks neither which page
+ * posted it nor in which browser.
+ */
+export async function takeOwnForm<Request extends Login>(
+  login: Request,
+  takeOther?: (fields: URLSearchParams, login: Request) => Promise<Response>,
+): Promise<Response> {
+  const fields = await readOwnForm(login)
+  if (typeof fields === 'string') return signInErrorPage(fields, login)
+  return takeOther && !fields.has('transaction') ? takeOther(fields, login) : takeLoginForm(fields, login)
+}
+
+/** Returns the fields of the form, or the reason for refusing it. */
+async function readOwnForm({ request, urls }: Login): Promise<URLSearchParams | SignInErrorReason> {
   if (!isOwnFormPost(request, urls.issuer)) return 'foreign_form'
   try {
     return await readForm(request)
@@ -43,10 +61,10 @@ export async function readOwnForm({ request, urls }: Login): Promise<URLSearchPa
 }
 
 /**
- * Takes a form of a page of the login flow: a first step, a code of the second factor, or a refusal. Its purpose comes from the
- * sealed transaction in it, regardless of the endpoint it was posted to.
+ * Handles a form of the login flow: a first step, a code of the second factor, or a refusal. Its purpose comes from the sealed
+ * transaction in it, regardless of the endpoint it was posted to.
  */
-export async function takeLoginForm(fields: URLSearchParams, login: Login): Promise<Response> {
+async function takeLoginForm(fields: URLSearchParams, login: Login): Promise<Response> {
   const opened = await openForm(fields, login)
   if (typeof opened === 'string') return signInErrorPage(opened, login)
   const { subject, secondFactorId } = opened
@@ -59,7 +77,7 @@ export async function takeLoginForm(fields: URLSearchParams, login: Login): Prom
     : takeSecondFactor(secondFactorId, fields, subject, login)
 }
 
-/** What the form is about, or why it is refused. */
+/** Opens the form's transaction, or returns the reason for refusing it. */
 async function openForm(
   fields: URLSearchParams,
   login: Login,
@@ -104,9 +122,9 @@ function postedPassword(fields: URLSearchParams): Parameters<typeof signInWithPa
 }
 
 /**
- * Starts the minimum time that refusing a password takes; the result waits for the rest of it. Wrong passwords, unknown accounts
- * and accounts over their limit cost this server and the provider different work, and the response time must not tell which it
- * was (OWASP Authentication Cheat Sheet, authentication responses). A provider that takes longer still shows.
+ * Starts the minimum duration of refusing a password; await the result for the rest of it. Wrong passwords, unknown accounts and
+ * accounts over their limit cost this server and the provider different work, and the response time must not tell which it was
+ * (OWASP Authentication Cheat Sheet, authentication responses). Does not hide a provider that takes longer.
  */
 export function startRefusalDelay(
   runtime: Pick<Runtime, 'sleep'>,
@@ -119,14 +137,14 @@ export function startRefusalDelay(
   }
 }
 
-/** Goes on from a successful first step: completes the sign-in, or asks for a code. */
+/** Continues after a successful first step: completes the sign-in, or asks for a code. */
 export async function continueLogin(step: FirstStep, subject: LoginSubject, login: Login): Promise<Response> {
   if (step.kind === 'signed_in') return completeLogin(subject, step, login)
   login.context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
   return renderSecondFactor(subject, step.prompt, undefined, login)
 }
 
-/** Takes the form of the second-factor page; `id` is the sign-in that waits, taken from the seal. */
+/** Handles the form of the second-factor page; `id` is the waiting sign-in, taken from the seal. */
 async function takeSecondFactor(
   id: string,
   fields: URLSearchParams,
@@ -152,7 +170,7 @@ async function takeSecondFactor(
   }
 }
 
-// The half-way session has ended at the provider, or its token has expired: nothing is wrong with the account.
+// The incomplete session has ended at the provider, or its token has expired: the account is fine.
 const sessionOver: ReadonlySet<ProviderFailure> = new Set(['terminal', 'expired', 'invalid_token'])
 
 function overFailure(result: SecondFactorOver): SignInFailure {

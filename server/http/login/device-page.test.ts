@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
-import { account, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
   providerSample,
@@ -16,7 +15,7 @@ const password = { email: 'ada@example.com', password: 'correct horse' }
 
 let login: LoginFixture
 let browser: Browser
-/** Sessions that were ended at the provider. */
+/** Sessions ended at the provider. */
 let ended: unknown[]
 let failure: ProviderError | undefined
 
@@ -156,7 +155,7 @@ describe('a code that was typed', () => {
     ['127.0.0.1', 'http://localhost:8787', true],
     ['::1', 'http://localhost:8787', true],
     ['203.0.113.7', 'http://localhost:8787', false],
-    // The address of a proxy that the server was not told of.
+    // The address of a proxy the server does not know.
     ['127.0.0.1', 'https://mcp.example.com', false],
   ])('from %s at %s is on this computer: %s', async (address, baseUrl, isHere) => {
     login = await createLoginFixture(provider(), { baseUrl })
@@ -211,9 +210,9 @@ describe('a device that is decided about already', () => {
 
 describe('a wrong code', () => {
   it.each([
-    ['WDJB-MJHT', 'No device waits with this code'],
-    ['XXXX-YYYY', 'No device waits with this code'],
-    ['nonsense', 'No device waits with this code'],
+    ['WDJB-MJHT', 'No device is waiting with this code'],
+    ['XXXX-YYYY', 'No device is waiting with this code'],
+    ['nonsense', 'No device is waiting with this code'],
     ['seven77', 'A code has eight letters'],
     ['', 'A code has eight letters'],
     ['"><script>', 'A code has eight letters'],
@@ -294,35 +293,4 @@ describe('a form', () => {
     const late = await browser.submit(entry, 'user_code', { user_code: 'WDJB-MJHT' })
     expect(late.html).toContain('has expired')
   })
-})
-
-it('RFC 8628 as a whole: a device starts, a person allows it with its link, and it calls a tool as that person', async () => {
-  const drawbridge = await startDrawbridge()
-  const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
-  const { client_id: clientId } = await drawbridge.register({
-    client_name: 'Television',
-    grant_types: [grantType, 'refresh_token'],
-    redirect_uris: [],
-  })
-  const started = await drawbridge.postForm('/oauth/device_authorization', { client_id: clientId })
-  expect(started.status).toBe(200)
-  const device = (await started.json()) as { device_code: string; verification_uri_complete: string }
-  const poll = (): Promise<Response> =>
-    drawbridge.postForm('/oauth/token', {
-      grant_type: grantType,
-      client_id: clientId,
-      device_code: device.device_code,
-    })
-  expect(await (await poll()).json()).toMatchObject({ error: 'authorization_pending' })
-  const browser = drawbridge.browser()
-  const entry = await browser.visit(device.verification_uri_complete)
-  const shown = await browser.submit(entry, 'user_code', {
-    user_code: /id="user_code"[^>]*value="([^"]*)"/.exec(entry.html)?.[1] ?? '',
-  })
-  const done = await browser.submit(shown, 'password', account)
-  expect(done.html).toContain('Go back to your device')
-  drawbridge.runtime.advance(10)
-  const { access_token: token } = (await (await poll()).json()) as { access_token: string }
-  expect((await drawbridge.callTool(token, 'whoami')).text).toContain(account.email)
-  await drawbridge.close()
 })

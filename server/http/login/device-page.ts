@@ -1,12 +1,12 @@
-import { countWithin, limitsOf } from '../../core/access/attempt-limit.ts'
+import { countWithin, limitsOf } from '../../core/limits/attempt-limit.ts'
 import { openForBrowser, sealForBrowser } from '../../core/sign-in/browser-seal.ts'
 import { findDeviceByUserCode } from '../../core/authorization/device-authorization.ts'
-import { userCodes } from '../../core/access/limit-table.ts'
+import { userCodes } from '../../core/limits/limit-table.ts'
 import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 import { normaliseUserCode } from '../../core/authorization/user-code.ts'
 import { page } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { readOwnForm, sealErrors, takeLoginForm } from './decide.ts'
+import { sealErrors, takeOwnForm } from './decide.ts'
 import { renderLogin } from './draw.ts'
 import { type DeviceEntryView, deviceEntryPage } from '../pages/device-entry-page.ts'
 import { loginHandler, signInErrorPage } from './error-page.ts'
@@ -25,7 +25,7 @@ const entryTtlSeconds = 3600
 
 /**
  * `/oauth/device` (RFC 8628 section 3.3): GET asks for the code that a device shows; a code in the URL is only filled in. POST
- * takes the code and shows who asks and for what, with the ways to sign in. Signing in there allows the device.
+ * takes the code and shows the client, what it requests, and the ways to sign in. Signing in there approves the device.
  */
 export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
   return {
@@ -33,7 +33,7 @@ export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
     cors: 'none',
     methods: {
       GET: loginHandler(ports, showEntry),
-      POST: loginHandler(ports, takeForm),
+      POST: loginHandler(ports, (login) => takeOwnForm(login, takeEntry)),
     },
   }
 }
@@ -45,10 +45,7 @@ function showEntry(login: Login): Response {
   return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, login)
 }
 
-async function takeForm(login: Login): Promise<Response> {
-  const fields = await readOwnForm(login)
-  if (typeof fields === 'string') return signInErrorPage(fields, login)
-  if (fields.has('transaction')) return takeLoginForm(fields, login)
+async function takeEntry(fields: URLSearchParams, login: Login): Promise<Response> {
   const terms = { use: entryUse, binding: login.cookies.csrf.read(login.request) }
   const opening = openForBrowser(fields.get('form') ?? '', terms, login.signIn)
   if (opening.kind !== 'open') return signInErrorPage(sealErrors[opening.kind], login)
@@ -56,13 +53,13 @@ async function takeForm(login: Login): Promise<Response> {
 }
 
 const unknownCode =
-  'No device waits with this code. Check it for typos. If it is correct, it has expired: start again on your device.'
+  'No device is waiting with this code. Check it for typos. If it is correct, it has expired: start again on your device.'
 
 async function takeCode(typed: string, binding: BrowserBinding, login: Login): Promise<Response> {
   const userCode = normaliseUserCode(typed)
   // Not counted: text that cannot be a code is not a guess.
   if (userCode === undefined) {
-    // Codes have no vowels: eight letters with one in them are a code that nobody was given.
+    // Codes have no vowels: eight letters with one in them are not a code we issued.
     const isLikeOne = typed.replaceAll(/[^\p{L}]/gu, '').length === 8
     const error = isLikeOne ? unknownCode : 'A code has eight letters. Type it as shown on your device.'
     return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, login)

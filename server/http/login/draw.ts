@@ -20,17 +20,17 @@ import {
   type SignInFailure,
   signInFailure,
   signInMessages,
-} from './sign-in-message.ts'
+} from './error-table.ts'
 
 const dayInSeconds = 86_400
 
-/** What a login page shows besides its subject. */
+/** Contents of a login page besides its subject. */
 export interface LoginState {
   email?: string | undefined
   failure?: SignInFailure
 }
 
-/** The login page of a subject, or a page that says why nobody can sign in right now. */
+/** Renders the login page of a subject, or a page that says why signing in is impossible right now. */
 export async function renderLogin(
   subject: LoginSubject,
   { email, failure: given }: LoginState,
@@ -64,7 +64,7 @@ function withCaptchaKnown(failure: SignInFailure, { captcha }: ProviderCapabilit
   return failure.reason === 'captcha' && !captcha ? { reason: 'captcha_not_configured' } : failure
 }
 
-/** The page that asks for a code of the second factor; `retry` says why the last one was refused. */
+/** Renders the page that asks for a code of the second factor; `retry` says why the last one was refused. */
 export async function renderSecondFactor(
   subject: LoginSubject,
   { id, factors }: SecondFactorPrompt,
@@ -102,8 +102,8 @@ function loginResponse(
 }
 
 /**
- * What every page of a sign-in has in common: what it is for, where its forms post to, and what they carry sealed.
- * `secondFactorId` identifies the sign-in that waits for a code.
+ * Builds what every page of a sign-in has in common: its purpose, the form target, and the sealed state. `secondFactorId`
+ * identifies the sign-in waiting for a code.
  */
 function subjectPageView(
   subject: LoginSubject,
@@ -121,7 +121,7 @@ function subjectPageView(
   }
 }
 
-/** As in a URL, where IPv6 stands in brackets. */
+/** Formats an address as in a URL, with brackets around IPv6. */
 function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }

@@ -1,6 +1,6 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { AccessControl } from '../../core/access/access-control.ts'
-import type { AttemptSource } from '../../core/access/attempt-limit.ts'
+import type { AttemptSource } from '../../core/limits/attempt-limit.ts'
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
 import type { DeviceStore, PendingDevice } from '../../core/authorization/device-authorization-store.ts'
@@ -19,11 +19,11 @@ import type { PageLinks } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from './cookies.ts'
 
-/** What the endpoints of the login flow share. */
+/** Dependencies of the login flow's endpoints. */
 export interface LoginPorts {
   urls: PublicUrls
   appUrl: string
-  /** What people call the web app. */
+  /** The web app's display name. */
   appName: string
   links: PageLinks
   clients: ClientFinder
@@ -41,14 +41,14 @@ export interface Login extends LoginPorts {
   context: RequestContext
 }
 
-/** What a sign-in is for, with the client that asks, and who signs in. */
+/** The purpose of a sign-in, with the requesting client, and the visitor. */
 export type LoginSubject = { visitor: SignInVisitor } & (
   | { kind: 'authorization'; request: AuthorizationRequest; client: Client }
   | { kind: 'device'; device: PendingDevice; userCode: string; client: Client }
   | { kind: 'account' }
 )
 
-/** Where the pages of each kind of sign-in are, below the path of the base URL. Each takes the forms of its own pages. */
+/** Paths of the pages of each kind of sign-in, below the path of the base URL. Each handles the forms of its own pages. */
 export const loginPaths: Readonly<Record<LoginSubject['kind'], string>> = {
   authorization: '/oauth/authorize',
   device: '/oauth/device',
@@ -56,14 +56,14 @@ export const loginPaths: Readonly<Record<LoginSubject['kind'], string>> = {
 }
 
 /**
- * The path of the connections page. Without the origin: on loopback the browser may know this server by another name, and its
- * cookies belong to that name.
+ * Returns the path of the connections page. Without the origin: on loopback the browser may know this server by another name, and
+ * its cookies belong to that name.
  */
 export function accountPath({ urls }: Pick<LoginPorts, 'urls'>): string {
   return `${urls.basePath}${loginPaths.account}`
 }
 
-/** The part of a subject that is sealed into its pages. */
+/** Returns the part of a subject that is sealed into its pages. */
 export function purposeOf(subject: LoginSubject): SignInPurpose {
   switch (subject.kind) {
     case 'authorization':
@@ -76,8 +76,9 @@ export function purposeOf(subject: LoginSubject): SignInPurpose {
 }
 
 /**
- * The subject of a purpose. Undefined when its client is gone, or no longer has the redirect URI of the request: a page is valid
- * for an hour, and the client may change in that time. Rejects with `ClientUnavailableError` when the client cannot be looked up.
+ * Finds the subject of a purpose. Undefined when its client is gone, or no longer has the redirect URI of the request: a page is
+ * valid for an hour, and the client may change in that time. Rejects with `ClientUnavailableError` when the client cannot be looked
+ * up.
  */
 export async function findSubject(
   purpose: SignInPurpose,
@@ -93,7 +94,7 @@ export async function findSubject(
   return client && returns ? { ...purpose, client, visitor } : undefined
 }
 
-/** Records that a page of the sign-in is open, so that the registration of its client is not removed meanwhile. */
+/** Records that a page of the sign-in is open, so that its client's registration is not removed meanwhile. */
 export async function notePageOpen(
   subject: LoginSubject,
   { registrations, signIn }: Pick<LoginPorts, 'registrations' | 'signIn'>,
@@ -102,17 +103,17 @@ export async function notePageOpen(
   await registrations.noteClientOpened(subject.client.id, signIn.runtime.now())
 }
 
-/** What a visitor counts as in limits. */
+/** Returns the source of a visitor's attempts for limits. */
 export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSource {
   return { address, known: knownAccounts.length > 0 }
 }
 
-/** The CSRF value of the browser that sends the request, or a new one for it. */
+/** Returns the CSRF value of the requesting browser, or a new one for it. */
 export function bindingOf({ request, cookies, signIn }: Login): BrowserBinding {
   return cookies.csrf.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
 }
 
-/** Who sends the request, in the browser with the CSRF value `binding`. */
+/** Returns the visitor who sends the request, in the browser with the CSRF value `binding`. */
 export function visitorOf(
   binding: BrowserBinding,
   { request, context, cookies, signIn }: Login,

@@ -5,7 +5,7 @@ import { type Listener, listen } from '../listener/listener.ts'
 
 const limit = 10
 
-/** A request whose body comes in pieces; without `length` nothing says how much there will be. */
+/** Creates a request whose body arrives in pieces; without `length` its size is not declared. */
 function request(pieces: readonly (string | Uint8Array)[], length?: string): Request {
   const encoder = new TextEncoder()
   const body = new ReadableStream({
@@ -20,7 +20,7 @@ function request(pieces: readonly (string | Uint8Array)[], length?: string): Req
   return new Request('https://mcp.example.com/', { method: 'POST', body, headers, duplex: 'half' })
 }
 
-/** The request with a body that fails, instead of waiting, when more is read after the limit was passed. */
+/** Makes the body fail, instead of waiting, when more is read after the limit was passed. */
 function failingBeyondLimit(received: Request): Request {
   const reader = received.body?.getReader()
   let length = 0
@@ -64,7 +64,7 @@ describe('readBody over a socket', () => {
   let listener: Listener
   afterEach(() => listener.close())
 
-  /** Sends `text`, hangs up when told to, and answers how reading went. */
+  /** Sends `text`, disconnects when told to, and returns the result of reading. */
   async function readingOf(
     text: string,
     end: 'keep' | 'hang_up',

@@ -1,7 +1,8 @@
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { repeatedParameter } from '../../core/authorization/authorization-request.ts'
-import { maxFormBytes, type RequestFault, requestFaults } from '../request-fault.ts'
+import { type RequestFault, requestFaults } from '../error-table.ts'
+import { maxFormBytes } from '../request-limits.ts'
 
 /** The result of reading a body; `text` is strict UTF-8. */
 export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
@@ -15,7 +16,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<Body
   if (Number(declared ?? 0) > maxBytes) return { kind: 'too_large' }
   const bytes =
     declared !== null && /^\d+$/.test(declared)
-      ? // As a whole, without a stream in between: an HTTP server hands over exactly as much as was declared.
+      ? // In one piece, without a stream: an HTTP server delivers exactly the declared length.
         new Uint8Array(await request.arrayBuffer())
       : await readStream(request, maxBytes)
   if (bytes === undefined || bytes.length > maxBytes) return { kind: 'too_large' }
@@ -34,12 +35,12 @@ async function readStream(request: Request, maxBytes: number): Promise<Uint8Arra
   return Buffer.concat(chunks)
 }
 
-/** Media type of the body in lower case, without parameters. */
-export function mediaType(request: Request): string {
+/** Returns the media type of the body in lower case, without parameters. */
+function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
 
-/** The parameters of a form body (RFC 6749 appendix B). Throws `invalid_request`, also with 413 and 415. */
+/** Reads the parameters of a form body (RFC 6749 appendix B). Throws `invalid_request`, also with 413 and 415. */
 export async function readForm(request: Request): Promise<URLSearchParams> {
   const text = await readText(request, 'application/x-www-form-urlencoded', requestFaults.body_no_form)
   const parameters = new URLSearchParams(text)
@@ -50,7 +51,7 @@ export async function readForm(request: Request): Promise<URLSearchParams> {
   return parameters
 }
 
-/** The value of a JSON body. Throws `invalid_request`, also with 413 and 415. */
+/** Reads the value of a JSON body. Throws `invalid_request`, also with 413 and 415. */
 export async function readJson(request: Request): Promise<unknown> {
   const text = await readText(request, 'application/json', requestFaults.body_no_json)
   try {
@@ -77,13 +78,13 @@ function refusalOf({ status, description }: RequestFault): OAuthError {
   return new OAuthError('invalid_request', description, { status })
 }
 
-/** The parameter `name` of a form; an empty one counts as omitted (RFC 6749 section 3.1). */
+/** Returns the parameter `name` of a form; an empty one counts as omitted (RFC 6749 section 3.1). */
 export function optionalParameter(form: URLSearchParams, name: string): string | undefined {
   const value = form.get(name)
   return value === null || value === '' ? undefined : value
 }
 
-/** As {@link optionalParameter}. Throws `invalid_request` when it is omitted. */
+/** Like {@link optionalParameter}. Throws `invalid_request` when it is omitted. */
 export function requiredParameter(form: URLSearchParams, name: string): string {
   const value = optionalParameter(form, name)
   if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)

@@ -108,7 +108,7 @@ describe('every answer', () => {
       expect(headers.get('x-frame-options') ?? 'DENY').toBe('DENY')
       expect(headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
       expect(headers.get('content-security-policy')).not.toContain('unsafe')
-      // Leaving it out on purpose: it would cut off the way back to the client.
+      // Omitted on purpose: it would cut off the way back to the client.
       expect(headers.get('content-security-policy')).not.toContain('form-action')
       expect(headers.get('referrer-policy')).toMatch(/^(?:no-referrer|same-origin)$/)
       expect(headers.get('x-request-id')).not.toBe('theirs')

@@ -16,10 +16,10 @@ const exposedResponseHeaders = 'WWW-Authenticate, Retry-After, MCP-Protocol-Vers
 const maxHeaderListLength = 4096
 const maxParameterHeaders = 50
 
-/** The audience of what is public: discovery, registration and tokens, none of which reads cookies. */
+/** Returns the audience of public responses: discovery, registration and tokens, none of which reads cookies. */
 export const everyone = (): CorsAudience => ({ kind: 'everyone' })
 
-/** Who may read the response of `endpoint` to `request`. */
+/** Returns the pages that may read the response of `endpoint` to `request`. */
 export function audienceOf({ cors }: Endpoint, request: Request): CorsAudience {
   return cors === 'none' ? { kind: 'nobody' } : cors(request)
 }
@@ -47,14 +47,14 @@ function addCorsHeaders(headers: Headers, audience: CorsAudience): void {
   headers.set('access-control-expose-headers', exposedResponseHeaders)
 }
 
-/** The headers that a preflight asks for, in lower case; none when the list is absurdly long. */
+/** Returns the headers that a preflight requests, in lower case; none when the list is absurdly long. */
 export function requestedHeaders(request: Request): string[] {
   const list = request.headers.get('access-control-request-headers') ?? ''
   // Split at the comma alone: a pattern with blanks around it takes quadratic time on a hostile list.
   return list.length > maxHeaderListLength ? [] : list.split(',').map((name) => name.trim().toLowerCase())
 }
 
-/** The response to a preflight: the methods of the endpoint, the headers MCP clients send, and any `Mcp-Param-*` asked for. */
+/** Responds to a preflight: the methods of the endpoint, the headers MCP clients send, and any requested `Mcp-Param-*`. */
 export function preflight(request: Request, methods: readonly string[]): Response {
   const parameters = requestedHeaders(request)
     .filter((name) => /^mcp-param-[a-z0-9_-]{1,100}$/.test(name))

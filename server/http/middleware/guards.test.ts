@@ -83,7 +83,7 @@ describe('isOwnFormPost', () => {
     new Request(url, { method: 'POST', headers })
 
   const origins: readonly [origin: string | undefined, own: boolean][] = [
-    // Browsers send it with every POST. Without it this is no page's request.
+    // Browsers send it with every POST. Without it the request is not from a page.
     [undefined, true],
     ['https://mcp.example.com', true],
     ['https://MCP.example.com', true],
@@ -102,7 +102,7 @@ describe('isOwnFormPost', () => {
   const sites: readonly [site: string | undefined, own: boolean][] = [
     [undefined, true],
     ['same-origin', true],
-    // The user's own doing: a form that is sent again.
+    // The user's own action: a form submitted again.
     ['none', true],
     ['same-site', false],
     ['cross-site', false],

@@ -2,12 +2,12 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
 
-/** Whether a request is for this server, by both its URL and its Host header. */
+/** Returns whether a request is for this server, by both its URL and its Host header. */
 export type HostGuard = (request: Request, url?: URL) => boolean
 
 /**
- * The {@link HostGuard} for a base URL and the hosts that the operator adds: it stops rebound DNS names. Forwarding headers are
- * ignored.
+ * Creates the {@link HostGuard} for a base URL and the operator's additional hosts: it stops rebound DNS names. Ignores forwarding
+ * headers.
  */
 export function createHostGuard(baseUrl: string, allowedHosts: readonly string[] = []): HostGuard {
   const base = new URL(baseUrl)
@@ -21,7 +21,7 @@ export function createHostGuard(baseUrl: string, allowedHosts: readonly string[]
   }
 }
 
-/** With a loopback base URL, every loopback name with the same port counts. */
+/** True for the same host, or, with a loopback base URL, any loopback name with the same port. */
 function isHostOf(own: URL, host: string): boolean {
   // Most requests: nothing to parse.
   if (host === own.host) return true
@@ -31,11 +31,11 @@ function isHostOf(own: URL, host: string): boolean {
   return isLoopbackHostname(own.hostname) && isLoopbackHostname(url.hostname) && url.port === own.port
 }
 
-/** What an `Origin` header allows at `/mcp`. */
+/** The permissions of an `Origin` header at `/mcp`. */
 export type OriginVerdict = 'absent' | 'trusted' | 'bearer_only' | 'foreign'
 
 /**
- * Judges an `Origin` (MCP 2026-07-28 transport security): `trusted` origins may use the cookie; loopback pages and browser
+ * Classifies an `Origin` (MCP 2026-07-28 transport security): `trusted` origins may use the cookie; loopback pages and browser
  * extensions may use a bearer token; other pages may do nothing.
  */
 export function judgeOrigin(origin: string | null, allowedOrigins: readonly string[]): OriginVerdict {
@@ -49,10 +49,10 @@ export function judgeOrigin(origin: string | null, allowedOrigins: readonly stri
 }
 
 /**
- * Whether a request may use the session cookie.
+ * Returns whether a request may use the session cookie.
  *
- * The origin of a page's request must be trusted. A request without `Origin` does not come from a page: browsers send it with
- * every cross-origin and every POST request. `Sec-Fetch-Site` and `Sec-Fetch-Mode`, if sent, must agree.
+ * The origin of a page's request must be trusted. A request without `Origin` does not come from a page: browsers send it with every
+ * cross-origin and every POST request. `Sec-Fetch-Site` and `Sec-Fetch-Mode`, if sent, must agree.
  */
 export function mayUseCookie(request: Request, verdict: OriginVerdict): boolean {
   if (verdict !== 'absent' && verdict !== 'trusted') return false
@@ -62,7 +62,7 @@ export function mayUseCookie(request: Request, verdict: OriginVerdict): boolean 
   return mode !== 'navigate' && mode !== 'no-cors'
 }
 
-/** Whether a form post comes from our own page: `Origin`, if sent, and `Sec-Fetch-Site` must say so. */
+/** Returns whether a form post comes from our own page: `Origin`, if sent, and `Sec-Fetch-Site` must say so. */
 export function isOwnFormPost(request: Request, baseUrl: string): boolean {
   const origin = request.headers.get('origin')
   if (origin !== null && !isOwnOrigin(origin, baseUrl)) return false

@@ -9,7 +9,7 @@ export interface RequestObserver {
 }
 
 /**
- * Tells `observer` about every request. Only paths of the table are named, so clients cannot add names. The time ends when the
+ * Reports every request to `observer`. Only paths of the table are used, so clients cannot add names. The time ends when the
  * response begins: the duration of a stream is not included. `nowMs` must be monotonic.
  */
 export function requestMetrics(

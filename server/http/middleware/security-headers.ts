@@ -8,11 +8,11 @@ const bareContentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
 const openedByClients = /\/(?:authorize|oauth\/callback)$/
 
 /**
- * Adds the headers that keep browsers from using a response in any way but the intended one. A page brings its own policy, which
- * stays: `secureHeaders` of Hono would replace it.
+ * Adds the headers that keep browsers from using a response in any way but the intended one. Keeps a page's own policy, which
+ * Hono's `secure-headers` would replace.
  *
- * `Cross-Origin-Opener-Policy` is left out where clients sign in through a window that they open: it would cut that window off
- * from them for good. `Cross-Origin-Resource-Policy` allows what every page may read anyway.
+ * `Cross-Origin-Opener-Policy` is omitted where clients sign in through a window that they open: it would cut that window off from
+ * them for good. `Cross-Origin-Resource-Policy` allows what every page may read anyway.
  */
 export function securityHeaders(baseUrl: string): MiddlewareHandler<HttpEnv> {
   const strictTransport = baseUrl.startsWith('https:')

@@ -15,12 +15,12 @@ import {
   sourceOf,
   visitorOf,
 } from '../login/login-subject.ts'
-import { readOwnForm, takeLoginForm } from '../login/decide.ts'
+import { takeOwnForm } from '../login/decide.ts'
 import { renderLogin } from '../login/draw.ts'
 import { loginHandler, signInErrorPage } from '../login/error-page.ts'
 
 /**
- * `/oauth/authorize`: GET shows the login page, POST takes its forms. The session provider is not involved before a form is
+ * `/oauth/authorize`: GET shows the login page, POST handles its forms. The session provider is not involved before a form is
  * posted, and no client gets a code without that click.
  */
 export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
@@ -29,7 +29,7 @@ export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
     cors: 'none',
     methods: {
       GET: loginHandler(ports, showLogin),
-      POST: loginHandler(ports, takeForm),
+      POST: loginHandler(ports, (login) => takeOwnForm(login)),
     },
   }
 }
@@ -44,13 +44,13 @@ async function showLogin(login: Login): Promise<Response> {
   })
   switch (parsed.kind) {
     case 'unsafe': {
-      const registered = parsed.client?.redirectUris.join(' , ')
+      const registered = parsed.client?.redirectUris.join(' , ') || 'none'
       const detail = parsed.reason === 'redirect_uri_mismatch' ? `Registered: ${registered}` : undefined
       return signInErrorPage(parsed.reason, login, detail)
     }
     case 'refused': {
       login.context.report('authorization_refused', { error: parsed.error })
-      // The person was not asked yet: if a stranger registered the address, the person decides whether to go there.
+      // The user was not asked yet: if a stranger registered the address, the user decides whether to go there.
       return isUnusedRegistration(parsed.client) && isForeignSite(parsed.redirectUri)
         ? refusedPage(parsed, login)
         : answerClient(parsed, parsed, parsed.client, login.urls.issuer)
@@ -63,13 +63,13 @@ async function showLogin(login: Login): Promise<Response> {
   }
 }
 
-/** Whether a redirect URI leads to another computer, not to a program on this one or to an app by its own scheme. */
+/** Returns whether a redirect URI leads to another computer, not to a program on this one or to an app by its own scheme. */
 function isForeignSite(redirectUri: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)
   return /^https?:$/.test(protocol) && !isLoopbackHostname(hostname)
 }
 
-/** Says what is wrong with a request, and lets the person decide whether to go back to the app (RFC 9700 section 4.11.2). */
+/** Shows what is wrong with a request, and lets the user decide whether to return to the app (RFC 9700 section 4.11.2). */
 function refusedPage(
   refused: Extract<AuthorizationRequestResult, { kind: 'refused' }>,
   login: Login,
@@ -83,16 +83,10 @@ function refusedPage(
 }
 
 /**
- * What the email field is filled with. The page always asks for an account and for consent, so `login` and `consent` of
- * `prompt` change nothing; `select_account` asks for a free choice (OpenID Connect Core 1.0 section 3.1.2.1).
+ * Returns the prefilled email. The page always asks for an account and for consent, so `login` and `consent` of `prompt` change
+ * nothing; `select_account` asks for a free choice (OpenID Connect Core 1.0 section 3.1.2.1).
  */
 function shownEmail(parameters: URLSearchParams, loginHint: string | undefined): string | undefined {
   const prompts = parameters.get('prompt')?.split(' ') ?? []
   return prompts.includes('select_account') ? undefined : loginHint
-}
-
-async function takeForm(login: Login): Promise<Response> {
-  const fields = await readOwnForm(login)
-  if (typeof fields === 'string') return signInErrorPage(fields, login)
-  return takeLoginForm(fields, login)
 }

@@ -2,17 +2,18 @@ import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { endLoggedOut, type ProviderLogoutPorts } from '../../core/sign-in/provider-logout.ts'
 import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { httpError } from '../http-error.ts'
+import { httpError } from '../response.ts'
 import { readForm, requiredParameter } from '../middleware/body.ts'
 
-/** What the endpoint needs. */
+/** Dependencies of the endpoint. */
 export interface BackchannelLogoutPorts extends ProviderLogoutPorts {
   readLogout: NonNullable<SessionProvider['readLogout']>
 }
 
 /**
- * `POST /oauth/backchannel_logout` (OpenID Connect Back-Channel Logout 1.0 section 2.5): the provider says whom it has signed out. 200 also
- * when nobody was connected, and for a notice that came before. Every faulty token is refused with the same text: anyone may ask here.
+ * `POST /oauth/backchannel_logout` (OpenID Connect Back-Channel Logout 1.0 section 2.5): the provider reports a sign-out. Responds
+ * 200 even if there were no connections, and for a repeated notice. Every invalid token is refused with the same text: anyone may
+ * call this.
  */
 export function createBackchannelLogoutEndpoint(basePath: string, ports: BackchannelLogoutPorts): Endpoint {
   return {
@@ -34,7 +35,7 @@ export function createBackchannelLogoutEndpoint(basePath: string, ports: Backcha
           context.report('provider_logout_refused', { failure: error.failure, message: error.message })
           if (error.failure !== 'invalid_token')
             return httpError('temporarily_unavailable', { 'retry-after': '5' })
-          throw new OAuthError('invalid_request', 'The logout token is not a valid one.')
+          throw new OAuthError('invalid_request', 'The logout token is invalid.')
         }
       },
     },

@@ -13,7 +13,7 @@ import { optionalParameter } from '../middleware/body.ts'
 export type { ClientAuthenticationPorts } from '../../core/clients/client-authentication.ts'
 
 /**
- * The client of a request to the token endpoint and its siblings, authenticated with exactly one method: Basic header,
+ * Authenticates the client of a request to the token endpoint and its siblings, with exactly one method: Basic header,
  * `client_secret` or `client_assertion` in the form, or none for a public client (RFC 6749 section 2.3, RFC 7521 section 4.2).
  *
  * Throws `invalid_request` for two methods, `invalid_client` (401) for an unknown or unauthenticated client, and
@@ -34,7 +34,7 @@ export async function readClient(
   }
 }
 
-/** What the request says about its client. Throws like {@link readClient}; nothing is looked up yet. */
+/** Reads the client credentials of a request. Throws like {@link readClient}; looks nothing up yet. */
 export function readClientCredentials(header: string | null, form: URLSearchParams): ClientCredentials {
   const id = optionalParameter(form, 'client_id')
   const inForm = readFormProof(form)

@@ -1,18 +1,18 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type Client, ClientUnavailableError, finderFor } from '../../core/clients/client.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { retryLater, tooManyRequests } from '../http-error.ts'
+import { retryLater, tooManyRequests } from '../response.ts'
 import { readForm } from '../middleware/body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
 
 const defaultRetrySeconds = 5
 
-/** What the endpoints that authenticate clients need. */
+/** Dependencies of endpoints that authenticate clients. */
 export interface ClientEndpointPorts {
   authentication: ClientAuthenticationPorts
 }
 
-/** Answers the form of an authenticated client. */
+/** Responds to the form of an authenticated client. */
 export type ClientFormHandler = (
   client: Client,
   form: URLSearchParams,
@@ -20,8 +20,8 @@ export type ClientFormHandler = (
 ) => Promise<Response>
 
 /**
- * An endpoint that takes forms of clients by POST, and only from the body: parameters in the query are ignored, so that no
- * secret needs to be in a URL (RFC 6749 sections 2.3.1 and 3.2). The client is authenticated before its request is read.
+ * Creates an endpoint for client forms by POST. Parameters in the query are ignored, so that no secret needs to be in a URL (RFC
+ * 6749 sections 2.3.1 and 3.2). The client is authenticated before its request is read.
  */
 export function createClientEndpoint(
   path: string,
@@ -41,7 +41,7 @@ export function createClientEndpoint(
         } catch (error) {
           if (error instanceof OAuthError && error.code === 'temporarily_unavailable') {
             const { code, description, cause } = error
-            context.report('request_refused', { code, description, error: cause })
+            context.report('request_refused', { code, description, error: cause, ...error.logFields })
             const { limited = false, retryAfterSeconds = defaultRetrySeconds } =
               cause instanceof ClientUnavailableError ? cause : {}
             return limited
@@ -55,7 +55,7 @@ export function createClientEndpoint(
   }
 }
 
-/** Fetching a client's document or keys counts against the address that the request comes from. */
+/** Counts fetching a client's document or keys against the request's address. */
 function authenticationFor(
   { address }: RequestContext,
   ports: ClientAuthenticationPorts,

@@ -1,19 +1,18 @@
-import { type AttemptStore, countWithin, limitsOf } from '../../core/access/attempt-limit.ts'
+import { type AttemptStore, countWithin, limitsOf } from '../../core/limits/attempt-limit.ts'
 import { isInUse } from '../../core/clients/client-life.ts'
 import { deviceGrantType, requireGrantType } from '../../core/clients/client.ts'
 import {
   type DeviceAuthorizationPorts,
   startDeviceAuthorization,
 } from '../../core/authorization/device-authorization.ts'
-import { deviceStarts } from '../../core/access/limit-table.ts'
-import { json } from '../response.ts'
+import { deviceStarts } from '../../core/limits/limit-table.ts'
+import { json, tooManyRequests } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { optionalParameter } from '../middleware/body.ts'
-import { tooManyRequests } from '../http-error.ts'
 
-/** What the device authorization endpoint needs. */
+/** Dependencies of the device authorization endpoint. */
 export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPorts, ClientEndpointPorts {
   attempts: AttemptStore
 }

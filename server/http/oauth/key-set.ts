@@ -1,10 +1,10 @@
 import type { Endpoint } from '../endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 
-/** Less than a key stays published after the next one began to sign. */
+/** Shorter than a key stays published after the next one began to sign. */
 const maxAgeSeconds = 60
 
-/** `/oauth/jwks`: the keys that an upstream checks assertions with (RFC 7517 section 5). */
+/** `/oauth/jwks`: the keys for verifying assertions (RFC 7517 section 5). */
 export function createKeySetEndpoint(basePath: string, keySet: () => object): Endpoint {
   return {
     path: `${basePath}/oauth/jwks`,

@@ -89,23 +89,6 @@ describe('discovery at the root', () => {
     },
   )
 
-  it('every page may read the documents: CORS without credentials, preflight included', async () => {
-    const origin = 'https://inspector.example'
-    const get = await drawbridge.fetch('/.well-known/oauth-authorization-server', { headers: { origin } })
-    expect(get.headers.get('access-control-allow-origin')).toBe('*')
-    expect(get.headers.get('access-control-allow-credentials')).toBeNull()
-    const options = await drawbridge.fetch('/oauth/token', {
-      method: 'OPTIONS',
-      headers: {
-        origin,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'content-type',
-      },
-    })
-    expect(options.status).toBe(204)
-    expect(options.headers.get('access-control-allow-methods')).toContain('POST')
-  })
-
   it('RFC 9110 13.1.2: an unchanged document is not sent again', async () => {
     const path = '/.well-known/oauth-authorization-server'
     const first = await drawbridge.fetch(path)

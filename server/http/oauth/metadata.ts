@@ -11,20 +11,20 @@ import type { PageLinks } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
 
-/** What the documents say about this server. */
+/** Facts about this server for the documents. */
 export interface MetadataOptions {
   scopes: ScopeCatalogue
   resourceName: string
-  /** Whether clients may register themselves. */
+  /** Clients may register themselves. */
   registration: boolean
-  /** Whether a client id may be the URL of a metadata document. */
+  /** A client id may be the URL of a metadata document. */
   clientDocuments: boolean
-  /** Whether there is a key set, for an upstream. */
+  /** There is a key set, for an upstream. */
   signsAssertions: boolean
   links: PageLinks
 }
 
-/** Both discovery documents, at every path that clients in the field request; any other well-known path is 404. */
+/** Serves both discovery documents, at every path that real clients request; any other well-known path is 404. */
 export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptions): Endpoint[] {
   const { scopes, links } = options
   const { privacyUrl, termsUrl, supportUrl } = links
@@ -47,7 +47,7 @@ export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptio
   ]
 }
 
-/** RFC 8414 section 2. Clients with metadata documents use `none`, which is therefore always listed. */
+/** Builds the metadata of RFC 8414 section 2. Clients with metadata documents use `none`, which is therefore always listed. */
 function authorizationServerMetadata(
   urls: PublicUrls,
   { scopes, registration, clientDocuments, signsAssertions, links }: MetadataOptions,
@@ -107,7 +107,7 @@ function documentEndpoints(name: string, basePath: string, document: object): En
   return [...paths].map((path) => ({ path, methods: { GET: get }, cors: everyone }))
 }
 
-/** Whether If-None-Match contains our tag, also after a proxy has weakened it by compressing (RFC 9110 section 13.1.2). */
+/** Returns whether If-None-Match contains our tag, also after a proxy has weakened it by compressing (RFC 9110 section 13.1.2). */
 function isUnchanged(header: string | null, etag: string): boolean {
   return header !== null && header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }

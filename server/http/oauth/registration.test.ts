@@ -47,14 +47,6 @@ describe('POST /oauth/register (RFC 7591)', () => {
     expect(body['registration_access_token']).toMatch(/^mcpm_[A-Za-z0-9_-]{43}$/)
   })
 
-  it.each(['client_secret_basic', 'client_secret_post', undefined])(
-    'gives a secret for %s',
-    async (method) => {
-      const registered = await drawbridge.register({ token_endpoint_auth_method: method })
-      expect(registered.client_secret).toMatch(/^mcps_[A-Za-z0-9_-]{43}$/)
-    },
-  )
-
   it("registers Cursor's three addresses, one of a private scheme, in one request", async () => {
     const uris = [
       'cursor://anysphere.cursor-mcp/oauth/callback',
@@ -62,19 +54,6 @@ describe('POST /oauth/register (RFC 7591)', () => {
       'http://localhost:8787/callback',
     ]
     await expect(drawbridge.register({ redirect_uris: uris })).resolves.toMatchObject({ redirect_uris: uris })
-  })
-
-  it('refuses another type, too large a body and other methods', async () => {
-    expect((await post('redirect_uris=x', 'application/x-www-form-urlencoded')).status).toBe(415)
-    expect((await post(JSON.stringify({ client_name: 'x'.repeat(70_000) }))).status).toBe(413)
-    const get = await drawbridge.fetch('/oauth/register')
-    expect(get.status).toBe(405)
-    expect(get.headers.get('allow')).toBe('POST, OPTIONS')
-  })
-
-  it('a link that is no web address is dropped, not shown', async () => {
-    const registered = await drawbridge.register({ client_uri: 'javascript:alert(1)' })
-    expect(registered).not.toHaveProperty('client_uri')
   })
 })
 
@@ -91,14 +70,6 @@ describe('registrations that nobody uses (RFC 7591 section 5)', () => {
     expect((await open()).status).toBe(200)
     own.runtime.advance(1)
     expect((await open()).status).toBe(400)
-    await own.close()
-  })
-
-  it('live on once somebody has signed in', async () => {
-    const own = await startDrawbridge()
-    const { clientId } = await own.connect()
-    const client = await own.app.store.findClient(clientId)
-    expect(client?.expiresAt).toBe(own.runtime.now() + 120 * 86_400)
     await own.close()
   })
 })

@@ -1,6 +1,6 @@
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import { addressNetwork } from '../../core/address-block.ts'
-import type { AttemptStore } from '../../core/access/attempt-limit.ts'
+import type { AttemptStore } from '../../core/limits/attempt-limit.ts'
 import { countRegistration } from '../../core/clients/client-registration-limit.ts'
 import {
   clientInformation,
@@ -16,10 +16,9 @@ import { hashSecret } from '../../core/seal.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { readJson } from '../middleware/body.ts'
 import { everyone } from '../middleware/cors.ts'
-import { json } from '../response.ts'
-import { tooManyRequests } from '../http-error.ts'
+import { json, tooManyRequests } from '../response.ts'
 
-/** What the registration endpoint needs. */
+/** Dependencies of the registration endpoint. */
 export interface RegisterPorts {
   store: Pick<ClientStore, 'addClient'> & AttemptStore
   runtime: RegistrationRuntime
@@ -29,7 +28,7 @@ export interface RegisterPorts {
   limitPerHour: number
 }
 
-/** Absolute path below which each registration is managed; the client id follows as one segment. */
+/** Returns the absolute path below which each registration is managed; the client id follows as one segment. */
 function managementPath(basePath: string): string {
   return `${basePath}/oauth/register/`
 }
@@ -63,7 +62,7 @@ export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): 
   }
 }
 
-/** What managing registrations needs. */
+/** Dependencies of managing registrations. */
 export interface RegisterManagementPorts {
   clients: ClientFinder
   store: Pick<ClientStore, 'replaceClient' | 'removeClient'> & Pick<GrantStore, 'endGrants'>
@@ -72,7 +71,7 @@ export interface RegisterManagementPorts {
   issuer: string
 }
 
-/** A registration and the token that was presented for it; the server stores only the hash of the token. */
+/** A registration and the token presented for it; the server stores only the hash of the token. */
 interface Managed {
   client: Client
   token: string
@@ -111,7 +110,7 @@ export function createRegisterManagementEndpoint(basePath: string, ports: Regist
         if (!managed) return unauthorized()
         const metadata = await readJson(request)
         const { client, response } = updateClient(managed.client, metadata, ports.policy, ports.runtime)
-        // It may have been removed meanwhile, and must not come back.
+        // It may have been removed meanwhile, and must not be restored.
         if (!(await ports.store.replaceClient(client))) return unauthorized()
         context.report('client_updated', { client_id: client.id })
         return answer({ client, token: managed.token }, response)
@@ -134,14 +133,13 @@ async function findManaged(
   const token = /^Bearer +([\x21-\x7E]{1,200})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (token === undefined) return undefined
   const id = new URL(request.url).pathname.split('/').at(-1) ?? ''
-  // Found like everywhere else: a client that the operator configured under this id is not managed by the one who once
-  // registered it.
+  // Found like everywhere else: a client that the operator configured under this id cannot be managed by its earlier registrant.
   const client = await clients.findClient(id)
   if (client?.kind !== 'registered' || client.managementHash === undefined) return undefined
   return constantTimeEqual(hashSecret(token), client.managementHash) ? { client, token } : undefined
 }
 
-/** RFC 7592 section 2.1 and RFC 6750 section 3.1: the same response for a wrong token and for an unknown client. */
+/** Refuses alike for a wrong token and an unknown client (RFC 7592 section 2.1, RFC 6750 section 3.1). */
 function unauthorized(): Response {
   return json(
     {

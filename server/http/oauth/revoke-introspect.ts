@@ -24,8 +24,8 @@ export function createRevokeEndpoint(
 }
 
 /**
- * `POST /oauth/introspect` (RFC 7662) for authenticated clients only: anyone can name a public client, and could scan for
- * tokens (section 4). Web pages may not read the responses: resource servers call it, not browsers.
+ * `POST /oauth/introspect` (RFC 7662) for authenticated clients only: anyone can name a public client, and could scan for tokens
+ * (section 4). Web pages may not read the responses: resource servers call it, not browsers.
  */
 export function createIntrospectEndpoint(
   basePath: string,
@@ -41,7 +41,7 @@ export function createIntrospectEndpoint(
   })
 }
 
-/** As {@link introspectToken}. Throws `temporarily_unavailable` while it cannot be said whether the access rules let the person in. */
+/** Calls {@link introspectToken}. Throws `temporarily_unavailable` while the access rules cannot decide about the user. */
 async function introspect(...given: Parameters<typeof introspectToken>): ReturnType<typeof introspectToken> {
   try {
     return await introspectToken(...given)
@@ -49,7 +49,7 @@ async function introspect(...given: Parameters<typeof introspectToken>): ReturnT
     if (!(cause instanceof ProviderError)) throw cause
     throw new OAuthError(
       'temporarily_unavailable',
-      'The session provider does not answer. Try again later.',
+      'The session provider does not respond. Try again later.',
       { cause },
     )
   }

@@ -74,7 +74,7 @@ describe('a used refresh token', () => {
     }
     await tokensOf(await refreshFrom(owner, clientId, own))
     drawbridge.runtime.advance(60)
-    // Nobody used what the last refresh brought: the answer may have been lost.
+    // The last refresh is unused: its response may have been lost.
     const current = await tokensOf(await refreshFrom(thief, clientId, stolen))
     expect(await use(current.access_token)).toBe(200)
     drawbridge.runtime.advance(11)
@@ -153,6 +153,15 @@ describe('refreshing in a loop', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe('*')
     expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect(await use(last.access_token)).toBe(200)
+    const line = drawbridge
+      .logged()
+      .split('\n')
+      .find((text) => text.includes('"event":"token_refused"'))
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      code: 'temporarily_unavailable',
+      client_id: clientId,
+      grant_id: expect.any(String),
+    })
     drawbridge.runtime.advance(10)
     expect((await drawbridge.refresh(clientId, last.refresh_token)).status).toBe(200)
   })

@@ -24,7 +24,7 @@ import { everyone } from '../middleware/cors.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
 import { optionalParameter, requiredParameter } from '../middleware/body.ts'
 
-/** What the token endpoint needs. */
+/** Dependencies of the token endpoint. */
 export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
   pace: RefreshPace
   keeper: Pick<SessionKeeper, 'keep'>
@@ -56,7 +56,7 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
   })
 }
 
-/** Whether the client was removed since it authenticated: its removal did not see this grant, and has not ended it. */
+/** Returns whether the client was removed since it authenticated: its removal did not see this grant, and has not ended it. */
 function isRemoved({ id }: Client, { authentication }: TokenPorts): Promise<boolean> {
   return authentication.clients.findClient(id, 'connected').then(
     (client) => client === undefined,
@@ -71,8 +71,8 @@ async function endAtOnce(grant: Grant, { store, runtime, reportGrantEnd }: Token
 }
 
 /**
- * Between approval and redemption the person may have signed out everywhere. If the provider cannot be reached, the session
- * counts as alive, and `/mcp` checks it later.
+ * Throws if the user has signed out everywhere between approval and redemption. If the provider cannot be reached, the session
+ * counts as live, and `/mcp` checks it later.
  */
 async function requireLiveSession({ id }: Grant, { store, keeper }: TokenPorts): Promise<void> {
   const session = await store.findProviderSession(id)
@@ -82,13 +82,16 @@ async function requireLiveSession({ id }: Grant, { store, keeper }: TokenPorts):
   }
 }
 
-/** Whether two requests seem to come from the same place; in the log it tells a race from a theft. */
+/** Classifies whether two requests seem to have the same source; in the log it tells a race from a theft. */
 function replaySource(first: string | undefined, again: string | undefined): string {
   if (first === undefined || again === undefined) return 'unknown_address'
   return isSameSource(first, again) ? 'same_address' : 'other_address'
 }
 
-/** The tokens are issued and the code is used up: the client must get them even if its record cannot be updated. */
+/**
+ * Keeps the client's record. The tokens are issued and the code is used up: the client must get them even if its record cannot be
+ * updated.
+ */
 async function keepClient(
   client: Client,
   grant: Grant,
@@ -128,7 +131,7 @@ const redemptions: Readonly<Record<GrantType, Redemption>> = {
     }
     return redeemAuthorizationCode(request, ports)
   },
-  // Whether the client may refresh depends on the token: it was issued to this client or not.
+  // Whether the client may refresh depends on whether the token was issued to it.
   async refresh_token(client, form, { address }, ports) {
     const request = {
       client,

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
-import { html, rawHtml } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
-import { alertGlyph } from './drawings.ts'
-import type { PolicyOpening } from './layout.ts'
+import { alertBox, type PolicyOpening } from './layout.ts'
 
-/** How a vendor's widget gets onto a page, and what it may load there. */
+/** How to embed a vendor's widget in a page, and what it may load there. */
 interface Vendor {
   scriptUrl: string
   className: string
-  /** Form field for the response of the widget. */
+  /** Form field for the widget's response. */
   field: string
   policy: PolicyOpening
 }
@@ -46,19 +44,19 @@ const vendors: Readonly<Record<Captcha['kind'], Vendor>> = {
 /** The form fields that may carry a captcha response, one per vendor. */
 export const captchaFields: readonly string[] = Object.values(vendors).map(({ field }) => field)
 
-/** What a page with this captcha must be allowed to load. */
+/** Returns what a page with this captcha must be allowed to load. */
 export function captchaPolicy({ kind }: Captcha): PolicyOpening {
   return vendors[kind].policy
 }
 
-/** The vendor's script, for the head of the page. */
+/** Returns the vendor's script, for the head of the page. */
 export function captchaScript({ kind }: Captcha): SafeHtml {
   return html`<script src="${vendors[kind].scriptUrl}" async defer></script>`
 }
 
 /**
- * The element that the vendor's script turns into the widget, in the colours of the page. `elsewhere`: there is another way to
- * sign in, which needs no script. Not checked: the site key.
+ * Returns the element that the vendor's script turns into the widget, in the colours of the page. `elsewhere`: there is another way
+ * to sign in, which needs no script. Does not check the site key.
  */
 export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): SafeHtml {
   const { className } = vendors[kind]
@@ -74,12 +72,9 @@ export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): S
           ${rawHtml(`<script>${themeScript}</script>`)}`
   return html`<div class="captcha">${theme}</div>
     <noscript>
-      <p class="alert">
-        ${alertGlyph}
-        <span
-          >Password sign-in needs JavaScript for the captcha.
-          ${elsewhere ? 'Turn it on and reload this page, or use another sign-in method below.' : 'Turn it on and reload this page.'}</span
-        >
-      </p>
+      ${alertBox(
+        html`Password sign-in needs JavaScript for the captcha. Turn it on and
+        ${elsewhere ? 'reload this page, or use another sign-in method below.' : 'reload this page.'}`,
+      )}
     </noscript>`
 }

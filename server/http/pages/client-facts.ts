@@ -1,14 +1,13 @@
-import { html } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { claimedName, hostName } from './names.ts'
 import { checkGlyph } from './drawings.ts'
 
 /**
- * The client that asks, as every page shows it. `name` and `uri` are its own claims.
+ * The requesting client as shown on every page. `name` and `uri` are its own claims.
  *
  * `verifiedHost` is set only when the client is proven to belong to that host; `describedBy` is the host of a metadata document
- * that any program or device can name, or with `returnsElsewhere` one that leads to another host. `vouched`: the operator set
- * this client up, name included.
+ * that any program or device can name, or with `returnsElsewhere` one that leads to another host. `vouched`: the operator
+ * configured this client, name included.
  */
 export interface ClientView {
   name: string
@@ -19,7 +18,7 @@ export interface ClientView {
   vouched?: boolean
 }
 
-/** The host of the client, before its name: proven or not, it says more than the name that a client gave itself. */
+/** Renders the host of the client, before its name: proven or not, it says more than a self-declared name. */
 export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: ClientView): SafeHtml | false {
   if (verifiedHost !== undefined) {
     return html`<div>
@@ -43,7 +42,7 @@ export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: Client
   </div>`
 }
 
-/** The name of the client: quoted, with a note on who says so unless its host is proven. */
+/** Renders the name of the client: quoted, with a note on its source unless its host is proven. */
 export function nameFact(client: ClientView): SafeHtml {
   const note = client.vouched
     ? 'Set up by the server’s operator'
@@ -56,7 +55,7 @@ export function nameFact(client: ClientView): SafeHtml {
   </div>`
 }
 
-/** A link to the client's own page, shown only if it lies on the proven host of the client. */
+/** Renders a link to the client's own page, only if it lies on the proven host of the client. */
 export function aboutClient(client: ClientView): SafeHtml | false {
   if (client.uri === undefined || client.verifiedHost === undefined || !URL.canParse(client.uri)) return false
   const page = new URL(client.uri)

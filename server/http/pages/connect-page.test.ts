@@ -1,27 +1,12 @@
 import { createHash } from 'node:crypto'
 import { clientTable } from '@drawbridge/shared/clients/client-table.ts'
 import { html } from '@drawbridge/shared/html.ts'
-import { describe, expect, it, test } from 'vitest'
-import { connectPage, connectPolicy, type ConnectView } from './connect-page.ts'
+import { describe, expect, it } from 'vitest'
+import { connectPage, connectPolicy } from './connect-page.ts'
 import { pageContentSecurityPolicy } from './layout.ts'
 import { connectSample } from '../../../tests/support/pages/view-sample.ts'
 
-const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const escaped = (text: string): string => String(html`${text}`)
-
-describe('every text of the view is escaped', () => {
-  test.each<[keyof ConnectView, Partial<ConnectView>]>([
-    ['appName', { appName: attack }],
-    ['appUrl', { appUrl: attack }],
-    ['url', { url: `https://mcp.example.com/${attack}/mcp` }],
-    ['connectionsPath', { connectionsPath: attack }],
-    ['publicTools', { publicTools: new Set([attack]) }],
-  ])('%s', (_field, part) => {
-    const page = connectPage({ ...connectSample, ...part })
-    expect(page).toContain('&lt;script&gt;')
-    expect(page).not.toMatch(/<script>alert|<img|"'>/)
-  })
-})
 
 describe('the ways in', () => {
   const page = connectPage(connectSample)
@@ -38,9 +23,18 @@ describe('the ways in', () => {
   )
 
   it('say which tools need no sign-in, if any', () => {
-    expect(page).not.toContain('Without signing in')
+    expect(page).not.toContain('Tools that need no sign-in')
     const open = connectPage({ ...connectSample, publicTools: new Set(['search', 'help']) })
-    expect(open).toContain('<code>search</code>, <code>help</code>')
+    expect(open).toMatch(/<li><code>search<\/code><\/li>\s*<li><code>help<\/code><\/li>/)
+    const commands = (shown: string): string[] =>
+      [...shown.matchAll(/>(?:opencode|gemini) mcp add [^<]*/g)].map(([text]) =>
+        text.includes('sign-in') ? 'always challenges' : 'plain',
+      )
+    // Gemini, then opencode.
+    expect([commands(page), commands(open)]).toEqual([
+      ['plain', 'plain'],
+      ['plain', 'always challenges'],
+    ])
   })
 
   it('name a client that is only installed into nowhere', () => {
@@ -58,6 +52,11 @@ describe('the ways in', () => {
     const local = connectPage({ ...connectSample, url: 'http://localhost:8787/mcp', isLocal: true })
     expect(local.match(note)).toHaveLength(2)
     expect(local).toContain('Only programs on this computer can reach it.')
+    // And comes last.
+    const names = (text: string): string[] =>
+      [...text.matchAll(/<summary>\s*<span>([^<]+)/g)].map(([, name = '']) => name)
+    expect(names(page).slice(0, 2)).toEqual(['Claude', 'ChatGPT'])
+    expect(names(local).slice(-2)).toEqual(['Claude', 'ChatGPT'])
   })
 })
 

@@ -2,16 +2,19 @@ import { type ClientRow, type ClientWay, clientTable } from '@drawbridge/shared/
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { copyButton, copyScript, copyScriptSource } from './copy-button.ts'
-import { type AppView, contentSecurityPolicy, layout } from './layout.ts'
+import { type AppView, contentSecurityPolicy, layout, noteBox } from './layout.ts'
+import { withCode } from './with-code.ts'
 
-/** What the page says that people see who open the MCP endpoint in a browser. Every text is escaped. */
+/** Contents of the page that users see when they open the MCP endpoint in a browser. Every text is escaped. */
 export interface ConnectView extends AppView {
-  /** Address of the MCP endpoint. */
   url: string
-  /** The address is of this computer: nobody else can use it. */
+  /** Address for clients that sign in only if connecting requires it, used if there are public tools. */
+  challenging: string
+  /** The address is on this computer: others cannot use it. */
   isLocal: boolean
-  /** Path of the page of one's connections. */
   connectionsPath: string
+  /** What signing in can allow, as plain sentences: the same as on the login page. */
+  permissions: readonly string[]
   /** Names of the tools that can be called without signing in. */
   publicTools: ReadonlySet<string>
 }
@@ -20,21 +23,25 @@ export interface ConnectView extends AppView {
 export const connectPolicy: string = contentSecurityPolicy({ script: [copyScriptSource] })
 
 /**
- * The page for people at the address that is meant for programs: what is here, its address, and for each client the shortest way
- * in. It says nothing that a stranger may not know: of the tools only those that are public, and no accounts.
+ * Renders the page for users who open an address meant for programs: what it is, its address, and the shortest setup for each
+ * client. Reveals nothing to strangers: only public tools, and no accounts.
  */
 export function connectPage(view: ConnectView): string {
   const rows = Object.entries(clientTable)
   const linked = rows.filter(([, { ways }]) => ways[0]?.kind === 'link')
-  const others = rows.filter(([, { ways }]) => ways[0] !== undefined && ways[0].kind !== 'link')
+  const others = rows
+    .filter(([, { ways }]) => ways[0] !== undefined && ways[0].kind !== 'link')
+    // Working setups come first.
+    .toSorted(([, one], [, other]) => Number(isOutOfReach(one, view)) - Number(isOutOfReach(other, view)))
   return layout({
     links: view.links,
     title: `Connect an AI client to ${view.appName}`,
     bridge: 'lowering',
     gate: html`<h1>Connect an AI client to <bdi>${view.appName}</bdi></h1>
       <p class="ask">
-        This is a door for AI clients, such as Claude or Cursor. You sign in once; the client can then use
-        your account at <bdi>${view.appName}</bdi> until you end it or it expires.
+        AI clients such as Claude or Cursor connect here. You need an account at
+        <a class="link" href="${view.appUrl}"><bdi>${view.appName}</bdi></a> and sign in with it once; the
+        client can then use it until you end that or it expires.
       </p>
       <div class="mcp-address">
         <p class="allows">Address of the MCP server</p>
@@ -43,14 +50,12 @@ export function connectPage(view: ConnectView): string {
           ${copyButton('address', 'Copy the address', 'on-gate')}
         </p>
         ${view.isLocal && html`<p class="note">Only programs on this computer can reach it.</p>`}
-        ${
-          view.publicTools.size > 0 &&
-          html`<p class="note">
-            Without signing in, anybody can call
-            ${[...view.publicTools].map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}.
-          </p>`
-        }
-      </div>`,
+      </div>
+      ${gateList('What a client can do once you have signed in', view.permissions)}
+      ${gateList(
+        'Tools that need no sign-in',
+        [...view.publicTools].map((name) => html`<code>${name}</code>`),
+      )}`,
     main: html`<section class="court-inner" aria-label="Clients">
       <div class="heading">
         <h2>Add with one click</h2>
@@ -76,26 +81,39 @@ export function connectPage(view: ConnectView): string {
   })
 }
 
+function gateList(heading: string, items: readonly (string | SafeHtml)[]): SafeHtml | false {
+  if (items.length === 0) return false
+  return html`<h2 class="allows">${heading}</h2>
+    <ul class="permissions">
+      ${items.map((item) => html`<li>${item}</li>`)}
+    </ul>`
+}
+
+function isOutOfReach({ isHosted }: ClientRow, { isLocal }: ConnectView): boolean {
+  return isLocal && isHosted === true
+}
+
 function linkButton({ name, ways: [way] }: ClientRow, { url }: ConnectView): SafeHtml {
   const link = way?.text({ name: serverNameOf(url), url }) ?? ''
   return html`<a class="button secondary" href="${link}" aria-label="Add to ${name}">${name}</a> `
 }
 
-/** One client at a time: the name makes browsers close the one that was open. */
-function clientDetails(id: string, row: ClientRow, way: ClientWay, { url, isLocal }: ConnectView): SafeHtml {
-  const server = { name: serverNameOf(url), url }
+/** Renders one client; the shared name makes browsers close the one that was open. */
+function clientDetails(id: string, row: ClientRow, way: ClientWay, view: ConnectView): SafeHtml {
+  const url = row.needsChallenge && view.publicTools.size > 0 ? view.challenging : view.url
+  const server = { name: serverNameOf(view.url), url }
   return html`<details name="client" class="client">
-    <summary><span>${row.name}</span> <span class="quiet">${kindWords[way.kind]}</span></summary>
+    <summary>
+      <span>${row.name}</span>
+      <span class="quiet">${isOutOfReach(row, view) ? 'Not from this computer' : kindWords[way.kind]}</span>
+    </summary>
     <div class="client-steps">
       ${
-        row.isHosted &&
-        isLocal &&
-        html`<p class="note-box">
-          <span
-            >${row.name} calls over the internet and cannot reach this computer. Give the server a public
-            address first.</span
-          >
-        </p>`
+        isOutOfReach(row, view) &&
+        noteBox(
+          html`${row.name} calls over the internet and cannot reach this computer. Give the server a public
+          address first.`,
+        )
       }
       <div class="snippet-head">
         <p>${placeText(row, way)}</p>
@@ -118,9 +136,4 @@ function placeText({ name }: ClientRow, { kind, place = '' }: ClientWay): SafeHt
   if (kind === 'settings') return html`In ${name}, open <strong>${place}</strong>.`
   if (kind === 'entry') return html`Add this to ${withCode(place)}, beside the servers that are there:`
   return place === '' ? html`Run this in a terminal:` : html`Enter this as ${withCode(place)}:`
-}
-
-/** What stands between backticks as code. */
-function withCode(text: string): SafeHtml {
-  return html`${text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
 }

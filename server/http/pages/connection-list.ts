@@ -3,8 +3,8 @@ import { claimedName, hostName } from './names.ts'
 import { agoText, machineTime } from './when.ts'
 
 /**
- * A client in the list: its own name, and the host of its metadata document: as `host` if that is proven, as `describedBy` if
- * any program or device can name it.
+ * A client in the list: its own name, and the host of its metadata document: as `host` if that is proven, as `describedBy` if any
+ * program or device can name it.
  */
 export interface ConnectedClient {
   name: string
@@ -12,15 +12,15 @@ export interface ConnectedClient {
   describedBy?: string
 }
 
-/** Where the forms of the list post to, and the value that ties them to the sign-in and the browser. */
+/** The form target, and the value that ties forms to the sign-in and the browser. */
 export interface ConnectionForm {
   action: string
   form: string
 }
 
 /**
- * The client of one entry and what ends the connection, in two steps without a script: the button is hidden until it is asked
- * for. `headingId` is unique on the page.
+ * Renders the client of one entry and the form that ends the connection, in two steps without a script: the button is hidden until
+ * requested. `headingId` is unique on the page.
  */
 export function connectionHead(
   { id, client }: { id: string; client: ConnectedClient },
@@ -47,7 +47,7 @@ export function connectionHead(
     </details>`
 }
 
-/** What a connection was allowed; nothing if no text says it. */
+/** Renders what a connection may do; nothing if no text describes it. */
 export function permissionDetail(permissions: readonly string[]): SafeHtml | false {
   if (permissions.length === 0) return false
   return html`<div class="wide">
@@ -56,22 +56,22 @@ export function permissionDetail(permissions: readonly string[]): SafeHtml | fal
   </div>`
 }
 
-/** The hidden input of every form of the list. */
+/** Renders the hidden input of every form of the list. */
 export function formInput({ form }: Pick<ConnectionForm, 'form'>): SafeHtml {
   return html`<input type="hidden" name="form" value="${form}" />`
 }
 
-/** What a person allowed and the app or device has not redeemed yet. Times are epoch seconds. */
+/** An approval that the app or device has not redeemed yet. Times are epoch seconds. */
 export interface WaitingConnectionView {
   id: string
   client: ConnectedClient
   isDevice: boolean
-  /** What it was allowed, as plain sentences. */
+  /** What it may do, as plain sentences. */
   permissions: readonly string[]
   allowedAt: number
 }
 
-/** The part of the list for approvals that are not connected yet; undefined without any. */
+/** Renders the approvals that are not connected yet; undefined without any. */
 export function waitingList(
   waiting: readonly WaitingConnectionView[],
   view: ConnectionForm & { now: number },

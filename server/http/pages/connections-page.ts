@@ -1,6 +1,5 @@
-import { html } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { type AppView, layout } from './layout.ts'
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { alertBox, type AppView, layout, noteBox } from './layout.ts'
 import { claimedName, hostName } from './names.ts'
 import {
   type ConnectedClient,
@@ -17,7 +16,7 @@ import { agoText, dateText, machineTime } from './when.ts'
 export interface ConnectionView {
   id: string
   client: ConnectedClient
-  /** What it was allowed, as plain sentences. */
+  /** What it may do, as plain sentences. */
   permissions: readonly string[]
   /** Hosts that the browser may return to for this client; none for a device. */
   returnsTo: readonly string[]
@@ -25,44 +24,44 @@ export interface ConnectionView {
   lastUse: { at: number; address: string | undefined; tool: string | undefined } | undefined
   /** The two addresses that last used it at the same time, and when. */
   twoAddresses: { addresses: readonly [string, string]; at: number } | undefined
-  /** Whether it returns to websites only: such an app has servers of its own, often with many addresses. */
+  /** True when it returns to websites only: such an app has its own servers, often with many addresses. */
   runsOnWeb: boolean
   /** How often a used key was presented again, and the two addresses it came from, if they differ. */
   replays: { count: number; lastAt: number; addresses: readonly [string, string] | undefined } | undefined
   expiresAt: number
 }
 
-/** A connection that ended by itself. */
+/** A connection that ended unexpectedly. */
 export interface EndedConnectionView {
   client: ConnectedClient
   endedAt: number
   end: 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'
 }
 
-/** What the page of a person's connections shows and where it posts. Every text is escaped. */
+/** Contents and form target of the connections page. Every text is escaped. */
 export interface ConnectionsView extends AppView {
   /** Absolute path that the forms post to. */
   action: string
-  /** Absolute path of the page that says how to connect a client. */
+  /** Absolute path of the connect page. */
   connectPath: string
-  /** Opaque sealed value that ties the forms to this sign-in and browser; travels in hidden inputs. */
+  /** Opaque sealed value that ties the forms to this sign-in and browser; sent in hidden inputs. */
   form: string
   /** Name of the account; undefined if the provider did not say. */
   email: string | undefined
-  /** The result of the last form, as a sentence: whole, or about the client of that name. */
+  /** The result of the last form, as a sentence: complete, or about the client of that name. */
   notice: { text: string; isFailure: boolean; about?: string | undefined } | undefined
   connections: readonly ConnectionView[]
-  /** Approvals that were not redeemed yet. */
+  /** Approvals that are not redeemed yet. */
   waiting: readonly WaitingConnectionView[]
-  /** Live connections that the list leaves out. */
+  /** Live connections omitted from the list. */
   more: number
   ended: readonly EndedConnectionView[]
   now: number
 }
 
 /**
- * The page where a person reviews the clients that can use their account: each with its proven facts, its last use with address
- * and tool, and a button to end it. Connections that ended by themselves come first, because they may need attention.
+ * Renders the page where a user reviews the clients that can use their account: each with its proven facts, its last use with
+ * address and tool, and a button to end it. Connections that ended unexpectedly come first, because they may need attention.
  */
 export function connectionsPage(view: ConnectionsView): string {
   const { connections, waiting } = view
@@ -125,39 +124,31 @@ function noticeLine({ text, isFailure, about }: NonNullable<ConnectionsView['not
 }
 
 function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): SafeHtml {
+  const name = clientName(client)
   const when = html`<time datetime="${machineTime(endedAt)}">${agoText(endedAt, now)}</time>`
-  if (end === 'not_allowed') {
-    return html`<p class="note-box">
-      <span
-        >${clientName(client)} was disconnected ${when} because your account may no longer use it here. Ask
-        the owner of the web app if that is a mistake.</span
-      >
-    </p>`
+  switch (end) {
+    case 'not_allowed':
+      return noteBox(
+        html`${name} was disconnected ${when} because your account may no longer use it here. Ask the owner of
+        the web app if that is a mistake.`,
+      )
+    case 'renewal_refused':
+      return noteBox(
+        html`${name} was disconnected ${when} because the web app no longer renewed its sign-in. Connect it
+        again if you still use it.`,
+      )
+    case 'signed_out_elsewhere':
+      return noteBox(
+        html`${name} was disconnected ${when} because its sign-in had ended at the web app. This is normal
+        after changing a password or signing out everywhere. Connect it again if you still use it.`,
+      )
+    case 'key_used_twice':
+      return alertBox(
+        html`<strong>${name} was disconnected for your security</strong> ${when}: its key was used twice, so
+          somebody may have copied it. If you did not cause this yourself, for example by restoring a backup,
+          check the computer it ran on. Then connect it again.`,
+      )
   }
-  if (end === 'renewal_refused') {
-    return html`<p class="note-box">
-      <span
-        >${clientName(client)} was disconnected ${when} because the web app no longer renewed its sign-in.
-        Connect it again if you still use it.</span
-      >
-    </p>`
-  }
-  return end === 'key_used_twice'
-    ? html`<p class="alert">
-        ${alertGlyph}
-        <span
-          ><strong>${clientName(client)} was disconnected for your security</strong> ${when}: its key was used
-          twice, so somebody may have copied it. If you did not cause this yourself, for example by restoring
-          a backup, check the computer it ran on. Then connect it again.</span
-        >
-      </p>`
-    : html`<p class="note-box">
-        <span
-          >${clientName(client)} was disconnected ${when} because its sign-in had ended at the web app. This
-          is normal after changing a password or signing out everywhere. Connect it again if you still use
-          it.</span
-        >
-      </p>`
 }
 
 function clientName({ name, host }: ConnectedClient): SafeHtml {
@@ -206,7 +197,7 @@ function lastUseText({ at, address, tool }: NonNullable<ConnectionView['lastUse'
     }${tool !== undefined && html` with <span class="address">${tool}</span>`}`
 }
 
-/** Calmer for an app that runs on the web, which may have done it by itself. */
+/** Renders a milder notice for an app that runs on the web, which may have caused it itself. */
 function atOnceNotice(
   { addresses: [first, other], at }: NonNullable<ConnectionView['twoAddresses']>,
   { runsOnWeb }: ConnectionView,
@@ -215,32 +206,24 @@ function atOnceNotice(
   const when = html`<time datetime="${machineTime(at)}">${agoText(at, now)}</time>`
   const both = html`<span class="address">${first}</span> and <span class="address">${other}</span>`
   return runsOnWeb
-    ? html`<p class="note-box">
-        <span
-          >Used from ${both} at the same time, ${when}. Apps that run on the web often have several addresses.
-          If this was not you, end this connection.</span
-        >
-      </p>`
-    : html`<p class="alert">
-        ${alertGlyph}
-        <span
-          ><strong>Used from ${both} at the same time</strong>, ${when}. If one of them is not you, end this
-          connection.</span
-        >
-      </p>`
+    ? noteBox(
+        html`Used from ${both} at the same time, ${when}. Apps that run on the web often have several
+        addresses. If this was not you, end this connection.`,
+      )
+    : alertBox(
+        html`<strong>Used from ${both} at the same time</strong>, ${when}. If one of them is not you, end this
+          connection.`,
+      )
 }
 
 function addressNotice({ addresses }: NonNullable<ConnectionView['replays']>): SafeHtml | undefined {
   if (!addresses) return undefined
   const [first, other] = addresses
-  return html`<p class="alert">
-    ${alertGlyph}
-    <span
-      ><strong>Used from two addresses.</strong> The same key was sent from
+  return alertBox(
+    html`<strong>Used from two addresses.</strong> The same key was sent from
       <span class="address">${first}</span> and from <span class="address">${other}</span>. This can happen
-      when a computer changes networks. If that was not you, end this connection.</span
-    >
-  </p>`
+      when a computer changes networks. If that was not you, end this connection.`,
+  )
 }
 
 function replayDetail({ count, lastAt }: NonNullable<ConnectionView['replays']>, now: number): SafeHtml {
@@ -258,7 +241,7 @@ function returnText(hosts: readonly string[]): SafeHtml | string {
   return html`${hosts.map((host, index) => html`${index > 0 && ', '}<span class="address">${host}</span>`)}`
 }
 
-/** Two steps without a script: the button that ends everything is hidden until it is asked for. */
+/** Renders two steps without a script: the button that ends everything is hidden until requested. */
 function endAllForm(view: ConnectionsView): SafeHtml {
   return html`<details class="end-all">
     <summary class="button secondary">End all connections…</summary>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 
-// The clipboard is there on https and on this computer only; elsewhere the text is selected, for the person to copy.
+// The clipboard is available over https and on this computer only; elsewhere the text is selected, for the user to copy.
 const script = `
 const status = document.getElementById('copy-status')
 for (const button of document.querySelectorAll('button[data-copies]')) {
@@ -24,16 +24,16 @@ for (const button of document.querySelectorAll('button[data-copies]')) {
 }
 `
 
-/** The script of a page with {@link copyButton}, as a source of its Content-Security-Policy. */
+/** Hash of the script of a page with {@link copyButton}, as a source of its Content-Security-Policy. */
 export const copyScriptSource: string = `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 
-/** The script that makes copy buttons work, and where it says so to people who do not see them. To be put behind the last one. */
+/** The script that makes copy buttons work, and the status line for screen readers. Place it after the last button. */
 export const copyScript: SafeHtml = html`<p class="unseen" role="status" id="copy-status"></p>
   ${rawHtml(`<script>${script}</script>`)}`
 
 /**
- * A button that copies the text of the element with the id `source`. It shows itself when the script has run: without scripts
- * there would be nothing to press it for. The name is for people who do not see what it stands beside.
+ * Renders a button that copies the text of the element with the id `source`. Hidden until the script has run: without scripts it
+ * would do nothing. `name` labels it for screen readers.
  */
 export function copyButton(source: string, name: string, look: 'secondary' | 'on-gate'): SafeHtml {
   return html`<button

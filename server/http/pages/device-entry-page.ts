@@ -1,40 +1,46 @@
-import { html } from '@drawbridge/shared/html.ts'
-import { type AppView, layout } from './layout.ts'
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { alertBox, type AppView, layout } from './layout.ts'
 import { alertGlyph } from './drawings.ts'
 
-/** What the page for a device's code shows, and where it posts. Every text is escaped. */
+/** Contents and form target of the page for a device's code. Every text is escaped. */
 export interface DeviceEntryView extends AppView {
   /** Absolute path that the form posts to. */
   action: string
-  /** Opaque sealed value that ties the form to its browser; travels in a hidden input. */
+  /** Opaque sealed value that ties the form to its browser; sent in a hidden input. */
   form: string
-  /** What was typed before, or the code from a link. */
+  /** The previous input, or the code from a link. */
   userCode?: string
-  /** The code came with the link, not from the person, so it has to be compared. */
+  /** The code came with the link, not from the user, so it must be compared. */
   fromLink?: boolean
   /** Why the last code was not accepted, as a sentence. */
   error?: string
 }
 
 /**
- * How a person enters the code that a device shows (RFC 8628 section 3.3): one large field, which a phone opens with capitals
- * and without corrections. A code from a link is only filled in; the person compares it with the device and presses the button
+ * Renders the page for entering the code that a device shows (RFC 8628 section 3.3): one large field, which phones open in capitals
+ * and without autocorrection. A code from a link is only shown; the user compares it with the device and presses the button
  * (section 3.3.1).
  */
 export function deviceEntryPage(view: DeviceEntryView): string {
-  const described = view.error === undefined ? 'code-hint' : 'code-hint code-error'
+  const verb = view.fromLink ? 'confirm' : 'enter'
   return layout({
     links: view.links,
     title: `${view.error === undefined ? '' : 'Not found: '}Connect a device`,
     bridge: 'lowering',
     gate: html`<h1>Connect a device</h1>
       <p class="ask">
-        A device or program without a browser shows a code. Enter it here to start connecting it to your
-        account at <bdi>${view.appName}</bdi>.
+        ${
+          view.fromLink
+            ? 'A device or program without a browser wants to connect'
+            : 'A device or program without a browser shows a code. Enter it here to start connecting it'
+        }
+        to your account at <bdi>${view.appName}</bdi>.
       </p>
       <p class="warning">
         ${alertGlyph}
-        <span>Only enter a code that you requested yourself. Never enter one that somebody sent you.</span>
+        <span
+          >Only ${verb} a code that you requested yourself. Never ${verb} one that somebody sent you.</span
+        >
       </p>`,
     main: html`<section class="court-inner" aria-labelledby="device-code">
       <div class="heading">
@@ -48,37 +54,10 @@ export function deviceEntryPage(view: DeviceEntryView): string {
           </p>`
         }
       </div>
-      ${
-        view.error !== undefined &&
-        html`<p class="alert" role="alert" id="code-error">${alertGlyph} <span>${view.error}</span></p>`
-      }
+      ${view.error !== undefined && alertBox(view.error, 'code-error')}
       <form method="post" action="${view.action}" class="stack">
         <input type="hidden" name="form" value="${view.form}" />
-        <div class="field">
-          <label for="user_code">Code</label>
-          <input
-            id="user_code"
-            class="code user-code"
-            name="user_code"
-            type="text"
-            inputmode="text"
-            autocomplete="off"
-            autocapitalize="characters"
-            autocorrect="off"
-            spellcheck="false"
-            pattern="[^0-9]{8,60}"
-            title="The eight letters shown on the device"
-            maxlength="60"
-            required
-            ${view.fromLink ? '' : html`autofocus`}
-            aria-describedby="${described}"
-            value="${view.userCode ?? ''}"
-          />
-          <p class="quiet" id="code-hint">
-            Eight letters, as in <span class="sample">WDJB-MJHT</span>. Lowercase letters and a missing dash
-            are fine.
-          </p>
-        </div>
+        ${view.fromLink ? comparedCode(view) : codeField(view)}
         <button class="button primary" type="submit">
           ${view.fromLink ? 'The codes are the same' : 'Continue'}
         </button>
@@ -88,4 +67,39 @@ export function deviceEntryPage(view: DeviceEntryView): string {
       </div>
     </section>`,
   })
+}
+
+/** Renders a code from a link, with nothing to type. */
+function comparedCode({ userCode = '' }: DeviceEntryView): SafeHtml {
+  return html`<p class="code user-code compared">${userCode}</p>
+    <input type="hidden" name="user_code" value="${userCode}" />`
+}
+
+function codeField(view: DeviceEntryView): SafeHtml {
+  const described = view.error === undefined ? 'code-hint' : 'code-hint code-error'
+  return html`<div class="field">
+    <label for="user_code">Code</label>
+    <input
+      id="user_code"
+      class="code user-code"
+      name="user_code"
+      type="text"
+      inputmode="text"
+      autocomplete="off"
+      autocapitalize="characters"
+      autocorrect="off"
+      spellcheck="false"
+      pattern="[^0-9]{8,60}"
+      title="The eight letters shown on the device"
+      maxlength="60"
+      required
+      autofocus
+      aria-describedby="${described}"
+      value="${view.userCode ?? ''}"
+    />
+    <p class="quiet" id="code-hint">
+      Eight letters, as in <span class="sample">WDJB-MJHT</span>. Lowercase letters and a missing dash are
+      fine.
+    </p>
+  </div>`
 }

@@ -1,19 +1,22 @@
 import { html } from '@drawbridge/shared/html.ts'
 import { type AppView, layout } from './layout.ts'
 import { hostName } from './names.ts'
+import { withCode } from './with-code.ts'
 
-/** What the error page shows. Every field is text; nothing in it is treated as markup. */
+/** Contents of the error page. Every field is text; none of it is treated as markup. */
 export interface ErrorView {
   /** What happened, as a short heading. */
   title: string
   /** Why it happened, in a sentence or two. */
   message: string
-  /** What the reader should do now. */
+  /** What the reader should do now; commands are in backticks. */
   nextStep: string
   /** Identifies this request in the server's log. */
   requestId: string
-  /** The web app, offered as a way out. */
+  /** The web app, offered as an alternative. */
   app?: AppView
+  /** The connect page, offered if there is no other link. */
+  startUrl?: string
   /** The way back to a client that is not trusted: its address with the refusal, and its host. */
   back?: { url: string; host: string }
   /** Technical text for the client's developer, for example the parameter that was refused. */
@@ -21,8 +24,8 @@ export interface ErrorView {
 }
 
 /**
- * How a failure that cannot be reported to the client is shown to the person: what happened, why, the next step, then the
- * request ID for support. Not checked: that the texts contain no secret; the caller writes them.
+ * Renders a failure that cannot be reported to the client: what happened, why, the next step, then the request id for support. Does
+ * not check the texts for secrets; the caller writes them.
  */
 export function errorPage(view: ErrorView): string {
   return layout({
@@ -35,7 +38,7 @@ export function errorPage(view: ErrorView): string {
       ${view.detail === undefined ? '' : html`<p class="detail"><bdi>${view.detail}</bdi></p>`}
       <section class="next" aria-labelledby="next-step">
         <h2 id="next-step">What to do now</h2>
-        <p>${view.nextStep}</p>
+        <p>${withCode(view.nextStep)}</p>
         ${
           view.back === undefined
             ? ''
@@ -49,6 +52,10 @@ export function errorPage(view: ErrorView): string {
           view.app === undefined
             ? ''
             : html`<p><a class="link alone" href="${view.app.appUrl}">Go to ${view.app.appName}</a></p>`
+        }
+        ${
+          view.startUrl !== undefined &&
+          html`<p><a class="link alone" href="${view.startUrl}">See how to connect an AI client</a></p>`
         }
       </section>
       <p class="request-id">Request ID <code>${view.requestId}</code></p>

@@ -3,22 +3,22 @@ import type { BridgePosition } from './drawings.ts'
 import { claimedName, hostName } from './names.ts'
 import { layout } from './layout.ts'
 
-/** What the page after signing in or cancelling shows. */
+/** Contents of the page after signing in or cancelling. */
 export interface FinishedView {
   /** The client's own name: untrusted. */
   clientName: string
-  /** The client's redirect URI with the authorization response; holds the code, so it appears in links only. */
+  /** The client's redirect URI with the authorization response; contains the code, so it appears in links only. */
   continueUrl: string
   /** Host or scheme that the browser goes to. */
   redirectHost: string
-  /** The person cancelled: the client gets `access_denied`, and the page says that access was denied. */
+  /** The user cancelled: the client gets `access_denied`, and the page says that access was denied. */
   denied?: boolean
 }
 
 /**
- * How the browser leaves for a client with a private-use scheme, which a plain redirect does not reach: at once by meta
- * refresh, and by a button for browsers that ask for a click first. Not checked: `continueUrl`, a redirect URI that
- * registration accepted and the request matched.
+ * Renders the way back to a client with a private-use scheme, which a plain redirect does not reach: at once by meta refresh, and
+ * by a button for browsers that ask for a click first. Does not check `continueUrl`, a redirect URI that registration accepted and
+ * the request matched.
  */
 export function finishedPage(view: FinishedView): string {
   const denied = view.denied === true
@@ -39,18 +39,17 @@ export function finishedPage(view: FinishedView): string {
   })
 }
 
-/** What a page shows that only reports how something ended. Every text is escaped. */
+/** Contents of a page that only reports a result. Every text is escaped. */
 export interface MessageView {
   title: string
   bridge: BridgePosition
   message: string
   /** What the reader should do now. */
   nextStep: string
-  /** A link to go on with, if there is one. */
   link?: { url: string; label: string }
 }
 
-/** How an end without a failure is shown: the result, then what to do. */
+/** Renders a result without a failure: what happened, then what to do. */
 export function messagePage(view: MessageView): string {
   return layout({
     title: view.title,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { bridgeMark, type BridgePosition, bridgeScene, iconUrl } from './drawings.ts'
+import { alertGlyph, bridgeMark, type BridgePosition, bridgeScene, iconUrl } from './drawings.ts'
 import { style } from './style.ts'
 
-// One piece, because the hash covers every character between the tags.
+// In one piece, because the hash covers every character between the tags.
 const styleElement = rawHtml(`<style>${style}</style>`)
 const styleHash = createHash('sha256').update(style).digest('base64')
 
-/** What a page loads from elsewhere: sources of a Content-Security-Policy. */
+/** External resources of a page: sources of a Content-Security-Policy. */
 export interface PolicyOpening {
   script?: readonly string[]
   frame?: readonly string[]
@@ -16,9 +16,9 @@ export interface PolicyOpening {
 }
 
 /**
- * The Content-Security-Policy of a page: one stylesheet known by its hash, the icon as a data URL, and from other hosts only
- * what `opening` names. It omits `form-action` on purpose: Chromium applies it to the whole redirect chain after a form post
- * and would block the way back to the client. Pages are safe without it because every untrusted text is escaped.
+ * Builds the Content-Security-Policy of a page: one stylesheet by its hash, the icon as a data URL, and from other hosts only what
+ * `opening` lists. Omits `form-action` on purpose: Chromium applies it to the whole redirect chain after a form post and would
+ * block the way back to the client. Pages are safe without it because every untrusted text is escaped.
  */
 export function contentSecurityPolicy(opening: PolicyOpening = {}): string {
   const directives: readonly (readonly [name: string, sources: readonly string[]])[] = [
@@ -37,18 +37,17 @@ export function contentSecurityPolicy(opening: PolicyOpening = {}): string {
     .join('; ')
 }
 
-/** The policy of pages that load nothing from elsewhere. */
+/** The policy of pages without external resources. */
 export const pageContentSecurityPolicy: string = contentSecurityPolicy()
 
 /** The parts that differ between pages. */
 export interface Layout {
   /** The title of the page; escaped here. */
   title: string
-  /** How the drawing stands: raised when access is denied, lowering while it is being requested, lowered when it is given. */
+  /** Position of the drawing: raised when access is denied, lowering while it is being requested, lowered when it is given. */
   bridge: BridgePosition
   /** Additional elements of the head. */
   head?: SafeHtml
-  /** Content of the gate side, below the mark. */
   gate: SafeHtml
   /** Content of the other side: the form or the message. */
   main: SafeHtml
@@ -87,14 +86,25 @@ export function layout(parts: Layout): string {
   )
 }
 
-/** The web app: its name for people, and where accounts are created. */
+/** The web app: its display name, and where accounts are created. */
 export interface AppView {
   appName: string
   appUrl: string
   links?: PageLinks
 }
 
-/** Pages of the operator: what happens to people's data, what they agree to, and where they get help. */
+/** Renders a warning in a box. With an `id`, screen readers announce it, and a field can refer to it. */
+export function alertBox(text: SafeHtml | string, id?: string): SafeHtml {
+  const announced = id !== undefined && html`role="alert" id="${id}"`
+  return html`<p class="alert" ${announced}>${alertGlyph} <span>${text}</span></p>`
+}
+
+/** Renders a remark in a box. */
+export function noteBox(text: SafeHtml | string): SafeHtml {
+  return html`<p class="note-box"><span>${text}</span></p>`
+}
+
+/** Pages of the operator: privacy, terms and support. */
 export interface PageLinks {
   privacyUrl?: string | undefined
   termsUrl?: string | undefined

@@ -1,9 +1,7 @@
-import { html } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
-import { type AppView, layout } from './layout.ts'
+import { alertBox, type AppView, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
-import { alertGlyph } from './drawings.ts'
 import {
   aboutSubject,
   subjectSummary,
@@ -12,30 +10,30 @@ import {
   subjectWords,
 } from './sign-in-subject.ts'
 
-/** What the login page shows, and where it posts. Every text is escaped; none is trusted to be short. */
+/** Contents and form target of the login page. Every text is escaped; none is trusted to be short. */
 export interface LoginView extends AppView {
-  /** What signing in is for. */
+  /** The purpose of signing in. */
   subject: SubjectView
   /** Absolute path that the forms post to. */
   action: string
-  /** Opaque sealed purpose of the sign-in; travels in a hidden input. */
+  /** Opaque sealed purpose of the sign-in; sent in a hidden input. */
   transaction: string
-  /** Offer the email and password form. */
+  /** Offers the email and password form. */
   password: boolean
   /** The captcha that the password form requires. */
   captcha?: Captcha
   /** Social sign-in methods to offer, in this order. */
   social: readonly { id: string; label: string }[]
-  /** What was typed before, or the request's login_hint. */
+  /** The previous input, or the request's login_hint. */
   email?: string
   /** Why the last attempt failed, as a sentence. */
   error?: string
 }
 
 /**
- * What a person sees before allowing a client or managing their connections: proven facts (verified host, return address) stand
- * out, the client's own claims are small and quoted, and every button that allows access says so. No sign-up form, and no
- * script except that of a captcha. Not checked: that the facts are true; the authorization request decided that.
+ * Renders the page shown before a user allows a client or manages their connections: proven facts (verified host, return address)
+ * stand out, the client's own claims are small and quoted, and every button that allows access says so. No sign-up form, and no
+ * script except that of a captcha. Does not check the facts; the authorization request decided them.
  */
 export function loginPage(view: LoginView): string {
   const words = subjectWords(view.subject)
@@ -47,23 +45,17 @@ export function loginPage(view: LoginView): string {
     gate: subjectSummary(view.subject, view),
     main: html`<section class="court-inner" aria-labelledby="sign-in">
       <h2 id="sign-in">Sign in with your account at <bdi>${view.appName}</bdi></h2>
-      ${
-        view.error === undefined
-          ? ''
-          : html`<p class="alert" role="alert" id="sign-in-error">
-              ${alertGlyph} <span>${view.error}</span>
-            </p>`
-      }
+      ${view.error !== undefined && alertBox(view.error, 'sign-in-error')}
       ${view.password ? passwordForm(view, words) : ''}
       ${view.password && view.social.length > 0 ? html`<p class="or"><span>or</span></p>` : ''}
       ${view.social.length > 0 ? socialForm(view, words) : ''}
       ${
         view.password || view.social.length > 0
           ? ''
-          : html`<p class="alert">
-              ${alertGlyph}
-              <span>No sign-in method is turned on. Ask the server’s operator to turn one on.</span>
-            </p>`
+          : alertBox(
+              html`The ways to sign in that ${view.appName} uses are not offered here. Ask the server’s
+              operator: doctor says what to set.`,
+            )
       }
       ${
         words.cancel === undefined
@@ -85,7 +77,7 @@ export function loginPage(view: LoginView): string {
 }
 
 function passwordForm(view: LoginView, words: SubjectWords): SafeHtml {
-  // After a failed attempt the focus is where the correction goes, and the error describes both fields.
+  // After a failed attempt the focus is on the field to correct, and the error describes both fields.
   const failed = view.error !== undefined
   const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
   const focus = html` autofocus`

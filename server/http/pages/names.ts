@@ -17,10 +17,10 @@ const quotation = new RegExp(
 let graphemes: Intl.Segmenter | undefined
 
 /**
- * Prepares a name that a client gave itself for being quoted in a sentence: one line, at most 64 characters as a reader counts
- * them, no invisible or direction-changing characters, no stacks of combining marks, and nothing that looks like a double
- * quotation mark, which would let the name end its own quotation and continue in our voice. Not checked: whether the name is
- * true, or resembles another one. The result is still untrusted text to escape.
+ * Prepares a self-declared name for quoting in a sentence: one line, at most 64 characters as a reader counts them, no invisible or
+ * direction-changing characters, no stacks of combining marks, and nothing that looks like a double quotation mark, which would let
+ * the name end its own quotation and continue in our voice. Does not check whether the name is true, or resembles another one. The
+ * result is still untrusted text to escape.
  */
 export function claimedName(name: string): string {
   const plain = name
@@ -40,8 +40,8 @@ export function claimedName(name: string): string {
 }
 
 /**
- * A host as a fact to rely on: never shortened, and isolated from the direction of the surrounding text. With four labels or
- * more, all but the last three are quieter, so that `claude.ai.example.co.uk` does not read as `claude.ai`. Not checked: that
+ * Renders a host as a fact to rely on: never shortened, and isolated from the direction of the surrounding text. With four labels
+ * or more, all but the last three are quieter, so that `claude.ai.example.co.uk` does not read as `claude.ai`. Does not check that
  * it is a host; a scheme is shown in the same way.
  */
 export function hostName(host: string): SafeHtml {

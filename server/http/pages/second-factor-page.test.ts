@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { secondFactorPage, type SecondFactorView } from './second-factor-page.ts'
-import { requestSample, secondFactorSample } from '../../../tests/support/pages/view-sample.ts'
+import { secondFactorSample } from '../../../tests/support/pages/view-sample.ts'
 
-const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`
 const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
 const two: SecondFactorView = {
   ...secondFactorSample,
@@ -11,28 +10,6 @@ const two: SecondFactorView = {
     { id: 'tablet', label: 'Tablet' },
   ],
 }
-
-describe('every text of the view is escaped', () => {
-  const hostile: readonly [string, Partial<SecondFactorView>][] = [
-    ['action', { action: attack }],
-    ['transaction', { transaction: attack }],
-    ['client name', { subject: { ...requestSample, client: { name: attack } } }],
-    ['redirect host', { subject: { ...requestSample, redirectHost: attack } }],
-    ['permission', { subject: { ...requestSample, permissions: [attack] } }],
-    ['factor id', { factors: [...two.factors, { id: attack, label: 'x' }] }],
-    ['factor label', { factors: [...two.factors, { id: 'x', label: attack }] }],
-    ['app name', { appName: attack }],
-    ['app URL', { appUrl: attack }],
-    ['error', { error: attack }],
-  ]
-  test.each(hostile)('%s', (_field, part) => {
-    const page = secondFactorPage({ ...secondFactorSample, ...part })
-    expect(page).toContain('&lt;script&gt;')
-    expect(page).not.toContain('<script')
-    expect(page).not.toContain('<img')
-    expect(page).not.toContain(`"'>`)
-  })
-})
 
 describe('the code', () => {
   const input = /<input\s+id="code"[^>]*>/.exec(secondFactorPage(secondFactorSample))?.[0] ?? ''

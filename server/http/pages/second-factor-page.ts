@@ -1,16 +1,14 @@
-import { html } from '@drawbridge/shared/html.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { type AppView, layout } from './layout.ts'
-import { alertGlyph } from './drawings.ts'
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { alertBox, type AppView, layout } from './layout.ts'
 import { subjectSummary, type SubjectView, subjectWords } from './sign-in-subject.ts'
 
-/** What the second-factor page shows, and where it posts. Every text is escaped. */
+/** Contents and form target of the second-factor page. Every text is escaped. */
 export interface SecondFactorView extends AppView {
-  /** What signing in is for. */
+  /** The purpose of signing in. */
   subject: SubjectView
   /** Absolute path that the forms post to. */
   action: string
-  /** Opaque sealed purpose and id of the sign-in; travels in a hidden input. */
+  /** Opaque sealed purpose and id of the sign-in; sent in a hidden input. */
   transaction: string
   /** The factors of the account, at least one. `label` is the user's own name for it, and may be empty. */
   factors: readonly { id: string; label: string }[]
@@ -21,8 +19,8 @@ export interface SecondFactorView extends AppView {
 }
 
 /**
- * How a person is asked for a code from their authenticator app: with the same facts as on the login page, because confirming
- * allows access. No script. The factor is only asked for when there are several.
+ * Renders the page that asks for a code from the authenticator app: with the same facts as on the login page, because confirming
+ * allows access. No script. The choice of factor is shown only if there are several.
  */
 export function secondFactorPage(view: SecondFactorView): string {
   const words = subjectWords(view.subject)
@@ -36,11 +34,7 @@ export function secondFactorPage(view: SecondFactorView): string {
         <h2 id="second-factor">Enter the code from your authenticator app</h2>
         <p class="quiet">Your account uses two-factor authentication.</p>
       </div>
-      ${
-        view.error === undefined
-          ? ''
-          : html`<p class="alert" role="alert" id="code-error">${alertGlyph} <span>${view.error}</span></p>`
-      }
+      ${view.error !== undefined && alertBox(view.error, 'code-error')}
       <form method="post" action="${view.action}" class="stack">
         ${transactionInput(view)} ${factorChoice(view)} ${codeField(view)}
         <button class="button primary" type="submit">${words.confirm}</button>
@@ -73,7 +67,7 @@ function factorChoice({ factors, chosen }: SecondFactorView): SafeHtml | false {
 }
 
 function codeField({ error }: SecondFactorView): SafeHtml {
-  // Apps and people put spaces between the digits.
+  // Apps and users put spaces between the digits.
   return html`<div class="field">
     <label for="code">Code</label>
     <input

@@ -4,12 +4,12 @@ import { aboutClient, type ClientView, hostFact, nameFact } from './client-facts
 import { alertGlyph } from './drawings.ts'
 import { hostName } from './names.ts'
 
-/** What a sign-in is for: a client that sent the browser here, a device whose code was typed, or one's own connections. */
+/** The purpose of a sign-in: a client that sent the browser here, a device whose code was typed, or one's own connections. */
 export type SubjectView = RequestView | DeviceView | { kind: 'account' }
 
 /** The words that differ between the purposes of a sign-in. Every button that allows access says so. */
 export interface SubjectWords {
-  /** Titles of the page that takes the password and of the one that takes the code. */
+  /** Titles of the password page and of the code page. */
   signInTitle: string
   codeTitle: string
   signIn: string
@@ -19,7 +19,7 @@ export interface SubjectWords {
   cancel: string | undefined
 }
 
-/** The {@link SubjectWords} of a subject. */
+/** Returns the {@link SubjectWords} of a subject. */
 export function subjectWords(subject: SubjectView): SubjectWords {
   if (subject.kind === 'account') {
     return {
@@ -42,7 +42,7 @@ export function subjectWords(subject: SubjectView): SubjectWords {
   }
 }
 
-/** The gate side of every page of a sign-in: its purpose. */
+/** Renders the gate side of every page of a sign-in: its purpose. */
 export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
   switch (subject.kind) {
     case 'authorization':
@@ -56,18 +56,18 @@ export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
           Signing in here does not give any app access.
         </p>
         <p class="ask">
-          Being signed in at <bdi>${app.appName}</bdi> is not enough: this page can end connections, so it
-          asks for itself and forgets you after an hour.
+          For safety this page asks you to sign in again, even if you are signed in at
+          <bdi>${app.appName}</bdi>, and signs you out after an hour.
         </p>`
   }
 }
 
-/** A link to the page of the client that asks, if there is one. */
+/** Renders a link to the requesting client's page, if it has one. */
 export function aboutSubject(subject: SubjectView): SafeHtml | false {
   return subject.kind !== 'account' && aboutClient(subject.client)
 }
 
-/** Who asks for access, where the browser returns to, and what is requested. */
+/** The client requesting access, its return address, and what it requests. */
 export interface RequestView {
   kind: 'authorization'
   client: ClientView
@@ -80,8 +80,8 @@ export interface RequestView {
 }
 
 /**
- * How an authorization request is shown to the person who allows it: proven facts large, in the order verified host, return
- * address; then the client's own name, small and quoted; then what signing in allows.
+ * Renders an authorization request for the user who decides: proven facts large, in the order verified host, return address; then
+ * the client's own name, small and quoted; then what signing in allows.
  */
 function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access</h1>
@@ -106,15 +106,14 @@ function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
     ${permissionList(view.permissions)}`
 }
 
-/** A device that waits for approval, as shown to the person who typed its code. */
+/** A device waiting for approval, as shown to the user who typed its code. */
 export interface DeviceView {
   kind: 'device'
   client: ClientView
-  /** The code that was typed. */
   userCode: string
   /** IP address of the device's request; undefined if unknown. */
   address: string | undefined
-  /** The request can only have come from the computer that this server is on. */
+  /** The request can only have come from the computer this server runs on. */
   isLocal: boolean
   /** When the device asked, in words: `2 minutes ago`. */
   asked: string
@@ -123,8 +122,8 @@ export interface DeviceView {
 }
 
 /**
- * How a device is shown to the person who allows it (RFC 8628 section 3.3). Only that person sees the device, so what they can
- * compare comes first, and the warning against remote phishing (section 5.4) comes before what is allowed.
+ * Renders a device for the user who decides (RFC 8628 section 3.3). Only that user sees the device, so what they can compare comes
+ * first, and the warning against remote phishing (section 5.4) comes before what is allowed.
  */
 function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
   return html`<h1>Sign in to allow access for a device</h1>
@@ -158,7 +157,7 @@ function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
     ${permissionList(view.permissions)}`
 }
 
-/** What signing in allows, one sentence each; nothing if the list is empty. */
+/** Renders what signing in allows, one sentence each; nothing if the list is empty. */
 function permissionList(permissions: readonly string[]): SafeHtml | false {
   if (permissions.length === 0) return false
   return html`<h2 class="allows">What signing in allows</h2>

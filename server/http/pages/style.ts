@@ -1,7 +1,7 @@
 /**
- * The one stylesheet of all pages. It is served inline and known to the Content-Security-Policy by its hash, so it is
- * a constant: nothing from a request ever enters it. System fonts, one accent colour (the green of weathered copper),
- * light and dark, from 320 px up.
+ * The one stylesheet of all pages. Served inline and allowed in the Content-Security-Policy by its hash, so it is a constant:
+ * nothing from a request ever enters it. System fonts, one accent colour (the green of weathered copper), light and dark, from 320
+ * px up.
  */
 export const style: string = `
 :root {
@@ -96,6 +96,7 @@ input { width: 100%; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px s
 .heading { display: grid; gap: 0.375rem; }
 .code { font: 600 1.375rem/1.2 var(--mono); letter-spacing: 0.2em; font-variant-numeric: tabular-nums; }
 .user-code { font-size: 1.75rem; min-height: 4rem; text-align: center; text-transform: uppercase; }
+.compared { display: grid; place-content: center; border-radius: 0.5rem; background: var(--wash); }
 .sample { font-family: var(--mono); white-space: nowrap; }
 .choices { margin: 0; padding: 0; border: 0; min-width: 0; display: grid; gap: 0.5rem; }
 legend { padding: 0; margin-bottom: 0.375rem; font-weight: 550; }
@@ -120,6 +121,7 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .end:hover { background: var(--alert-wash); }
 .on-gate { width: auto; background: none; color: var(--gate-text); border-color: var(--gate-quiet); font-weight: 500; }
 .on-gate:hover { background: var(--gate-stone); }
+.gate .ask .link { color: var(--gate-text); }
 .gate :focus-visible { outline-color: var(--gate-bright); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .or { display: flex; align-items: center; gap: 0.875rem; color: var(--quiet); font-size: 0.875rem; }
@@ -160,13 +162,15 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .address-line code { font-size: 1rem; color: var(--gate-bright); user-select: all; flex: 0 1 auto; min-width: 0; }
 .copy { width: auto; min-width: 5.5rem; min-height: 2.75rem; padding: 0.375rem 0.875rem; font-weight: 500; flex: none; }
 .copy[hidden] { display: none; }
-.one-click { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(11.5rem, 100%), 1fr)); gap: 0.625rem; }
+.one-click { display: flex; flex-wrap: wrap; gap: 0.625rem; }
+.one-click .button { flex: 1 1 30%; width: auto; padding-inline: 0.5rem; overflow-wrap: normal; }
 .clients { border-top: 1px solid var(--line); }
 .clients + .court-foot { border-top: 0; padding-top: 0; }
 .client { border-bottom: 1px solid var(--line); }
 .client summary { list-style: none; display: flex; align-items: center; gap: 0.75rem; min-height: 3rem; padding: 0.5rem 0.25rem; cursor: pointer; }
 .client summary::-webkit-details-marker { display: none; }
-.client summary > :first-child { font-weight: 550; flex: 1; min-width: 0; overflow-wrap: anywhere; }
+.client summary > :first-child { font-weight: 550; flex: 1 0 min-content; overflow-wrap: normal; }
+.client summary .quiet { text-align: right; }
 .client summary::after { content: ""; flex: none; width: 0.5rem; height: 0.5rem; margin: 0 0.25rem 0.25rem; border: solid var(--edge); border-width: 0 2px 2px 0; transform: rotate(45deg); }
 .client[open] summary::after { transform: rotate(225deg); margin-bottom: -0.25rem; }
 .client summary:hover { background: var(--wash); }
@@ -175,12 +179,13 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .snippet-head p { min-width: 0; }
 .snippet { margin: 0; padding: 0.75rem 0.875rem; border: 1px solid var(--line); border-radius: 0.5rem; background: var(--field); font: 0.875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
 .snippet code { font: inherit; user-select: all; }
-.client-steps p code, .note code { font: 0.9375em var(--mono); overflow-wrap: anywhere; }
+.client-steps p code, .permissions code { font: 0.9375em var(--mono); overflow-wrap: anywhere; }
 .later { margin-top: 0.75rem; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
 .quiet { color: var(--quiet); font-size: 0.9375rem; }
-.detail { padding: 0.75rem 0.875rem; background: var(--wash); border-radius: 0.5rem; font: 0.875rem/1.5 var(--mono); }
+.detail { padding: 0.75rem 0.875rem; background: var(--wash); border-radius: 0.5rem; font-size: 0.9375rem; }
+.next code { font: 0.9375em var(--mono); overflow-wrap: anywhere; }
 .next { display: grid; gap: 0.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
 .next:first-child { padding-top: 0; border-top: 0; }
 .request-id { color: var(--quiet); font-size: 0.8125rem; }

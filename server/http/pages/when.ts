@@ -18,16 +18,13 @@ const months = [
   'December',
 ]
 
-/**
- * A day as people write it, in UTC, from epoch seconds: `21 November 2026`. Without a script the page does not know their time
- * zone.
- */
+/** Formats a day in UTC from epoch seconds: `21 November 2026`. Without a script the page does not know the user's time zone. */
 export function dateText(at: number): string {
   const date = new Date(at * 1000)
   return `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}`
 }
 
-/** Roughly how long ago `at` was, both in epoch seconds; the date itself after four weeks. */
+/** Formats roughly how long ago `at` was, both in epoch seconds; the date itself after four weeks. */
 export function agoText(at: number, now: number): string {
   const seconds = Math.max(0, now - at)
   if (seconds < minute) return 'just now'
@@ -36,7 +33,7 @@ export function agoText(at: number, now: number): string {
   return seconds < 28 * day ? `${counted(Math.floor(seconds / day), 'day')} ago` : `on ${dateText(at)}`
 }
 
-/** A time in machine-readable form: the value of `<time datetime>`, from epoch seconds. */
+/** Formats a time for machines: the value of `<time datetime>`, from epoch seconds. */
 export function machineTime(at: number): string {
   return new Date(at * 1000).toISOString()
 }

@@ -173,6 +173,17 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
       .toBe(3)
   })
 
+  it('runs no call that was cancelled while its tools were listed', async () => {
+    const client = open(['--era', era]).client()
+    const { headers } = await client.open()
+    const hang = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'hang' } }
+    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } }
+    const calling = await client.post(hang, headers)
+    await client.post(cancel, headers)
+    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":1')
+    await calling.body?.cancel()
+  })
+
   it('tells sessions and subscriptions what has changed', async () => {
     const client = open(['--era', era]).client()
     const { headers } = await client.open()
@@ -342,7 +353,16 @@ describe('a process for everybody, with a public tool', () => {
     const policy = { allow: ['*'], deny: [], publicTools: new Set(['echo']), scopes: [] }
     const fixture = open([], { process: 'shared', policy })
     const anonymous = fixture.client(anonymousCaller(fullAccess))
-    await expect(anonymous.open({ elicitation: {} })).rejects.toThrow('No session: {"result"')
+    await expect(anonymous.open({ elicitation: {} })).rejects.toThrow(/No session: .*"result"/)
+    const opening = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    }
+    // Nothing is promised that could only come later.
+    expect(await anonymous.request('initialize', opening)).toMatchObject({
+      result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
+    })
     expect(await anonymous.call('echo', { value: 'a' })).toMatchObject({
       result: { content: [{ type: 'text', text: 'a' }] },
     })
@@ -385,6 +405,9 @@ describe('what the policy and the access rules hide', () => {
   it('is recorded as such, and every call with its outcome', async () => {
     const fixture = open([], { policy })
     const client = fixture.client(reader)
+    const has = (name: string): boolean | undefined =>
+      fixture.endpoint.has({ event: 'tool_called', field: 'tool', name })
+    expect(has('echo')).toBeUndefined()
     await client.call('echo', { value: 1 })
     await client.call('fail')
     await client.call('refuse')
@@ -414,10 +437,68 @@ describe('what the policy and the access rules hide', () => {
       ['ada', 'test://one', 'ok', undefined],
       ['ada', 'hello', 'ok', undefined],
     ])
-    const call = (name: string): boolean =>
-      fixture.endpoint.has({ event: 'tool_called', field: 'tool', name })
-    expect([call('echo'), call('no_such')]).toEqual([true, false])
+    expect([has('echo'), has('secret_admin'), has('no_such')]).toEqual([true, true, false])
   })
+})
+
+describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
+  it.each(['tasks/list', 'events/list'])(
+    'is not asked for %s, which would outlive its call',
+    async (method) => {
+      const client = open(['--era', era]).client()
+      const { headers } = await client.open()
+      const inSession = await client.post({ jsonrpc: '2.0', id: 1, method, params: {} }, headers)
+      const answers = [
+        await responseOf(inSession),
+        await client.request(method),
+        await client.request2026(method),
+      ]
+      for (const each of answers) expect(each).toMatchObject({ error: { code: -32_601 } })
+    },
+  )
+
+  it('and is for everybody tells one nothing of another, and is asked for nothing that lasts', async () => {
+    const fixture = open(['--era', era], { process: 'shared' })
+    const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]
+    const { headers, initialized } = await ada.open({ elicitation: {} })
+    const capabilities = initialized.result?.['capabilities']
+    expect(capabilities).not.toHaveProperty('logging')
+    expect(capabilities).toMatchObject({ resources: { subscribe: false } })
+    const lasting = {
+      'logging/setLevel': { level: 'debug' },
+      'resources/subscribe': { uri: 'test://one' },
+      'example/own': {},
+    }
+    for (const [method, params] of Object.entries(lasting)) {
+      const answer = await responseOf(await ada.post({ jsonrpc: '2.0', id: 5, method, params }, headers))
+      expect(answer).toMatchObject({ error: { code: -32_601 } })
+    }
+    const stream = readMessages(await ada.send('GET', headers))
+    await eve.call('log', { level: 'error', data: 'of eve' })
+    await eve.call('add_tool')
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    await stream.cancel()
+    for (const name of ['about', 'meta']) {
+      const call = { jsonrpc: '2.0', id: 6, method: 'tools/call', params: { name } }
+      const { result } = await responseOf(await ada.post(call, headers))
+      expect(result?.['structuredContent']).toBeDefined()
+      expect(JSON.stringify(result)).not.toContain('elicitation')
+    }
+  })
+})
+
+it('calls of a process that cannot list its tools are recorded as unlisted, whatever they name', async () => {
+  const fixture = open(['--lists', 'nothing'])
+  const client = fixture.client()
+  for (const name of ['echo', 'fail', 'no_such']) await client.call(name)
+  expect(
+    fixture.reported('tool_called').map(({ tool, unknown, unlisted }) => [tool, unknown, unlisted]),
+  ).toEqual([
+    ['echo', undefined, true],
+    ['fail', undefined, true],
+    ['no_such', undefined, true],
+  ])
+  expect(fixture.endpoint.has({ event: 'tool_called', field: 'tool', name: 'echo' })).toBeUndefined()
 })
 
 describe('questions of a process in the middle of a call', () => {
@@ -455,12 +536,34 @@ describe('questions of a process in the middle of a call', () => {
     const client = open(['--era', 'legacy']).client()
     const reason = 'no client of this process has declared'
     expect(JSON.stringify(await client.call('ask'))).toContain(reason)
-    expect(JSON.stringify(await client.request2026('tools/call', { name: 'ask' }, elicitation))).toContain(
-      reason,
-    )
+    expect(JSON.stringify(await client.request2026('tools/call', { name: 'ask' }))).toContain(reason)
     const { headers } = await client.open({ roots: {} })
     const refused = await responseOf(await client.post(call('ask'), headers))
     expect(JSON.stringify(refused)).toContain('the client has not declared it')
+  })
+
+  it('of a process of an earlier revision are results for a client of 2026-07-28, whose retry goes on with the call', async () => {
+    const fixture = open(['--era', 'legacy'])
+    const client = fixture.client()
+    const asked = await client.request2026('tools/call', { name: 'ask' }, elicitation)
+    expect(asked).toMatchObject({
+      result: {
+        resultType: 'input_required',
+        inputRequests: { 'input-1': { method: 'elicitation/create', params: { message: 'Sure?' } } },
+      },
+    })
+    const requestState = asked.result?.['requestState']
+    const inputResponses = { 'input-1': { action: 'accept', content: { of: 'ada' } } }
+    const retry = { name: 'ask', inputResponses, requestState }
+    const refusal = { error: { code: -32_602, message: 'Invalid or expired requestState' } }
+    const other = fixture.client(callerOf('bob'))
+    expect(await other.request2026('tools/call', retry, elicitation)).toMatchObject(refusal)
+    const answered = await client.request2026('tools/call', retry, elicitation)
+    expect(JSON.stringify(answered)).toContain('of')
+    expect(answered).toMatchObject({ result: { resultType: 'complete' } })
+    expect(await client.request2026('tools/call', retry, elicitation)).toMatchObject({
+      error: { code: -32_602 },
+    })
   })
 
   it('of a process of 2026-07-28 are results, whose state nobody else can use', async () => {

@@ -1,21 +1,26 @@
-import { isLegacyRequest } from '@modelcontextprotocol/server'
+import type { Implementation } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mapClientCapabilities } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
-import { createBoundedMap } from '../../core/bounded-map.ts'
-import { callsOf, type IncomingCalls } from '../../core/tokens/call-record.ts'
-import type { Caller } from '../../core/tokens/caller.ts'
-import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
-import { isTooLongToKeep, withLenientHeaders } from '../incoming.ts'
-import { methodNotAllowed } from '../sdk/sdk-endpoint.ts'
-import { opensSession, sessionNotFound } from '../sdk/sessions/session-transport.ts'
-import { createProcessGuardian } from './process-guardian.ts'
+import { callsOf } from '../../core/tokens/call-record.ts'
+import { KnownTools } from '../answered-calls.ts'
+import type { McpEndpoint, McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
+import { failureResponse, internalError } from '../failure-response.ts'
+import { hasRequest, type Incoming } from '../incoming.ts'
+import { OpenStreams } from '../open-streams.ts'
+import { RequestStateCodec } from '../sdk/request-state.ts'
+import { sessionLimits } from '../sdk/sessions/session-table.ts'
+import { serveOnTransports } from '../sdk/transports.ts'
+import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
+import { createProcessGuardian } from './process/process-guardian.ts'
 import { ProcessPool } from './process-pool.ts'
 import type { ProcessSlot } from './process-slot.ts'
-import type { CommandEvent } from './served-process.ts'
-import { Unavailable, unavailableResponse } from './unavailable.ts'
+import type { CommandEvent } from './process/served-process.ts'
+import { CommandTransport2026 } from './transport-2026.ts'
+import { Unavailable } from './process-room.ts'
 
-/** What {@link createCommandEndpoint} needs. */
 export interface CommandEndpointConfig extends Pick<
   McpEndpointConfig,
   'sealer' | 'runtime' | 'resourceMetadata'
@@ -23,141 +28,104 @@ export interface CommandEndpointConfig extends Pick<
   upstream: CommandUpstream
   /** This server's own environment, of which processes get next to nothing. */
   environment: Readonly<Record<string, string | undefined>>
-  /** Of this server: it is what processes see as their client. */
+  /** Version of this server, which processes see as their client. */
   version: string
   report: (event: CommandEvent | 'mcp_rejected', fields: Record<string, unknown>) => void
 }
 
 /** An {@link McpEndpoint} in front of processes. */
 export interface CommandEndpoint extends McpEndpoint {
-  /** How many processes there are now, those that start or end among them. */
+  /** Returns the number of processes, including those that start or end. */
   processCount(): number
+  /** Starts one process for nobody and ends it again: see {@link ProcessPool.tryStart}. Resolves with how the server presents itself. */
+  tryStart(): Promise<Implementation | undefined>
 }
-
-/** Far more tools than any server has. */
-const maxToolNames = 10_000
 
 /**
  * Creates the endpoint that serves `/mcp` by processes of a command that speaks MCP over stdio, of either era, to clients of
- * both. Which process serves a message is decided by {@link ProcessPool}; the MCP SDK faces the clients, one endpoint for each
- * process, and what they ask is forwarded.
+ * both. Which process serves a client is decided by {@link ProcessPool}; {@link ForwardedClient} takes the client's messages there.
  */
 export function createCommandEndpoint(config: CommandEndpointConfig): CommandEndpoint {
-  const { upstream, environment, version, sealer, runtime, resourceMetadata, report } = config
-  const names = createBoundedMap<true>(maxToolNames)
+  const { upstream, environment, version, sealer, runtime, resourceMetadata } = config
+  const known = new KnownTools({ learnsFromCalls: false })
   const guardian = createProcessGuardian(environment['PATH'], (error) =>
-    report('upstream_unguarded', { error }),
+    config.report('upstream_unguarded', { error }),
   )
-  const pool = new ProcessPool({
-    upstream,
-    environment,
-    clientInfo: { name: 'drawbridge', title: 'Drawbridge', version },
-    guardian,
-    config: {
-      sealer,
-      runtime,
-      resourceMetadata,
-      report: (_event, error) => report('mcp_rejected', { error }),
+  const clientInfo = { name: 'drawbridge', title: 'Drawbridge', version }
+  const pool = new ProcessPool({ ...config, clientInfo, guardian, known })
+  const ports: ForwardingPorts = {
+    policy: upstream.policy,
+    known,
+    states: new RequestStateCodec(sealer, runtime),
+    slotFor: (kind, incoming) => slotFor(pool, upstream, kind, incoming),
+    async hold(slot, { body, caller }) {
+      // What asks for nothing starts no process.
+      if (hasRequest(body)) await pool.hold(slot, caller)
+      else slot.begin()
     },
-    report,
-    onTool: (name) => {
-      if (names.get(name) === undefined) names.set(name, true)
-    },
+  }
+  const report = (_event: string, error: unknown): void => config.report('mcp_rejected', { error })
+  const streams = new OpenStreams(runtime)
+  const transports = serveOnTransports({
+    config: { runtime, resourceMetadata, report },
+    limits: sessionLimits,
+    streams,
+    transport2026: new CommandTransport2026(ports, { streams, report }),
+    createPeer: (serving) => new ForwardedClient(serving, ports),
+    hasSessions: true,
   })
 
-  async function serve(
-    request: Request,
-    body: unknown,
-    caller: Caller,
-    calls: IncomingCalls,
-  ): Promise<Response> {
-    const isEarlier = await isLegacyRequest(withLenientHeaders(request, body), body)
-    const sessionId = isEarlier ? request.headers.get(mcpHeader.sessionId) : null
-    if (sessionId !== null) {
-      const slot = pool.ofSession(sessionId, caller, hasRequest(body))
-      return slot ? serveSession(sessionId, slot, request, body, caller, calls) : sessionNotFound(body)
-    }
-    if (request.method !== 'POST') return methodNotAllowed()
-    // Of no session, and of no open request.
-    if (!hasRequest(body)) return new Response(null, { status: 202 })
-    const declared = isEarlier && upstream.process === 'user' ? askable(body) : undefined
-    const slot = await (declared ? pool.ownOf(caller, declared) : pool.common(caller))
-    try {
-      const response = await slot.endpoint.handle(request, body, caller, calls)
-      const opened = isEarlier ? response.headers.get(mcpHeader.sessionId) : null
-      if (opened !== null) pool.addSession(opened, slot, caller)
-      else if (slot.isOwn) pool.end(slot, 'session_over')
-      return response
-    } finally {
-      release(slot)
-    }
-  }
-
-  async function serveSession(
-    id: string,
-    slot: ProcessSlot,
-    request: Request,
-    body: unknown,
-    caller: Caller,
-    calls: IncomingCalls,
-  ): Promise<Response> {
-    try {
-      const response = await slot.endpoint.handle(request, body, caller, calls)
-      if (response.ok && request.method === 'DELETE') pool.removeSession(id)
-      return response
-    } finally {
-      release(slot)
-    }
-  }
-
   return {
-    methods: ['POST', 'GET', 'DELETE'],
+    ...transports,
     // Processes report changes themselves.
     notify: { toolsChanged() {}, promptsChanged() {}, resourcesChanged() {}, resourceUpdated() {} },
-    has: ({ event, name }) => event !== 'tool_called' || names.get(name) !== undefined,
+    has: (call) => known.has(call),
     async handle(request, body, caller, calls) {
       try {
-        return await serve(request, body, caller, calls)
+        return await transports.handle(request, body, caller, calls)
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error
-        for (const call of callsOf(body))
-          calls.refuse(call, {
-            outcome: 'failed',
-            isKnown: call.event !== 'tool_called' || names.get(call.name) !== undefined,
-          })
+        for (const call of callsOf(body)) calls.refuse(call, { outcome: 'failed', isKnown: known.has(call) })
         return unavailableResponse(body, error)
       }
     },
     processCount: () => pool.size,
-    endStreams: () => pool.endStreams(),
+    tryStart: async () => (await pool.tryStart())?.serverInfo,
     async close() {
       await pool.close()
+      await transports.close()
       guardian.close()
     },
   }
 }
 
-/** What a stream answers is forwarded only after its response has been returned. */
-function release(slot: ProcessSlot): void {
-  setImmediate(() => slot.over())
+function slotFor(
+  pool: ProcessPool,
+  upstream: CommandUpstream,
+  kind: ServingContext['kind'],
+  { body, caller }: Incoming,
+): Promise<ProcessSlot> {
+  const declared = upstream.process === 'user' ? declaredBy(body, kind) : undefined
+  if (!declared) return pool.common(caller)
+  return kind === 'session'
+    ? pool.ownOf(caller, declared)
+    : pool.askable(caller, mapClientCapabilities(declared))
 }
 
-function hasRequest(body: unknown): boolean {
-  return (Array.isArray(body) ? body : [body]).some(
-    (message) => isJsonObject(message) && message['method'] !== undefined && message['id'] !== undefined,
-  )
-}
-
-/** The capabilities that an `initialize` declares, if its client can be asked for anything. */
-function askable(body: unknown): JsonObject | undefined {
-  // The latter is refused by whoever serves it.
-  if (!opensSession(body) || isTooLongToKeep(body)) return undefined
-  const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
-  const opening = messages.find((message) => isJsonObject(message) && message['method'] === 'initialize')
-  const params = isJsonObject(opening) ? opening['params'] : undefined
-  const capabilities = isJsonObject(params) ? params['capabilities'] : undefined
+/** The capabilities that an `initialize`, or any request of 2026-07-28, declares, if its client can be asked for anything. */
+function declaredBy(body: unknown, kind: ServingContext['kind']): JsonObject | undefined {
+  const [message]: unknown[] = Array.isArray(body) ? body : [body]
+  const params = isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : {}
+  const inMeta = metaOf(params)[mcpMetaKey.clientCapabilities]
+  const capabilities = { session: params['capabilities'], stateless: undefined, '2026-07-28': inMeta }[kind]
   if (!isJsonObject(capabilities)) return undefined
   return ['elicitation', 'sampling', 'roots'].some((name) => isJsonObject(capabilities[name]))
     ? capabilities
     : undefined
+}
+
+/** Returns the response for a message that cannot be served now, with an error for each of its requests. */
+function unavailableResponse(body: unknown, { status, message, retryAfterSeconds }: Unavailable): Response {
+  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
+  return failureResponse(status, internalError(message), body, headers)
 }

@@ -111,7 +111,7 @@ describe('500 sessions, of which 200 are never heard of again', () => {
     const people = [...Array(5).keys()].map((index) => fixture.client(callerOf(`person ${index}`)))
     const once = async (index: number): Promise<void> => {
       const client = people[index % people.length]
-      const { headers } = (await client?.open(index % 10 === 0 ? { roots: {} } : {})) ?? { headers: {} }
+      const { headers } = (await client?.open(index % 11 === 0 ? { roots: {} } : {})) ?? { headers: {} }
       const stream = await client?.send('GET', headers)
       const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: paramsOf('x') }
       const answer = client?.post(call, headers)

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
+import { fullAccess } from '../../core/access/access-rules.ts'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
-import type { SignedInCaller } from '../../core/tokens/caller.ts'
+import { anonymousCaller, type SignedInCaller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
 import {
@@ -13,7 +15,7 @@ import {
   upstreamSample,
 } from '../../../tests/support/server/mcp/command-fixture.ts'
 import { underLoad } from '../../../tests/support/under-load.ts'
-import { userPath } from './user-path.ts'
+import { userPath } from './process/child-environment.ts'
 
 const runtime = createFakeRuntime(1_750_000_000)
 const opened: CommandFixture[] = []
@@ -40,6 +42,12 @@ async function about(client: CommandClient, headers: Record<string, string> = {}
   if (!answer.result) throw new Error(JSON.stringify(answer))
   return answer.result['structuredContent'] as About
 }
+const callOf = (name: string): object => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } })
+const initializing = (capabilities: object): object => ({
+  protocolVersion: '2025-11-25',
+  capabilities,
+  clientInfo: { name: 'test', version: '1' },
+})
 const hang = { jsonrpc: '2.0', id: 'hang', method: 'tools/call', params: { name: 'hang' } }
 
 describe('a process', () => {
@@ -67,7 +75,9 @@ describe('a process', () => {
     } as const
     const fixture = open([], { env, cwd: '/' })
     await about(
-      fixture.client(callerOf('ada', { user: { id: 'i', sub: 'ada', email: 'a@b', name: 'A\0B' } })),
+      fixture.client(
+        callerOf('ada', { user: { id: 'i', sub: 'ada', email: 'a@b', name: 'A\0B', emailVerified: true } }),
+      ),
     )
     const [pid] = fixture.processes()
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
@@ -143,55 +153,169 @@ describe('a process', () => {
 })
 
 describe('the limits', () => {
-  it('end the process that has been idle for the longest, whose sessions are gone then', async () => {
-    const fixture = open([], { maxPerUser: 2 })
+  it('end the process that has been idle for the longest, once it has been for two minutes; its session comes back', async () => {
+    const fixture = open([], { maxPerUser: 2, startTimeoutSeconds: 2 })
     const client = fixture.client()
     const first = await client.open({ roots: {} })
+    const stream = readMessages(await client.send('GET', first.headers))
     const second = await client.open({ roots: {} })
-    await about(client, first.headers)
+    const before = await about(client, first.headers)
+    const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
+    const refused = await client.post(opening)
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('5')
+    expect(fixture.reported('upstream_full')).toHaveLength(1)
+    runtime.advance(60)
+    await about(client, second.headers)
+    runtime.advance(60)
     const third = await client.open({ roots: {} })
     expect(fixture.processes()).toHaveLength(2)
+    await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'evicted' }])
+    runtime.advance(120)
+    const after = await about(client, first.headers)
+    expect(after.pid).not.toBe(before.pid)
+    expect(after.clientCapabilities).toEqual({ roots: {} })
+    await client.post(callOf('add_tool'), first.headers)
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    await stream.cancel()
     const statuses = await Promise.all(
       [first, second, third].map(async ({ headers }) => (await client.send('DELETE', headers)).status),
     )
-    expect(statuses).toEqual([200, 404, 200])
+    expect(statuses).toEqual([200, 200, 200])
+    await expect.poll(fixture.processes).toEqual([])
   })
 
-  it.each([{ maxPerUser: 1 }, { maxProcesses: 1 }])(
-    'refuse a client while all are busy: %j',
-    async (limits) => {
-      const fixture = open([], limits)
-      const busy = fixture.client()
-      const { headers } = await busy.open({ roots: {} })
-      const call = await busy.post(hang, headers)
-      const refused = await busy.post({ ...hang, id: 'refused' })
-      expect(refused.status).toBe(503)
-      expect(refused.headers.get('retry-after')).toBe('5')
-      expect(await refused.json()).toMatchObject({
-        id: 'refused',
-        error: { code: -32_603, message: expect.stringMatching(/try again\.$/) },
-      })
-      expect(fixture.reported('upstream_full')).toHaveLength(1)
-      expect(fixture.reported('tool_called')).toMatchObject([{ outcome: 'failed' }])
-      const other = await fixture.client(callerOf('bob')).request('tools/list')
-      expect('result' in other).toBe(!('maxProcesses' in limits))
-      await call.body?.cancel()
-    },
-  )
+  it('end the process of a client that has stopped listening, after five seconds; of one that listens, or never did, not', async () => {
+    const fixture = open([], { maxPerUser: 3, startTimeoutSeconds: 1 })
+    const client = fixture.client()
+    const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
+    const sessions = [await client.open({ roots: {} }), await client.open({ roots: {} })]
+    const left = await client.open({ roots: {} })
+    const [quiet, listening] = await Promise.all(sessions.map(({ headers }) => about(client, headers)))
+    const stream = readMessages(await client.send('GET', sessions[1]?.headers))
+    await readMessages(await client.send('GET', left.headers)).cancel()
+    const back = readMessages(await client.send('GET', left.headers))
+    runtime.advance(5)
+    expect((await client.post(opening)).status).toBe(503)
+    await back.cancel()
+    runtime.advance(4)
+    expect((await client.post(opening)).status).toBe(503)
+    runtime.advance(1)
+    await client.open({ roots: {} })
+    await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'evicted' }])
+    const found = await Promise.all(sessions.map(({ headers }) => about(client, headers)))
+    expect(found.map(({ pid }) => pid)).toEqual([quiet?.pid, listening?.pid])
+    runtime.advance(120)
+    expect((await about(client, left.headers)).clientCapabilities).toEqual({ roots: {} })
+    await stream.cancel()
+  })
 
-  it('hold for people together too, and never for more than a moment', async () => {
+  it('end the process of a client that never came back after initialize, after five seconds', async () => {
+    const fixture = open([], { maxPerUser: 1, startTimeoutSeconds: 1 })
+    const client = fixture.client()
+    const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
+    expect((await client.post(opening)).status).toBe(200)
+    // The process is let go of after the response.
+    await setImmediate()
+    runtime.advance(4)
+    expect((await client.post(opening)).status).toBe(503)
+    runtime.advance(1)
+    const { headers } = await client.open({ roots: {} })
+    runtime.advance(119)
+    expect((await client.post(opening)).status).toBe(503)
+    expect((await client.send('DELETE', headers)).status).toBe(200)
+  })
+
+  it('have clients that come together wait for the start of the others', async () => {
+    const fixture = open([], { maxPerUser: 8, maxProcesses: 8 })
+    const client = fixture.client()
+    const sessions = await Promise.all([...Array(8).keys()].map(() => client.open({ elicitation: {} })))
+    const pids = await Promise.all(sessions.map(async ({ headers }) => (await about(client, headers)).pid))
+    expect(new Set(pids).size).toBe(8)
+    expect(fixture.reported('upstream_full')).toEqual([])
+  })
+
+  it('refuse a client when nothing has become free within the time of a start', async () => {
+    const fixture = open([], { maxProcesses: 1, startTimeoutSeconds: 1 })
+    const busy = fixture.client()
+    const { headers } = await busy.open({ roots: {} })
+    const call = await busy.post(hang, headers)
+    runtime.advance(1000)
+    const refused = await fixture.client(callerOf('bob')).post({ ...hang, id: 'refused' })
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({
+      id: 'refused',
+      error: { code: -32_603, message: expect.stringMatching(/try again\.$/) },
+    })
+    expect(fixture.reported('tool_called')).toMatchObject([{ outcome: 'failed' }])
+    await call.body?.cancel()
+  })
+
+  it('hold for people together too', async () => {
     const fixture = open(['--ignore', 'eof'], { maxProcesses: 2 })
     const people = ['a', 'b', 'c', 'd'].map((name) => fixture.client(callerOf(name)))
     let most = 0
     const watching = setInterval(() => (most = Math.max(most, fixture.processes().length)), 50)
-    for (const client of people) await about(client)
+    for (const client of people) {
+      await about(client)
+      runtime.advance(120)
+    }
     clearInterval(watching)
     expect(most).toBeLessThanOrEqual(2)
     await expect
       .poll(() => fixture.reported('upstream_ended').filter(({ reason }) => reason === 'evicted'))
       .toHaveLength(2)
   }, 60_000)
+
+  const startAndEnd = async (client: CommandClient): Promise<number> => {
+    const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
+    const response = await client.post(opening)
+    const id = response.headers.get('mcp-session-id')
+    if (id !== null) await client.send('DELETE', { 'mcp-session-id': id })
+    return response.status
+  }
+
+  it('hold for how often one person has processes started', async () => {
+    const fixture = open([], { maxPerUser: 100, maxProcesses: 100 })
+    const client = fixture.client()
+    const statuses = []
+    for (let round = 0; round < 31; round += 1) statuses.push(await startAndEnd(client))
+    expect(statuses).toEqual([...Array<number>(30).fill(200), 503])
+    expect(await about(fixture.client(callerOf('bob')))).toMatchObject({ pid: expect.any(Number) })
+    runtime.advance(2)
+    expect(await startAndEnd(client)).toBe(200)
+  }, 60_000)
+
+  it('refuse a session a start only for as long as they say, and leave a process that was to be replaced', async () => {
+    const env = { TOKEN: [{ user: 'provider_token' }] } as const
+    const fixture = open([], { maxPerUser: 100, maxProcesses: 100, env })
+    const clientWith = (token: string): CommandClient =>
+      fixture.client(callerOf('ada', { providerToken: () => token }))
+    const client = clientWith('one')
+    const { headers } = await client.open()
+    await client.call('die')
+    while ((await startAndEnd(client)) === 200);
+    const starts = fixture.reported('upstream_started').length
+    expect((await client.post(callOf('about'), headers)).status).toBe(503)
+    runtime.advance(2)
+    const { pid } = await about(client, headers)
+    expect((await clientWith('two').post(callOf('about'), headers)).status).toBe(503)
+    expect((await about(client, headers)).pid).toBe(pid)
+    expect(fixture.reported('upstream_started')).toHaveLength(starts + 1)
+  }, 60_000)
 })
+
+it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
+  'processes of one time run as different users of the operating system, where there are several',
+  async () => {
+    const fixture = open([], { user: { firstUid: 20_000, lastUid: 20_007, gid: 20_000 } })
+    const uidOf = async (name: string): Promise<string | undefined> => {
+      const { pid } = await about(fixture.client(callerOf(name)))
+      return /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    }
+    expect([await uidOf('ada'), await uidOf('bob')]).toEqual(['20000', '20001'])
+  },
+)
 
 describe('an idle process', () => {
   it('ends, whether or not a stream is open, and not while a call is', async () => {
@@ -210,11 +334,24 @@ describe('an idle process', () => {
     )
     await expect.poll(fixture.processes).toHaveLength(0)
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'idle' }])
-    expect(await stream.next()).toBeUndefined()
-    expect((await client.post(hang, headers)).status).toBe(404)
     await busy.body?.cancel()
+    // Its session goes on with another.
+    await client.post(callOf('add_tool'), headers)
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    await stream.cancel()
     expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
+})
+
+it('a process whose client has used an id twice still becomes idle', async () => {
+  const fixture = open([], { idleSeconds: 1 })
+  const client = fixture.client()
+  const { headers } = await client.open()
+  const both = [await client.post(hang, headers), await client.post(hang, headers)]
+  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'hang' } }
+  await client.post(cancelled, headers)
+  for (const each of both) await each.body?.cancel()
+  await expect.poll(fixture.processes, { timeout: 10_000 }).toEqual([])
 })
 
 describe("the provider's token", () => {
@@ -227,11 +364,17 @@ describe("the provider's token", () => {
     const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
     const { headers } = await before.open()
     expect((await about(before)).env['TOKEN']).toBe('one')
-    // Its sessions are over with it.
-    expect((await after.post(hang, headers)).status).toBe(404)
+    expect((await about(after, headers)).env['TOKEN']).toBe('two')
     expect((await about(after)).env['TOKEN']).toBe('two')
     await expect.poll(fixture.processes).toHaveLength(1)
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'replaced' }])
+  })
+
+  it('that has changed while a process starts is not served by that process', async () => {
+    const fixture = open([], { env })
+    const former = about(fixture.client(withToken('one')))
+    expect((await about(fixture.client(withToken('two')))).env['TOKEN']).toBe('two')
+    await former
   })
 
   it('leaves the calls that are open to the process with the former one', async () => {
@@ -244,28 +387,40 @@ describe("the provider's token", () => {
     const slow = before.call('echo', { value: 'slow', ms: 1000 })
     await expect.poll(() => fixture.processes().length).toBe(2)
     expect((await about(after)).env['TOKEN']).toBe('two')
-    expect((await after.post(hang, headers)).status).toBe(404)
+    expect((await about(after, headers)).env['TOKEN']).toBe('two')
     await after.post({ jsonrpc: '2.0', id: question?.id, result: { action: 'decline' } }, headers)
     expect(JSON.stringify((await stream.next())?.message)).toContain('decline')
     expect(await slow).toMatchObject({ result: {} })
-    await expect.poll(fixture.processes).toHaveLength(1)
+    await expect.poll(fixture.processes).toHaveLength(2)
   })
 
-  it('is of no matter where it is kept, and never shared between grants', async () => {
-    const fixture = open([], { env, onTokenRefresh: 'keep' })
-    const tokens = []
-    for (const caller of [withToken('one'), withToken('two'), withToken('three', { grantId: 'another' })])
-      tokens.push((await about(fixture.client(caller))).env['TOKEN'])
-    expect(tokens).toEqual(['one', 'one', 'three'])
-  })
-
-  it('of another grant ends nothing, whatever session that grant names', async () => {
+  it('of another grant or person ends and starts nothing, whatever session is named', async () => {
     const fixture = open([], { env })
     const own = fixture.client(withToken('one'))
     const { headers } = await own.open()
-    const another = fixture.client(withToken('two', { grantId: 'another' }))
-    expect((await another.post(hang, headers)).status).toBe(404)
-    expect((await about(own, headers)).env['TOKEN']).toBe('one')
+    const { pid } = await about(own, headers)
+    const others = [withToken('two', { grantId: 'another' }), callerOf('eve', { providerToken: () => 'two' })]
+    for (const other of others) expect((await fixture.client(other).post(hang, headers)).status).toBe(404)
+    expect(await about(own, headers)).toMatchObject({ pid, env: { TOKEN: 'one' } })
+    expect(fixture.processes()).toEqual([pid])
+  })
+
+  it('keeps the grants of a person apart, which share a process otherwise', async () => {
+    for (const [given, processes] of [
+      [env, 2],
+      [{}, 1],
+    ] as const) {
+      const fixture = open([], { env: given })
+      const clients = ['one', 'two'].map((name) => fixture.client(withToken(name, { grantId: name })))
+      const pids = async (): Promise<number[]> => {
+        const found = []
+        for (const client of clients) found.push((await about(client)).pid)
+        return found
+      }
+      const before = await pids()
+      expect(new Set(before).size).toBe(processes)
+      expect(await pids()).toEqual(before)
+    }
   })
 
   it('refuses the call when there is none', async () => {
@@ -310,11 +465,20 @@ describe('a process that dies', () => {
     expect(performance.now() - begun).toBeLessThan(underLoad(500))
     expect(answers.map(({ id }) => id)).toEqual(['hang', 2, 3, 4])
     for (const { error } of answers) expect(error?.message).toMatch(/ended during the call.*try again\.$/)
-    expect((await client.post(hang, headers)).status).toBe(404)
+    expect(await responseOf(await client.post(callOf('echo'), headers))).toMatchObject({ result: {} })
     expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
     await expect
       .poll(() => fixture.reported('upstream_ended'))
       .toMatchObject([{ reason: 'exited', code: 3, signal: null }])
+  })
+
+  it('is followed by one that logs from the same level on', async () => {
+    const client = open(['--era', 'legacy']).client()
+    const { headers } = await client.open()
+    const setLevel = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } }
+    await responseOf(await client.post(setLevel, headers))
+    await client.call('die')
+    expect(await about(client, headers)).toMatchObject({ logLevel: 'error' })
   })
 
   it('still gives the answers that it has written', async () => {
@@ -331,7 +495,23 @@ describe('a process that dies', () => {
       id: 'hang',
       error: { code: -32_603, message: expect.stringMatching(/tell the operator\.$/) },
     })
-    expect(fixture.reported('upstream_not_started')).toHaveLength(1)
+    expect(fixture.reported('upstream_not_started')).toMatchObject([
+      { next_step: expect.stringContaining('error output') },
+    ])
+  })
+
+  it('that is no program says so, and a slow one names its time limit', async () => {
+    const missing = open([], { command: 'no-such-program' })
+    const slow = open(['--silent', 'all'], { firstStartTimeoutSeconds: 1 })
+    for (const [fixture, step] of [
+      [missing, 'Correct the command'],
+      [slow, 'raise start_timeout'],
+    ] as const) {
+      await fixture.client().post(hang)
+      expect(fixture.reported('upstream_not_started')).toMatchObject([
+        { next_step: expect.stringContaining(step) },
+      ])
+    }
   })
 
   it('at server/discover gets initialize alone, as the next ones do', async () => {
@@ -355,7 +535,7 @@ describe('a process that dies', () => {
       await client.call('die')
       runtime.advance(10)
     }
-    const refused = await client.post(hang)
+    const refused = await client.post(callOf('about'))
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('30')
     expect(await refused.text()).not.toContain('why')
@@ -365,6 +545,24 @@ describe('a process that dies', () => {
     expect(await fixture.client(callerOf('bob')).call('echo', { value: 1 })).toMatchObject({ result: {} })
     runtime.advance(30)
     expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
+  })
+
+  it('is refused to the one whose calls end it, and started again for the others', async () => {
+    const fixture = open([], { process: 'shared' })
+    const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
+    for (let death = 0; death < 3; death += 1) {
+      await ada.call('die')
+      expect(await bob.call('echo', { value: 1 })).toMatchObject({ result: {} })
+    }
+    const refused = await ada.post(callOf('about'))
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('60')
+    expect(await bob.call('echo', { value: 1 })).toMatchObject({ result: {} })
+    expect(await fixture.client(anonymousCaller(fullAccess)).call('echo', { value: 1 })).toMatchObject({
+      result: {},
+    })
+    runtime.advance(60)
+    expect(await ada.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
 
   it('tells the operator why with the last of its error output', async () => {
@@ -380,7 +578,7 @@ describe('a process that dies', () => {
 
 describe('a process that does not start', () => {
   it('is killed when its time is over', async () => {
-    const fixture = open(['--silent', 'all'], { startTimeoutSeconds: 1 })
+    const fixture = open(['--silent', 'all'], { firstStartTimeoutSeconds: 1 })
     const response = await fixture.client().post(hang)
     expect(response.status).toBe(504)
     expect(await response.json()).toMatchObject({ id: 'hang' })
@@ -394,7 +592,7 @@ describe('a process that does not start', () => {
   })
 
   it('is served by initialize when it is silent on server/discover', async () => {
-    const fixture = open(['--era', 'legacy', '--silent', 'discover'], { startTimeoutSeconds: 2 })
+    const fixture = open(['--era', 'legacy', '--silent', 'discover'], { firstStartTimeoutSeconds: 2 })
     expect(await fixture.client().call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
 })

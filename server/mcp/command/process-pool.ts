@@ -1,298 +1,221 @@
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { canonicalJson, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { holdsProviderToken } from '../../core/gateway/upstream.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import { ownerOf } from '../open-streams.ts'
-import { Breaker } from './breaker.ts'
-import { type ChildEnvironment, childEnvironment, holdsProviderToken } from './child-environment.ts'
-import { ProcessSlot } from './process-slot.ts'
-import { type EndReason, ServedProcess, type ServingTerms } from './served-process.ts'
-import { Unavailable } from './unavailable.ts'
+import { childEnvironment } from './process/child-environment.ts'
+import type { GreetedProcess } from './process/handshake.ts'
+import { callerName, ProcessSlot, type SlotTerms } from './process-slot.ts'
+import { ProcessStarter } from './process/process-starter.ts'
+import type { EndReason, ServedProcess, ServingTerms } from './process/served-process.ts'
+import { ProcessRoom, refusals, StartLimits, Unavailable } from './process-room.ts'
 
-/** What the pool needs besides what its processes need. */
 export interface PoolPorts extends ServingTerms {
   /** This server's own environment. */
   environment: Readonly<Record<string, string | undefined>>
 }
 
-const fullRetrySeconds = 5
 const everybody = 'everybody'
+
+type Own = Pick<SlotTerms, 'isOwn' | 'declared'>
 
 /**
  * The processes of this server, within the upstream's limits. A person's clients share a process, except for sessions whose client
  * can be asked: those have one of their own. Where processes hold the provider's token, which belongs to a grant, clients of
- * different grants share none.
+ * different grants share none. Sessions outlive processes: their next call starts another one.
  */
 export class ProcessPool {
   readonly #ports: PoolPorts
-  readonly #breaker: Breaker
-  /** Those that take new calls, by key. */
+  readonly #limits: StartLimits
   readonly #live = new Map<string, ProcessSlot>()
-  /** Those that have been replaced, and wait for their last call. */
-  readonly #replaced = new Set<ProcessSlot>()
-  readonly #sessions = new Map<string, { slot: ProcessSlot; owner: string }>()
-  /** The processes that exist, those that are ending among them. */
-  readonly #existing = new Set<ServedProcess>()
-  readonly #waiting = new Set<() => void>()
-  readonly #ends = new Set<Promise<void>>()
-  /** What is tried first: the era in which the command has answered before. */
-  #era: McpEra = 'modern'
-  #isEraKnown = false
-  #isDraining = false
+  readonly #starter: ProcessStarter
+  readonly #room: ProcessRoom
+  readonly #closings = new Set<Promise<void>>()
   #isClosed = false
   #lastOwn = 0
 
   constructor(ports: PoolPorts) {
     this.#ports = ports
-    this.#breaker = new Breaker(ports.config.runtime)
+    this.#limits = new StartLimits(ports.runtime)
+    this.#starter = new ProcessStarter(ports)
+    this.#room = new ProcessRoom(ports, this.#starter, this.#live, (slot) => this.#rest(slot, 'evicted'))
   }
 
-  /** How many processes there are. */
   get size(): number {
-    return this.#existing.size
+    return this.#starter.counts.existing
+  }
+
+  /**
+   * Starts a process that serves nobody, and ends it: what has to be fetched is there then, and what cannot start is told at once.
+   * Never rejects.
+   */
+  async tryStart(): Promise<GreetedProcess | undefined> {
+    const { upstream, environment, report } = this.#ports
+    let started: ServedProcess | undefined
+    try {
+      return await this.#starter.start({
+        environment: childEnvironment(upstream, environment),
+        link: undefined,
+        sub: undefined,
+        onProcess: (process) => (started = process),
+        onDeath: (process) => void this.#starter.stop(process, 'exited'),
+      })
+    } catch (error) {
+      if (!this.#isClosed) report('upstream_not_started', notStarted(undefined, error, started))
+      return undefined
+    } finally {
+      void this.#starter.stop(started, 'tried')
+    }
   }
 
   /** The process for messages of a caller that belong to no session, held for one of them. Rejects with {@link Unavailable}. */
   common(caller: Caller): Promise<ProcessSlot> {
-    return this.#hold(() => {
-      const environment = this.#environmentFor(caller)
-      const key = this.#keyOf(caller)
-      const slot = this.#live.get(key)
-      if (slot && this.#isCurrent(slot, environment)) return slot
-      if (slot) this.#replace(slot)
-      return this.#open(key, caller, environment, undefined)
-    })
+    return this.#slot(this.#keyOf(caller), caller, { isOwn: false, declared: undefined })
   }
 
   /** A process for one session, whose client has declared that it can be asked. Held, and rejects, as {@link common}. */
   ownOf(caller: Caller, declared: JsonObject): Promise<ProcessSlot> {
-    return this.#hold(() => {
-      this.#lastOwn += 1
-      const key = `${this.#keyOf(caller)} ${this.#lastOwn}`
-      return this.#open(key, caller, this.#environmentFor(caller), declared)
-    })
+    this.#lastOwn += 1
+    return this.#slot(`${this.#keyOf(caller)} ${this.#lastOwn}`, caller, { isOwn: true, declared })
   }
 
   /**
-   * The process that has a session, held for one message; undefined when there is none, or it is not the caller's. `isCall`: a
-   * session whose process has been replaced begins no new calls.
+   * The process for clients of 2026-07-28 that can be asked what `declared` says: like {@link common} where the command speaks that
+   * revision, else one of the caller's own for these capabilities, which it has to know from its start.
    */
-  ofSession(id: string, caller: Caller, isCall: boolean): ProcessSlot | undefined {
-    const { slot, owner } = this.#sessions.get(id) ?? {}
-    if (!slot || slot.isOver || owner !== ownerOf(caller)) return undefined
-    if (isCall && this.#live.get(slot.key) === slot && !this.#isCurrent(slot, this.#environmentFor(caller)))
-      this.#replace(slot)
-    if (isCall && this.#live.get(slot.key) !== slot) return undefined
-    slot.addSession(id)
+  async askable(caller: Caller, declared: JsonObject): Promise<ProcessSlot> {
+    if (this.#starter.era !== 'legacy') {
+      const slot = await this.common(caller)
+      if (this.#starter.era === 'modern') return slot
+      slot.over()
+    }
+    return this.#slot(`${this.#keyOf(caller)} ${canonicalJson(declared)}`, caller, { isOwn: false, declared })
+  }
+
+  /** Keeps a slot from ending while its process starts, and for the message that it is held for. */
+  async hold(slot: ProcessSlot, caller: Caller): Promise<ProcessSlot> {
     slot.begin()
-    return slot
+    try {
+      await this.#serve(slot, caller)
+      return slot
+    } catch (error) {
+      slot.over()
+      if (slot.isIdle && !slot.process && !slot.hasSessions) this.#end(slot, 'not_started')
+      throw error
+    }
   }
 
-  addSession(id: string, slot: ProcessSlot, caller: Caller): void {
-    this.#sessions.set(id, { slot, owner: ownerOf(caller) })
-    const dropped = slot.addSession(id)
-    if (dropped !== undefined) this.#sessions.delete(dropped)
+  /** Resolves when the slot has a process that serves, with the caller's token of the provider where processes hold it. */
+  async #serve(slot: ProcessSlot, caller: Caller): Promise<void> {
+    const token = this.#tokenOf(caller)
+    // A process that is about to serve may hold the token of an earlier call.
+    if (slot.ready) await slot.ready.catch(() => {})
+    const isReplaced = slot.isServing && token !== undefined && slot.process?.providerToken !== token
+    // A refused start leaves everything as it is.
+    this.#refuse(slot, caller, !slot.ready || isReplaced)
+    const former = isReplaced ? slot.vacate() : undefined
+    slot.ready ??= this.#start(slot, caller, token)
+    if (former) this.#endAfter(former, slot.ready)
+    await slot.ready
   }
 
-  /** A session is over. With it goes a process that was its own. */
-  removeSession(id: string): void {
-    const slot = this.#sessions.get(id)?.slot
-    this.#sessions.delete(id)
-    slot?.sessions.delete(id)
-    if (slot?.isOwn) this.end(slot, 'session_over')
-  }
-
-  end(slot: ProcessSlot, reason: EndReason): void {
-    this.#forget(slot)
-    if (slot.process) this.#stop(slot.process, reason)
-  }
-
-  /** Ends the streams that wait for notifications, now and from now on. */
-  endStreams(): void {
-    this.#isDraining = true
-    for (const slot of [...this.#live.values(), ...this.#replaced])
-      if (slot.isReady) slot.endpoint.endStreams()
+  /** Throws while the caller's calls keep ending processes, or when that person has had too many started. */
+  #refuse(slot: ProcessSlot, caller: Caller, starts: boolean): void {
+    const isShared = this.#ports.upstream.process === 'shared'
+    if (starts || isShared) this.#limits.refuse(callerName(caller.user))
+    if (starts && !isShared) this.#limits.countStart(slot.userId)
   }
 
   /** Ends all processes, and starts no more. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const slot of [...this.#live.values(), ...this.#replaced]) this.end(slot, 'closed')
-    this.#wake()
-    while (this.#ends.size > 0) await Promise.all(this.#ends)
+    for (const slot of this.#live.values()) this.#end(slot, 'closed')
+    await Promise.all([this.#starter.close(), ...this.#closings])
   }
 
-  /** Keeps a slot from ending while its process starts. */
-  async #hold(find: () => ProcessSlot): Promise<ProcessSlot> {
-    const slot = find()
-    slot.begin()
-    try {
-      await slot.ready
-      return slot
-    } catch (error) {
-      slot.over()
-      throw error
-    }
+  #slot(key: string, caller: Caller, own: Own): Promise<ProcessSlot> {
+    return this.hold(this.#live.get(key) ?? this.#open(key, caller, own), caller)
   }
 
-  #open(
-    key: string,
-    caller: Caller,
-    environment: ChildEnvironment,
-    declared: JsonObject | undefined,
-  ): ProcessSlot {
-    if (this.#isClosed) throw stopped()
-    const userId = this.#userOf(caller)
-    const brokenFor = this.#breaker.openFor(userId)
-    if (brokenFor > 0) {
-      const text = `The server behind this one keeps ending. Wait ${brokenFor} s, then try again; if it goes on, tell the operator.`
-      throw new Unavailable(503, text, brokenFor)
-    }
-    this.#makeRoom(userId)
+  #open(key: string, caller: Caller, own: { isOwn: boolean; declared: JsonObject | undefined }): ProcessSlot {
+    if (this.#isClosed) throw refusals.stopped()
     const isShared = this.#ports.upstream.process === 'shared'
-    const slot = new ProcessSlot({
+    const slot = new ProcessSlot(this.#ports, {
+      ...own,
       key,
-      userId,
+      userId: isShared ? everybody : signedIn(caller).user.id,
       sub: isShared ? undefined : signedIn(caller).user.sub,
-      isOwn: declared !== undefined,
-      providerToken: environment.providerToken,
-      idleMs: this.#ports.upstream.idleSeconds * 1000,
-      onIdle: () => this.end(slot, this.#replaced.has(slot) ? 'replaced' : 'idle'),
+      onEmpty: (of) => {
+        if (own.isOwn || (!of.process && of.isIdle)) this.#end(of, 'session_over')
+      },
+      onIdle: (of) => this.#rest(of, 'idle'),
     })
     this.#live.set(key, slot)
-    slot.ready = this.#start(slot, environment, declared)
     return slot
   }
 
-  async #start(
-    slot: ProcessSlot,
-    environment: ChildEnvironment,
-    declared: JsonObject | undefined,
-  ): Promise<void> {
-    // `initialize` first for who can be asked: a server of 2026-07-28 cannot ask in the middle of a call.
-    const first = declared ? 'legacy' : this.#era
-    try {
-      await this.#startAs(slot, environment, declared, first)
-    } catch (error) {
-      if (error instanceof Unavailable) throw error
-      // Some servers end when the first message is not `initialize`.
-      const mayEndByProbe = first === 'modern' && !this.#isEraKnown && slot.process?.failedBy === 'exit'
-      if (!mayEndByProbe) throw this.#failed(slot, error)
-      await this.#startAs(slot, environment, declared, 'legacy').catch((again: unknown) => {
-        throw this.#failed(slot, again)
-      })
-    }
-  }
-
-  async #startAs(
-    slot: ProcessSlot,
-    environment: ChildEnvironment,
-    declared: JsonObject | undefined,
-    first: McpEra,
-  ): Promise<void> {
-    while (this.#existing.size >= this.#ports.upstream.maxProcesses && !slot.isOver)
-      await new Promise<void>((resolve) => this.#waiting.add(resolve))
-    if (slot.isOver) throw stopped()
-    const process = new ServedProcess(this.#ports, {
-      environment,
-      declared,
-      sub: slot.sub,
-      first,
-      onRequest: () => {
-        slot.begin()
-        return () => slot.over()
-      },
-      onDeath: () => this.#died(slot),
-    })
-    slot.process = process
-    this.#existing.add(process)
-    try {
-      const { era } = await process.started
-      if (!declared) {
-        this.#era = era
-        this.#isEraKnown = true
-      }
-      slot.isReady = true
-      if (this.#isDraining) slot.endpoint.endStreams()
-    } catch (error) {
-      this.#stop(process, 'not_started')
-      throw error
-    }
-  }
-
-  #stop(process: ServedProcess, reason: EndReason): void {
-    const end = process.stop(reason).finally(() => {
-      this.#ends.delete(end)
-      this.#existing.delete(process)
-      this.#wake()
-    })
-    this.#ends.add(end)
-  }
-
-  /** Lets those who wait for room look again. */
-  #wake(): void {
-    const waiting = [...this.#waiting]
-    this.#waiting.clear()
-    for (const wake of waiting) wake()
-  }
-
-  #failed(slot: ProcessSlot, error: unknown): Unavailable {
-    if (slot.isOver) return stopped()
-    this.#died(slot)
-    this.#ports.report('upstream_not_started', { sub: slot.sub, error })
-    const text =
-      'The server behind this one did not start. Try again in a moment; if it goes on, tell the operator.'
-    return new Unavailable(slot.process?.failedBy === 'timeout' ? 504 : 502, text)
-  }
-
-  #died(slot: ProcessSlot): void {
-    this.end(slot, 'exited')
-    if (this.#breaker.recordDeath(slot.userId))
-      this.#ports.report('upstream_broken', { sub: slot.sub, stderr: slot.process?.errorTail })
-  }
-
-  /** The next call of its clients goes to another process. */
-  #replace(slot: ProcessSlot): void {
-    this.#live.delete(slot.key)
-    if (slot.isIdle) {
-      this.end(slot, 'replaced')
-      return
-    }
-    this.#replaced.add(slot)
-    slot.endWhenIdle()
-  }
-
-  #forget(slot: ProcessSlot): void {
+  /** Ends a process with its clients. */
+  #end(slot: ProcessSlot, reason: EndReason): void {
+    if (slot.isOver) return
     slot.isOver = true
-    if (this.#live.get(slot.key) === slot) this.#live.delete(slot.key)
-    this.#replaced.delete(slot)
-    for (const id of slot.sessions) this.#sessions.delete(id)
-    slot.sessions.clear()
     slot.stopTimer()
+    if (this.#live.get(slot.key) === slot) this.#live.delete(slot.key)
+    void this.#starter.stop(slot.vacate(), reason)
+    const closing: Promise<void> = slot.close().finally(() => this.#closings.delete(closing))
+    this.#closings.add(closing)
   }
 
-  #makeRoom(userId: string): void {
-    const { maxPerUser, maxProcesses, process } = this.#ports.upstream
-    const own = [...this.#live.values()].filter((slot) => slot.userId === userId)
-    if (process === 'user' && own.length >= maxPerUser) this.#evictOneOf(own)
-    if (this.#live.size + this.#replaced.size >= maxProcesses) this.#evictOneOf([...this.#live.values()])
+  /** Ends the process of a slot. Its sessions stay. */
+  #rest(slot: ProcessSlot, reason: 'idle' | 'evicted'): void {
+    if (slot.hasSessions) void this.#starter.stop(slot.vacate(), reason)
+    else this.#end(slot, reason)
   }
 
-  #evictOneOf(slots: ProcessSlot[]): void {
-    const [longest] = slots.filter(({ isIdle }) => isIdle).sort((a, b) => a.idleSince - b.idleSince)
-    if (!longest) {
-      this.#ports.report('upstream_full', { count: this.#live.size })
-      const text = `All of the server's processes are busy. Wait ${fullRetrySeconds} s, then try again.`
-      throw new Unavailable(503, text, fullRetrySeconds)
+  async #start(slot: ProcessSlot, caller: Caller, token: string | undefined): Promise<void> {
+    const { upstream, environment } = this.#ports
+    const isShared = upstream.process === 'shared'
+    try {
+      await sleep(this.#limits.pauseBefore(slot.userId) * 1000)
+      await this.#room.wait(slot)
+      await this.#starter.start({
+        environment: childEnvironment(upstream, environment, isShared ? undefined : caller.user, token),
+        link: slot.link,
+        sub: slot.sub,
+        onProcess: (process) => {
+          slot.process = process
+          if (slot.isOver) void this.#starter.stop(slot.vacate(), 'closed')
+        },
+        onDeath: (process) => this.#died(slot, process),
+      })
+      slot.isServing = true
+    } catch (error) {
+      const process = slot.vacate()
+      if (error instanceof Unavailable) throw error
+      if (slot.isOver) throw refusals.stopped()
+      this.#recordDeath(slot, process)
+      this.#ports.report('upstream_not_started', notStarted(slot.sub, error, process))
+      throw refusals.notStarted(process?.failedBy === 'timeout' ? 504 : 502)
     }
-    this.end(longest, 'evicted')
   }
 
-  #isCurrent(slot: ProcessSlot, { providerToken }: ChildEnvironment): boolean {
-    return this.#ports.upstream.onTokenRefresh === 'keep' || slot.providerToken === providerToken
+  #died(slot: ProcessSlot, process: ServedProcess): void {
+    if (slot.process === process) slot.vacate()
+    void this.#starter.stop(process, 'exited')
+    if (!slot.hasSessions && slot.isIdle) this.#end(slot, 'exited')
+    this.#recordDeath(slot, process)
   }
 
-  #userOf(caller: Caller): string {
-    return this.#ports.upstream.process === 'shared' ? everybody : signedIn(caller).user.id
+  #recordDeath({ userId, latestCaller = userId, sub }: ProcessSlot, process?: ServedProcess): void {
+    if (this.#limits.recordDeath(userId, latestCaller))
+      this.#ports.report('upstream_broken', { sub, stderr: process?.errorTail })
+  }
+
+  /** Ends a process whose calls go to another one that is about to serve. It still answers those that it has. */
+  #endAfter(former: ServedProcess, ready: Promise<void>): void {
+    void ready
+      .catch(() => {})
+      .then(() => former.settled())
+      .then(() => this.#starter.stop(former, 'replaced'))
   }
 
   #keyOf(caller: Caller): string {
@@ -300,18 +223,34 @@ export class ProcessPool {
     return holdsProviderToken(this.#ports.upstream) ? ownerOf(caller) : signedIn(caller).user.id
   }
 
-  #environmentFor(caller: Caller): ChildEnvironment {
-    const { upstream, environment } = this.#ports
+  /** The provider's token that the caller's process holds, if any. */
+  #tokenOf(caller: Caller): string | undefined {
+    const { upstream } = this.#ports
+    if (upstream.process === 'shared' || !holdsProviderToken(upstream)) return undefined
     try {
-      return childEnvironment(upstream, environment, upstream.process === 'shared' ? undefined : caller)
+      return caller.providerToken()
     } catch {
-      const text =
-        'Your sign-in at the app is not available to this server now. Try again in a moment; if it goes on, sign in again.'
-      throw new Unavailable(502, text)
+      throw refusals.noProviderToken()
     }
   }
 }
 
-function stopped(): Unavailable {
-  return new Unavailable(503, 'The server behind this one was stopped. Try again in a moment.', 1)
+function notStarted(
+  sub: string | undefined,
+  error: unknown,
+  process: ServedProcess | undefined,
+): Record<string, unknown> {
+  const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  const afterTimeout =
+    'Run the command once by hand, so that it is fetched, or raise start_timeout in its file.'
+  const afterExit = 'Look at its error output, upstream_stderr, or run the command by hand.'
+  return {
+    sub,
+    reason: error instanceof Error ? error.message : 'unknown',
+    next_step: isMissing
+      ? 'Correct the command: no program of that name is in PATH, or its cwd does not exist.'
+      : process?.failedBy === 'timeout'
+        ? afterTimeout
+        : afterExit,
+  }
 }

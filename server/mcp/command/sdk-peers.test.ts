@@ -1,10 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import {
+  callerOf,
   type CommandClient,
   type CommandFixture,
   openCommand,
@@ -20,16 +26,25 @@ afterEach(async () => {
   expect(all.flatMap((each) => each.processes())).toEqual([])
 })
 
-function open(script: string): CommandFixture {
-  const path = fileURLToPath(new URL(`../../../tests/peers/stdio/${script}`, import.meta.url))
-  const fixture = openCommand(upstreamSample([], { args: [path] }))
+const open = (script: string): CommandFixture => openWith(script, {})
+
+function openWith(script: string, more: Partial<CommandUpstream>): CommandFixture {
+  const path = fileURLToPath(new URL(`../../../${script}`, import.meta.url))
+  const fixture = openCommand(upstreamSample([], { args: [path, 'stdio'], maxProcesses: 20, ...more }))
   opened.push(fixture)
   return fixture
 }
 
 const url = new URL('http://localhost/mcp')
 const info = { name: 'test', version: '1' }
+const capabilities = { elicitation: {}, sampling: {}, roots: {} }
 const accepted = { action: 'accept' as const, content: {} }
+const sampled = {
+  role: 'assistant' as const,
+  model: 'a model',
+  content: { type: 'text' as const, text: 'what the model says' },
+}
+const roots = { roots: [{ uri: 'file:///of/the/client', name: 'of the client' }] }
 
 /** What the tests need of a client of any SDK. */
 interface AnyClient {
@@ -42,10 +57,12 @@ interface AnyClient {
 async function connect2026(
   { fetch }: CommandClient,
   version: '2025-11-25' | '2026-07-28',
+  mode: 'legacy' | 'auto' | { pin: string } = version === '2026-07-28' ? { pin: version } : 'legacy',
 ): Promise<AnyClient> {
-  const mode = version === '2026-07-28' ? { pin: version } : 'legacy'
-  const client = new Client(info, { capabilities: { elicitation: {} }, versionNegotiation: { mode } })
+  const client = new Client(info, { capabilities, versionNegotiation: { mode } })
   client.setRequestHandler('elicitation/create', async () => accepted)
+  client.setRequestHandler('sampling/createMessage', async () => sampled)
+  client.setRequestHandler('roots/list', async () => roots)
   await client.connect(new StreamableHTTPClientTransport(url, { fetch }))
   clients.push(client)
   expect(client.getNegotiatedProtocolVersion()).toBe(version)
@@ -59,8 +76,10 @@ async function connect2026(
 }
 
 async function connectEarlier({ fetch }: CommandClient): Promise<AnyClient> {
-  const client = new EarlierClient(info, { capabilities: { elicitation: {} } })
+  const client = new EarlierClient(info, { capabilities })
   client.setRequestHandler(ElicitRequestSchema, async () => accepted)
+  client.setRequestHandler(CreateMessageRequestSchema, async () => sampled)
+  client.setRequestHandler(ListRootsRequestSchema, async () => roots)
   await client.connect(new EarlierTransport(url, { fetch }))
   clients.push(client)
   return {
@@ -82,11 +101,11 @@ const connections = {
   'of the SDK 2 at 2026-07-28': (client: CommandClient) => connect2026(client, '2026-07-28'),
 }
 
-describe.each(['sdk-server.mjs', 'sdk-1-server.mjs'])('%s', (script) => {
+describe.each(['tests/peers/stdio/sdk-server.mjs', 'tests/peers/stdio/sdk-1-server.mjs'])('%s', (script) => {
   it.each(Object.entries(connections))('serves a client %s', async (_, connect) => {
     const fixture = open(script)
     const client = await connect(fixture.client())
-    expect(client.serverName()).toBe(script === 'sdk-server.mjs' ? 'sdk-2' : 'sdk-1')
+    expect(client.serverName()).toBe(script.endsWith('/sdk-server.mjs') ? 'sdk-2' : 'sdk-1')
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['add', 'sure'])
     const progress: number[] = []
     const call = { name: 'add', arguments: { a: 1, b: 2 } }
@@ -102,12 +121,49 @@ describe.each(['sdk-server.mjs', 'sdk-1-server.mjs'])('%s', (script) => {
     await expect(client.callTool({ name: 'none', arguments: {} })).rejects.toThrow('There is no tool "none"')
   })
 
-  it.each(Object.entries(connections))('asks a client %s', async (label, connect) => {
+  it.each(Object.entries(connections))('asks a client %s', async (_, connect) => {
     const client = await connect(open(script).client())
-    const answer = JSON.stringify(await client.callTool({ name: 'sure', arguments: {} }))
-    // A server of an earlier revision cannot ask in a result.
-    if (script === 'sdk-1-server.mjs' && label.includes('2026'))
-      expect(answer).toMatch(/does not support|declared/)
-    else expect(answer).toContain('accept')
+    expect(JSON.stringify(await client.callTool({ name: 'sure', arguments: {} }))).toContain('accept')
+  })
+
+  it.each(Object.entries(connections))(
+    'serves five clients %s in turn, and eight that start together',
+    async (_, connect) => {
+      const fixture = openWith(script, { maxPerUser: 8 })
+      const five = []
+      for (let index = 0; index < 5; index += 1) five.push(await connect(fixture.client()))
+      for (const client of [...five, ...five])
+        expect(JSON.stringify(await client.callTool({ name: 'sure', arguments: {} }))).toContain('accept')
+      const other = fixture.client(callerOf('bob'))
+      const eight = await Promise.all([...Array(8).keys()].map(() => connect(other)))
+      const answers = await Promise.all(
+        eight.map((client) => client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })),
+      )
+      expect(answers).toMatchObject(eight.map(() => ({ structuredContent: { sum: 3 } })))
+    },
+    60_000,
+  )
+})
+
+describe('server-everything, which speaks 2025 revisions', () => {
+  it.each(
+    Object.entries({
+      ...connections,
+      'of the SDK 2, automatic': (client: CommandClient) => connect2026(client, '2026-07-28', 'auto'),
+    }),
+  )('asks a client %s all that it can answer', async (_, connect) => {
+    const client = await connect(
+      open('node_modules/@modelcontextprotocol/server-everything/dist/index.js').client(),
+    )
+    const names = (await client.listTools()).tools.map(({ name }) => name)
+    expect(names).toEqual(
+      expect.arrayContaining(['trigger-elicitation-request', 'trigger-sampling-request', 'get-roots-list']),
+    )
+    expect(names).toHaveLength(15)
+    const textOf = async (name: string, args: object): Promise<string> =>
+      JSON.stringify(await client.callTool({ name, arguments: args }))
+    expect(await textOf('trigger-elicitation-request', {})).toContain('provided the requested information')
+    const sampling = { prompt: 'Say it.', maxTokens: 10 }
+    expect(await textOf('trigger-sampling-request', sampling)).toContain('what the model says')
   })
 })

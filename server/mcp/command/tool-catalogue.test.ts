@@ -30,5 +30,6 @@ it.each([
   ['that is none', async () => ({})],
   ['that fails', () => Promise.reject(new Error('No.'))],
 ])('says nothing about a name after a list %s', async (_, list) => {
-  expect(await new ToolCatalogue(list, nowMs).knows('a')).toBeUndefined()
+  const catalogue = new ToolCatalogue(list, nowMs)
+  expect(await catalogue.knows('a')).toBeUndefined()
 })

@@ -1,20 +1,19 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
+import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 
 const maxPages = 64
 const maxNames = 10_000
-/** How long a complete list without a name proves that there is no such tool. */
+/** A complete list without a name proves for this long that there is no such tool. */
 const listedForMs = 1000
 
 /** One page of `tools/list`. Rejects when there is none. */
 export type ListTools = (cursor: string | undefined) => Promise<unknown>
 
-/** The names of the tools that a process has, as far as it has listed them. */
+/** The tools that one process has, as far as it has listed them, with the arguments that headers repeat. */
 export class ToolCatalogue {
   readonly #list: ListTools
   readonly #nowMs: () => number
-  readonly #names = new Set<string>()
-  readonly #headerSchemas = new Map<string, JsonObject>()
+  readonly #tools = new Map<string, readonly HeaderParameter[]>()
   #listedAt = -Infinity
   #listing: Promise<boolean> | undefined
 
@@ -23,13 +22,9 @@ export class ToolCatalogue {
     this.#nowMs = nowMs
   }
 
-  has(name: string): boolean {
-    return this.#names.has(name)
-  }
-
-  /** The input schema of a tool some of whose arguments are repeated in headers; undefined for any other. */
-  headerSchemaOf(name: string): JsonObject | undefined {
-    return this.#headerSchemas.get(name)
+  /** The arguments of a tool that are repeated in headers. */
+  headerParametersOf(name: string): readonly HeaderParameter[] {
+    return this.#tools.get(name) ?? []
   }
 
   /** Takes the `tools` of a result. */
@@ -37,13 +32,13 @@ export class ToolCatalogue {
     for (const tool of tools) if (isJsonObject(tool)) this.#learn(tool)
   }
 
-  /** Whether there is such a tool; asks the process when it is not known. Undefined when the process cannot list its tools. */
+  /** Returns whether the tool exists, from the process's list if necessary. Undefined when the process cannot list its tools. */
   async knows(name: string): Promise<boolean | undefined> {
-    if (this.has(name)) return true
+    if (this.#tools.has(name)) return true
     if (this.#nowMs() - this.#listedAt < listedForMs) return false
     this.#listing ??= this.#listAll().finally(() => (this.#listing = undefined))
     if (!(await this.#listing)) return undefined
-    return this.has(name)
+    return this.#tools.has(name)
   }
 
   /** The list has changed. */
@@ -52,12 +47,9 @@ export class ToolCatalogue {
   }
 
   #learn({ name, inputSchema }: JsonObject): void {
-    if (typeof name !== 'string' || (this.#names.size >= maxNames && !this.has(name))) return
-    this.#names.add(name)
-    if (!isJsonObject(inputSchema)) return
-    const headers = readHeaderParameters(inputSchema)
-    if (headers.kind !== 'faulty' && headers.parameters.length > 0) this.#headerSchemas.set(name, inputSchema)
-    else this.#headerSchemas.delete(name)
+    if (typeof name !== 'string' || (this.#tools.size >= maxNames && !this.#tools.has(name))) return
+    const headers = isJsonObject(inputSchema) ? readHeaderParameters(inputSchema) : undefined
+    this.#tools.set(name, headers && headers.kind !== 'faulty' ? headers.parameters : [])
   }
 
   async #listAll(): Promise<boolean> {

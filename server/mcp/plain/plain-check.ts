@@ -22,7 +22,6 @@ import { headerMismatchError, routeMessage } from './plain-route.ts'
 import { parameterHeaderMismatch, standardHeaderMismatch } from '../tools/header-check.ts'
 import type { ToolDefinition } from '../tools/tool.ts'
 
-/** How to handle the JSON of a POST. */
 export type PlainCheck =
   | { kind: 'refused'; status: number; error: JsonRpcErrorObject; id: JsonRpcId | null }
   /** Notifications and responses, with nothing to do. */

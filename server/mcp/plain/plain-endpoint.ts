@@ -1,8 +1,9 @@
-import { type JSONRPCRequest, specTypeSchemas } from '@modelcontextprotocol/server'
+import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { honouredFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
-import { isEventStream, openEventStream } from '../event-stream.ts'
+import { isEventStream } from '../event-stream.ts'
 import { asksForProgress, type Incoming } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import {
@@ -15,10 +16,12 @@ import {
 import { checkMessage } from './plain-check.ts'
 import { createPlainMethods } from './plain-methods.ts'
 import {
+  type ChangeListener,
+  type ChangeSource,
   createSubscribe,
+  openSubscription,
   type SubscriptionLimits,
   subscriptionLimits,
-  subscriptionResult,
 } from '../subscriptions.ts'
 
 const methodNotFound: JsonRpcErrorObject = { code: jsonRpcCode.methodNotFound, message: 'Method not found' }
@@ -33,14 +36,17 @@ export function createPlainEndpoint(
 ): McpEndpoint {
   const streams = new OpenStreams(config.runtime)
   const stopChecks = repeatChecks(() => streams.check())
-  const subscribe = createSubscribe(config, limits, streams)
+  const subscribe = createSubscribe(limits, streams)
   const methods = createPlainMethods(config)
-  const notifications = createToolNotifications(config)
+  const changes = new ToolChanges(config)
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
 
   async function serve2026(message: JSONRPCRequest, request: Request, incoming: Incoming): Promise<Response> {
     const { id, method } = message
-    if (method === 'subscriptions/listen') return subscribe(id, incoming, () => notifications.open(message))
+    if (method === 'subscriptions/listen')
+      return subscribe(id, incoming, config.serverInfo, () =>
+        openSubscription(message, config.serverInfo, changes),
+      )
     const serve = methods.revision2026.get(method)
     return serve ? answer(serve, message, request, incoming, false) : errorResponse(404, methodNotFound, id)
   }
@@ -76,7 +82,7 @@ export function createPlainEndpoint(
   return {
     methods: ['POST'],
     notify: {
-      toolsChanged: notifications.toolsChanged,
+      toolsChanged: () => changes.report(),
       promptsChanged() {},
       resourcesChanged() {},
       resourceUpdated() {},
@@ -104,41 +110,26 @@ export function createPlainEndpoint(
   }
 }
 
-/** The streams of clients that listen for changes of the tools. */
-interface ToolNotifications {
-  /** Serves `subscriptions/listen`. Only tool changes are offered, and only if the module reports them. */
-  open(message: JSONRPCRequest): Response
-  toolsChanged(): void
-}
+/** Reports changes of the tools, if the module announces them. */
+class ToolChanges implements ChangeSource {
+  readonly #offered: JsonObject
+  readonly #listeners = new Set<ChangeListener>()
 
-function createToolNotifications({ notifies, tools, serverInfo }: McpEndpointConfig): ToolNotifications {
-  const listeners = new Set<() => void>()
-  return {
-    open(message) {
-      const { id, params } = message
-      if (specTypeSchemas.SubscriptionsListenRequest['~standard'].validate(message).issues) {
-        const text = "Invalid params: 'notifications' is required and must be a valid SubscriptionFilter"
-        return errorResponse(200, { code: jsonRpcCode.invalidParams, message: text }, id)
-      }
-      const filter = params?.['notifications'] as { toolsListChanged?: boolean }
-      const listens = notifies && tools.length > 0 && filter.toolsListChanged === true
-      const notifications = listens ? { toolsListChanged: true } : {}
-      const _meta = { [mcpMetaKey.subscriptionId]: id }
-      const send = (method: string, more: object): void =>
-        stream.send({ jsonrpc: '2.0', method, params: { ...more, _meta } })
-      const listener = (): void => send('notifications/tools/list_changed', {})
-      const stream = openEventStream(() => listeners.delete(listener))
-      send('notifications/subscriptions/acknowledged', { notifications })
-      if (listens) {
-        listeners.add(listener)
-      } else {
-        stream.send(subscriptionResult(id, serverInfo))
-        stream.end()
-      }
-      return stream.response
-    },
-    toolsChanged() {
-      for (const listener of listeners) listener()
-    },
+  constructor({ notifies, tools }: McpEndpointConfig) {
+    this.#offered = notifies && tools.length > 0 ? { tools: { listChanged: true } } : {}
+  }
+
+  async listen(wanted: ChangeListener): Promise<ChangeListener> {
+    const listener = { ...wanted, filter: honouredFilter(wanted.filter, this.#offered) }
+    this.#listeners.add(listener)
+    return listener
+  }
+
+  remove(listener: ChangeListener): void {
+    this.#listeners.delete(listener)
+  }
+
+  report(): void {
+    for (const { send } of this.#listeners) send({ method: 'notifications/tools/list_changed' })
   }
 }

@@ -84,7 +84,7 @@ function routeNotification(headers: Headers, message: JSONRPCNotification): Plai
   return claimMismatch(headers, message, revision, names) ?? { kind: 'named', revision, message }
 }
 
-/** How the headers contradict a message that names `revision`. */
+/** Returns the contradiction between the headers and a message that names `revision`. */
 function claimMismatch(
   headers: Headers,
   { method }: { method: string },

@@ -2,7 +2,6 @@ import type { Caller, SignedInCaller } from '../../core/tokens/caller.ts'
 import type { AssertionSigner } from '../../core/gateway/assertion.ts'
 import type { IdentityForm } from '../../core/gateway/upstream.ts'
 
-/** What telling the upstream who calls needs. Signers are there for the forms that need them. */
 export interface CallerHeadersPorts {
   identity: readonly IdentityForm[]
   /** Makes what the header `Drawbridge-Assertion` says. */

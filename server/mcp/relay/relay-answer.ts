@@ -3,13 +3,15 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { Incoming } from '../incoming.ts'
 import type { OpenStreams } from '../open-streams.ts'
-import type { AnsweredCalls } from './answered-calls.ts'
-import { failureResponse, internalError, nextStep, sessionNotFound } from './failure-response.ts'
+import type { SubscriptionSlot } from '../subscriptions.ts'
+import { SignInNeededError } from '../../core/tokens/caller.ts'
+import type { AnsweredCalls } from '../answered-calls.ts'
+import { failureResponse, internalError, nextStep, sessionNotFound } from '../failure-response.ts'
 import { relayStream, type StreamFault } from './relayed-stream.ts'
-import type { SealedSessions } from './sealed-session.ts'
+import type { SealedSessions } from './upstream-ids.ts'
 import { toUpstreamError, type UpstreamFailure } from './upstream-connection.ts'
 
-/** Why an answer of the upstream did not go on. */
+/** Reasons for not passing an answer of the upstream on. */
 export type RelayFault = Exclude<UpstreamFailure, 'left'> | StreamFault | 'redirect' | 'no_identity'
 
 /** Tells the log what is wrong with the upstream. */
@@ -25,16 +27,19 @@ export interface Exchange {
   answered: AnsweredCalls
   /** The session that the client named: its own sealed id, and the upstream's. */
   session: { sealed: string; id: string } | undefined
-  /** Whether the answer is a stream, which ends the calls itself. */
+  /** The upstream's own ids of tasks, by those that the client knows. */
+  taskIds: ReadonlyMap<string, string>
+  /** The place that a stream of notifications takes. */
+  slot: SubscriptionSlot | undefined
+  /** True when the answer is a stream, which ends the calls itself. */
   isStreaming: boolean
 }
 
-/** Whether the client waits for notifications, for as long as it likes. */
-export function waitsForNotifications({ request, incoming: { body } }: Exchange): boolean {
+/** Returns whether the client waits for notifications, without a time limit. */
+export function waitsForNotifications(request: Request, body: unknown): boolean {
   return request.method === 'GET' || (isJsonObject(body) && body['method'] === 'subscriptions/listen')
 }
 
-/** What passing answers back needs. */
 export interface RelayAnswerPorts {
   upstream: Pick<HttpUpstream, 'maxBodyBytes'>
   sessions: SealedSessions
@@ -46,6 +51,8 @@ type Answer = Dispatcher.ResponseData
 
 /** Passes what the upstream answers back to the client, or says what is wrong with it. */
 export class RelayAnswer {
+  /** True when the last message without a sign-in was refused. */
+  refusesStrangers = false
   readonly #ports: RelayAnswerPorts
 
   constructor(ports: RelayAnswerPorts) {
@@ -54,6 +61,7 @@ export class RelayAnswer {
 
   /** Rejects with `UpstreamError` when the upstream breaks off before the answer is a stream. */
   async pass(answer: Answer, exchange: Exchange): Promise<Response> {
+    if (answer.statusCode < 300 && !exchange.incoming.caller.user) this.refusesStrangers = false
     switch (kindOf(answer, exchange)) {
       case 'stream':
         return this.#stream(answer, exchange)
@@ -90,13 +98,15 @@ export class RelayAnswer {
   }
 
   async #stream(answer: Answer, exchange: Exchange): Promise<Response> {
-    const { request, incoming, answered } = exchange
-    const { caller, calls } = incoming
+    const { answered, slot } = exchange
+    const { caller, calls } = exchange.incoming
+    // The request and its message are let go: a stream may last for days.
+    const { signal } = exchange.request
     exchange.isStreaming = true
     const relayed = await relayStream(answer.body, {
       calls: answered,
       maxBytes: this.#ports.upstream.maxBodyBytes,
-      hasLeft: () => request.signal.aborted,
+      hasLeft: () => signal.aborted,
       failed: (reason, error) => this.#ports.report('upstream_failed', { reason, error }),
       failureText: `The MCP server behind this endpoint broke off its answer. ${nextStep}`,
     })
@@ -108,10 +118,15 @@ export class RelayAnswer {
     }
     if (typeof relayed === 'string') {
       calls.over()
+      slot?.release()
       return new Response(relayed, { headers })
     }
-    const kind = waitsForNotifications(exchange) ? 'notifications' : 'call'
-    return this.#ports.streams.track(new Response(relayed, { headers }), { caller, calls, kind })
+    return this.#ports.streams.track(new Response(relayed, { headers }), {
+      caller,
+      calls,
+      kind: slot ? 'notifications' : 'call',
+      ...(slot && { until: slot.evicted, ended: slot.release }),
+    })
   }
 
   /** An error about the message goes on when it is JSON-RPC, with its status. */
@@ -137,6 +152,11 @@ export class RelayAnswer {
 
   async #refuse(answer: Answer, { incoming }: Exchange): Promise<Response> {
     await discard(answer)
+    // It takes nobody without a sign-in, public tools or not.
+    if (!incoming.caller.user) {
+      this.refusesStrangers = true
+      throw new SignInNeededError()
+    }
     this.#ports.report('upstream_refused', { status: answer.statusCode })
     const text =
       'The MCP server behind this endpoint refused this endpoint. Signing in again does not help: tell the operator of this server.'
@@ -166,7 +186,7 @@ export class RelayAnswer {
     return Buffer.concat(chunks).toString('utf8')
   }
 
-  /** What goes on of the headers of an answer. */
+  /** Returns the headers of an answer that are passed on. */
   #headers(answer: Answer, { incoming: { caller }, session }: Exchange): Record<string, string> {
     const [id, retryAfter, revision] = ['mcp-session-id', 'retry-after', 'mcp-protocol-version'].map((name) =>
       headerOf(answer, name),
@@ -193,9 +213,12 @@ function kindOf(answer: Answer, exchange: Exchange): AnswerKind {
 
 function kindOfSuccess(answer: Answer, { request, answered }: Exchange): AnswerKind {
   const isEmpty = [202, 204].includes(answer.statusCode) || headerOf(answer, 'content-length') === '0'
+  const isAnswer = answered.ids().length > 0
   // Some say application/json of the empty answer to a notification.
-  if ((isEmpty && answered.ids().length === 0) || request.method === 'DELETE') return 'empty'
+  if ((isEmpty && !isAnswer) || request.method === 'DELETE') return 'empty'
   const type = mediaTypeOf(answer)
+  // Nothing was asked: a stream would be one that nothing counts.
+  if (type === 'text/event-stream' && !isAnswer && request.method === 'POST') return 'bad'
   if (type === 'text/event-stream') return 'stream'
   return type === 'application/json' ? 'json' : 'bad'
 }
@@ -221,7 +244,7 @@ function headerOf({ headers }: Answer, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** Reads and forgets a little, and gives the connection up if there is more. */
+/** Reads and forgets a little for a second at most, and gives the connection up if there is more. */
 async function discard({ body }: Answer): Promise<undefined> {
-  if (!body.destroyed) await body.dump({ limit: 65_536 }).catch(() => {})
+  if (!body.destroyed) await body.dump({ limit: 65_536, signal: AbortSignal.timeout(1000) }).catch(() => {})
 }

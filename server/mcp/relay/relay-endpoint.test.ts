@@ -4,14 +4,21 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { freePort } from '../../../tests/support/server/free-port.ts'
 import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { upstreamAt } from '../../core/gateway/upstream-document.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { IncomingCalls } from '../../core/tokens/call-record.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
-import { anonymousCaller, type Caller, type SignedInCaller } from '../../core/tokens/caller.ts'
+import {
+  anonymousCaller,
+  type Caller,
+  type SignedInCaller,
+  SignInNeededError,
+} from '../../core/tokens/caller.ts'
 import { createRelayEndpoint, type RelayEndpoint } from './relay-endpoint.ts'
+import { TaskIds } from './upstream-ids.ts'
 
 /** What the upstream got. */
 interface Got {
@@ -30,7 +37,8 @@ let reported: { event: string; reason?: string; status?: number }[]
 let records: Record<string, unknown>[]
 
 const runtime = createFakeRuntime()
-const sealer = createSealer(fixedKeyRing([sampleKey('k', 1)]), runtime.randomBytes)
+const ring = fixedKeyRing([sampleKey('k', 1)])
+const sealer = createSealer(ring, runtime.randomBytes)
 const ada: SignedInCaller = { ...callerSample, isLive: async () => true }
 const anonymous = anonymousCaller(fullAccess)
 const eve: SignedInCaller = { ...ada, user: { ...ada.user, id: 'https://provider#eve', sub: 'eve' } }
@@ -71,11 +79,12 @@ function open(
     user ? { 'drawbridge-assertion': `assertion of ${user.sub}` } : {},
 ): void {
   const reading = upstreamAt(url)
-  if (reading.kind !== 'upstream') throw new Error('The address is faulty.')
+  if (reading.kind !== 'read') throw new Error('The address is faulty.')
   endpoint = createRelayEndpoint({
-    upstream: { ...(reading.upstream as HttpUpstream), ...changes },
+    upstream: { ...(reading.value as HttpUpstream), ...changes },
     identify,
     sealer,
+    ring,
     runtime,
     report: (event, { reason, status }) =>
       reported.push({ event, ...(reason && { reason }), ...(status && { status }) }),
@@ -156,7 +165,9 @@ describe('a message', () => {
         authorization: 'Bearer of the client',
         cookie: 'session=1',
         forwarded: 'for=1.1.1.1',
+        'content-type': 'application/json; charset=utf-7',
         'x-forwarded-user': 'eve',
+        'x-forwarded-email': 'eve@example.com',
         'x-forwarded-for': '1.1.1.1',
         'drawbridge-assertion': 'forged',
         'x-api-key': 'forged',
@@ -219,7 +230,7 @@ describe('a message', () => {
   it('of 2026-07-28 whose headers say something else does not go on', async () => {
     answer = (response) => json(response, resultOf(1, 'done'))
     const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a",${meta}}}`
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"at":{"region":"eu","zone":3}},${meta}}}`
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' }
     for (const wrong of [{ 'mcp-name': 'b' }, { 'mcp-name': 'a', 'mcp-method': 'tools/list' }]) {
       const response = await send(text, { headers: { ...headers, ...wrong } })
@@ -229,9 +240,17 @@ describe('a message', () => {
       ])
     }
     expect(got).toEqual([])
-    const right = { ...headers, 'mcp-name': 'a', 'mcp-param-region': 'eu' }
-    expect((await send(text, { headers: right })).status).toBe(200)
+    const right = { ...headers, 'mcp-name': 'a', 'mcp-param-region': 'eu', 'mcp-param-zone': '3' }
+    expect((await send(text, { headers: { ...right, 'mcp-param-other': 'somebody-elses' } })).status).toBe(
+      200,
+    )
     expect(got[0]?.headers).toMatchObject(right)
+    expect(got[0]?.headers).not.toHaveProperty('mcp-param-other')
+    const list = text.replace('"method":"tools/call"', '"method":"tools/list"')
+    expect(
+      (await send(list, { headers: { ...headers, 'mcp-method': 'tools/list', 'mcp-name': 'a' } })).status,
+    ).toBe(200)
+    expect(got[1]?.headers).not.toHaveProperty('mcp-name')
     const notice = text.replace('"id":1,', '').replace('tools/call', 'notifications/cancelled')
     expect((await send(notice, { headers })).status).toBe(400)
   })
@@ -318,6 +337,19 @@ describe('a stream', () => {
     expect(await (await send(call('slow'))).text()).toContain('"id":1,"error"')
     expect(reported).toEqual([{ event: 'upstream_failed', reason }])
     await expect.poll(() => gone).toBe(1)
+  })
+
+  it('may be longer than any of its events', async () => {
+    open({ maxBodyBytes: 65_536 })
+    const event = `data: {"jsonrpc":"2.0","method":"${'x'.repeat(10_000)}"}\n\n`
+    answer = (response) => {
+      events(response, event.repeat(10))
+      response.end(`data: ${resultOf(1, 'done')}\n\n`)
+    }
+    expect(await (await send(call('slow'))).text()).toBe(
+      `${event.repeat(10)}data: ${resultOf(1, 'done')}\n\n`,
+    )
+    expect(reported).toEqual([])
   })
 
   it('ends at the upstream when the client leaves', async () => {
@@ -436,7 +468,8 @@ describe('policy', () => {
     }
     expect(await (await send(list, { caller: poor })).text()).toContain('"tools":[{"name":"read"}],"next":1}')
     expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'read' })).toBe(true)
-    expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'debug_x' })).toBe(false)
+    // It is there, although nobody may call it.
+    expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'debug_x' })).toBe(true)
   })
 
   it('says what tools take where one is public, and keeps what the upstream says', async () => {
@@ -467,12 +500,25 @@ describe('policy', () => {
     expect(await resumed.text()).toContain('"tools":[{"name":"read"}],"next":1}')
   })
 
+  it('takes tools from a list in a batch, and in an answer to something else', async () => {
+    answer = (response) => json(response, `[${listed('read', 'debug_x')}]`)
+    expect(await (await send(`[${list}]`)).text()).toContain('"tools":[{"name":"read"}],"next":1}')
+    answer = (response) => json(response, listed('read', 'debug_x'))
+    expect(await (await send(ping)).text()).toContain('"tools":[{"name":"read"}],"next":1}')
+    answer = (response) => json(response, listed('read', 'debug_x').replace('{', '{"method":"x",'))
+    expect(await (await send(list)).text()).toContain('"tools":[{"name":"read"}],"next":1}')
+  })
+
   it('leaves a list alone that nothing is taken from, but for caches of everybody', async () => {
     answer = (response) => json(response, ` ${listed('read')}`)
     expect(await (await send(list)).text()).toBe(` ${listed('read')}`)
     answer = (response) =>
       json(response, '{"jsonrpc":"2.0","id":1,"result":{"tools":[],"cacheScope":"public","ttlMs":9}}')
     expect(await (await send(list)).json()).toMatchObject({ result: { cacheScope: 'private', ttlMs: 9 } })
+    const read = '{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"test://one"}}'
+    answer = (response) =>
+      json(response, '{"jsonrpc":"2.0","id":1,"result":{"contents":[],"cacheScope":"public"}}')
+    expect(await (await send(read)).json()).toMatchObject({ result: { cacheScope: 'private' } })
   })
 
   it('makes hidden tools unknown, alone and in a batch', async () => {
@@ -508,12 +554,196 @@ describe('policy', () => {
             : resultOf(1, 'done'),
       )
     for (const name of ['read', 'bad', 'none']) await send(call(name))
-    expect(records).toMatchObject([
-      { tool: 'read', outcome: 'ok' },
-      { tool: 'bad', outcome: 'tool_error' },
-      { tool: 'none', outcome: 'failed', unknown: true },
+    const ends = (): unknown[] =>
+      records.splice(0).map(({ tool, outcome, unknown, unlisted }) => [tool, outcome, { unknown, unlisted }])
+    // The upstream has listed nothing yet: what failed may be there.
+    expect(ends()).toEqual([
+      ['read', 'ok', {}],
+      ['bad', 'tool_error', { unlisted: true }],
+      ['none', 'failed', { unlisted: true }],
     ])
-    expect(records[0]).not.toHaveProperty('unknown')
+    const answerCalls = answer
+    const pages = { '"tools/list"}': '"nextCursor":"2"', '"cursor":"2"': '"x":1' }
+    for (const [asked, more] of Object.entries(pages)) {
+      const tools = asked.includes('cursor') ? '{"name":"bad"}' : '{"name":"debug_x"}'
+      answer = (response) => json(response, `{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools}],${more}}}`)
+      const cursor = asked.includes('cursor') ? ',"params":{"cursor":"2"}' : ''
+      await send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"${cursor}}`)
+    }
+    answer = answerCalls
+    for (const name of ['bad', 'none', 'made_up', 'debug_x']) await send(call(name))
+    expect(ends()).toEqual([
+      ['bad', 'tool_error', {}],
+      ['none', 'failed', { unknown: true }],
+      ['made_up', 'ok', { unlisted: true }],
+      ['debug_x', 'refused_rule', {}],
+    ])
+  })
+})
+
+it('a tool that is on no page is not unknown before the first page was seen', async () => {
+  answer = (response, { body }) =>
+    json(
+      response,
+      body.includes('list')
+        ? '{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}'
+        : '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}',
+    )
+  await send('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"2"}}')
+  await send(call('read'))
+  expect(records.at(-1)).toMatchObject({ outcome: 'failed', unlisted: true })
+})
+
+describe('streams', () => {
+  const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+  const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{${meta}}}`
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
+  const openOne = (how: 'GET' | 'listen', caller: Caller = ada): Promise<Response> =>
+    how === 'GET' ? send(undefined, { method: 'GET', caller }) : send(listen, { headers, caller })
+
+  it('are 64 of a person, counted before the upstream is asked, until they end', async () => {
+    answer = (response, { body }) => {
+      if (body.includes('quick')) return json(response, resultOf(1, 'no stream'))
+      const stream = response.writeHead(200, { 'content-type': 'text/event-stream' })
+      if (body.includes('short')) stream.end(`data: ${resultOf(1, 'over')}\n\n`)
+      else stream.write(': open\n\n')
+    }
+    // What answers at once takes no place.
+    for (const how of ['quick', 'short'])
+      for (let i = 0; i < 70; i++) await send(listen.replace('"id":1', `"id":1,"${how}":1`), { headers })
+    got = []
+    const opened = await Promise.all(Array.from({ length: 66 }, (_, i) => openOne(i % 2 ? 'GET' : 'listen')))
+    expect(opened.filter(({ status }) => status === 200)).toHaveLength(64)
+    expect(opened.filter(({ status }) => status === 429)).toHaveLength(2)
+    expect(got).toHaveLength(64)
+    expect((await openOne('GET', eve)).status).toBe(200)
+    await opened[0]?.body?.cancel()
+    expect((await openOne('listen')).status).toBe(200)
+  })
+
+  it.each(['subscriptions/listen', 'initialize'])('take no long %s', async (method) => {
+    const text = `{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"pad":"${'x'.repeat(65_536)}"}}`
+    answer = (response) => json(response, resultOf(7, 'served'))
+    const response = await send(text)
+    expect([response.status, await response.json()]).toMatchObject([400, { id: 7 }])
+    expect(got).toEqual([])
+  })
+
+  it('are no answer to a notification', async () => {
+    answer = (response) =>
+      void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
+    expect((await send('{"jsonrpc":"2.0","method":"notifications/initialized"}')).status).toBe(502)
+    await expect.poll(() => gone).toBe(1)
+  })
+})
+
+describe('a task', () => {
+  const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+  const about = (method: string, taskId: string): string =>
+    `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"taskId":"${taskId}","n":1e400,${meta}}}`
+  const ask = (method: string, taskId: string, caller: Caller = ada): Promise<Response> =>
+    send(about(method, taskId), {
+      caller,
+      headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': taskId },
+    })
+  const start = async (caller: Caller = ada): Promise<string> => {
+    const made = (await (await send(call('long'), { caller })).json()) as { result: { taskId: string } }
+    return made.result.taskId
+  }
+
+  beforeEach(() => {
+    answer = (response) =>
+      json(
+        response,
+        '{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"task-1","status":"working"}}',
+      )
+  })
+
+  it('has an id for its own person alone, which is always the same', async () => {
+    const id = await start()
+    expect([id === 'task-1', await start()]).toEqual([false, id])
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+      got = []
+      const response = await ask(method, id)
+      expect(await response.json()).toMatchObject({ result: { taskId: id } })
+      expect(got[0]).toMatchObject({ headers: { 'mcp-name': 'task-1' }, body: about(method, 'task-1') })
+      for (const [caller, name] of [
+        [eve, id],
+        [ada, 'task-1'],
+        [ada, `${id.slice(0, -1)}!`],
+      ] as const) {
+        got = []
+        expect(await (await ask(method, name, caller)).json()).toMatchObject({ error: { code: -32_602 } })
+        expect(got).toEqual([])
+      }
+    }
+  })
+
+  it('is found by a key that another instance has just begun to use', async () => {
+    const keys = [sampleKey('k', 1)]
+    const added = [sampleKey('new', 2), ...keys]
+    const refresh = (): void => void keys.unshift(...added.slice(0, 1))
+    const given = new TaskIds(fixedKeyRing(added)).give('task-1', ada)
+    expect(new TaskIds({ keys: () => keys, refresh }).own(given, ada)).toBe('task-1')
+  })
+
+  it('is listened for, listed, told of and named in `_meta` by that id', async () => {
+    const id = await start()
+    const filter = (name: string): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["${name}"]}}}`
+    expect(await (await send(filter(id), { caller: eve })).json()).toMatchObject({ error: {} })
+    const related = '"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"task-1"}}'
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const text of [
+        '{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"task-1"}}',
+        '{"jsonrpc":"2.0","id":1,"result":{"tasks":[{"taskId":"task-1"}],"task":{"taskId":"task-1"}}}',
+        `{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{${related}}}`,
+        // The upstream asks for a task of the client's own.
+        '{"jsonrpc":"2.0","id":6,"method":"tasks/get","params":{"taskId":"of the client"}}',
+      ])
+        response.write(`data: ${text}\n\n`)
+      response.end()
+    }
+    got = []
+    const told = await (await send(filter(id))).text()
+    expect(got[0]?.body).toBe(filter('task-1'))
+    expect(told).not.toContain('"task-1"')
+    expect(told.split(id)).toHaveLength(5)
+    expect(told).toContain('"taskId":"of the client"')
+    answer = (response) => response.writeHead(202).end()
+    const reply = (name: string): string =>
+      `{"jsonrpc":"2.0","id":5,"result":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"${name}"}}}}`
+    await send(reply(id))
+    await send(reply('of the client'))
+    expect(got.slice(1).map(({ body }) => body)).toEqual([reply('task-1'), reply('of the client')])
+  })
+})
+
+describe('events', () => {
+  it.each(['events/subscribe', 'events/stream', 'events/list'])(
+    '%s does not reach the upstream',
+    async (method) => {
+      const text = `{"jsonrpc":"2.0","id":1,"method":"${method}"}`
+      expect(await (await send(text)).json()).toMatchObject({ id: 1, error: { code: -32_601 } })
+      expect(await (await send(`[${text}]`)).json()).toMatchObject([{ id: 1, error: { code: -32_601 } }])
+      expect(got).toEqual([])
+    },
+  )
+
+  it('are not offered', async () => {
+    const capabilities = {
+      tools: {},
+      events: { webhook: {} },
+      extensions: { 'io.modelcontextprotocol/events': {}, 'io.modelcontextprotocol/tasks': {} },
+    }
+    answer = (response) =>
+      json(response, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { capabilities, serverInfo: {} } }))
+    const response = await send('{"jsonrpc":"2.0","id":1,"method":"initialize"}')
+    expect(((await response.json()) as { result: unknown }).result).toEqual({
+      capabilities: { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+      serverInfo: {},
+    })
   })
 })
 
@@ -542,6 +772,21 @@ describe('an upstream that fails', () => {
     expect(reported).toEqual(events)
     expect(records).toMatchObject([{ outcome: 'failed' }])
   })
+
+  it.each([401, 403])(
+    'with %i asks a stranger to sign in, and the connect page promises nothing',
+    async (status) => {
+      answer = (response) => response.writeHead(status).end()
+      await expect(send(ping, { caller: anonymous })).rejects.toBeInstanceOf(SignInNeededError)
+      expect([reported, endpoint.refusesStrangers()]).toEqual([[], true])
+      answer = (response) => json(response, '{"jsonrpc":"2.0","id":1,"result":{}}')
+      await send(ping, { caller: anonymous })
+      expect(endpoint.refusesStrangers()).toBe(false)
+      answer = (response) => response.writeHead(status).end()
+      await endpoint.meetStranger()
+      expect(endpoint.refusesStrangers()).toBe(true)
+    },
+  )
 
   it('with an error of JSON-RPC tells the client itself', async () => {
     const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
@@ -596,8 +841,8 @@ describe('an upstream that fails', () => {
   })
 
   it('that is not there', async () => {
-    server.close()
-    await once(server, 'close')
+    url = `http://127.0.0.1:${await freePort()}/mcp`
+    open({})
     const response = await send(ping)
     expect([response.status, await response.json()]).toMatchObject([502, { id: 1 }])
     expect(reported).toEqual([{ event: 'upstream_failed', reason: 'unreachable' }])

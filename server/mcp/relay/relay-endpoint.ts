@@ -1,27 +1,37 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
-import type { Sealer } from '../../core/seal.ts'
+import type { KeyRing, Sealer } from '../../core/seal.ts'
 import { callsOf } from '../../core/tokens/call-record.ts'
-import type { Caller } from '../../core/tokens/caller.ts'
+import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpoint } from '../endpoint-config.ts'
-import { type Incoming, lenientHeaders } from '../incoming.ts'
+import { type Incoming, isTooLongToKeep, lenientHeaders, maxKeptLength } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
+import { subscriptionLimits, SubscriptionSlots } from '../subscriptions.ts'
 import { unknownTool } from '../tools/tool.ts'
-import { AnsweredCalls, isOffered, KnownNames } from './answered-calls.ts'
-import { failureResponse, internalError, nextStep, sessionNotFound } from './failure-response.ts'
+import { AnsweredCalls, isOffered, KnownTools } from '../answered-calls.ts'
+import {
+  failureResponse,
+  internalError,
+  nextStep,
+  sessionNotFound,
+  taskNotFound,
+  tooManyStreams,
+} from '../failure-response.ts'
 import { type Exchange, RelayAnswer, type ReportUpstream, waitsForNotifications } from './relay-answer.ts'
-import { refuseHeaders, requestHeaders } from './request-headers.ts'
-import { SealedSessions } from './sealed-session.ts'
+import { isModern, refuseHeaders, requestHeaders } from './request-headers.ts'
+import { ownTaskIds, SealedSessions, TaskIds, withGivenTaskIds, withTaskIds } from './upstream-ids.ts'
 import { type RequestAnswered, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
 
-/** What relaying to an upstream needs. */
 export interface RelayPorts {
   upstream: HttpUpstream
   /** The headers that tell the upstream who calls. */
   identify: (caller: Caller) => Promise<Record<string, string>>
   sealer: Sealer
+  /** Marks ids of tasks. */
+  ring: KeyRing
   runtime: Pick<Runtime, 'now'>
   report: ReportUpstream
   answered?: RequestAnswered
@@ -31,6 +41,10 @@ export interface RelayPorts {
 export interface RelayEndpoint extends McpEndpoint {
   /** Rejects when the upstream does not answer. */
   ping(): Promise<void>
+  /** Returns whether the upstream refused the last anonymous message. */
+  refusesStrangers(): boolean
+  /** Asks the upstream something without a sign-in, to know that. Never rejects. */
+  meetStranger(): Promise<void>
 }
 
 /**
@@ -45,6 +59,21 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   const stopChecks = repeatChecks(() => streams.check())
   const connection = new UpstreamConnection(ports.upstream, ports.answered)
   const relay = new Relay(ports, connection, streams)
+  const ask = async (body: string | undefined): Promise<number> => {
+    const own = body !== undefined && {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    }
+    const answer = await connection.send({
+      method: body === undefined ? 'HEAD' : 'POST',
+      headers: { ...own, ...ports.upstream.headers },
+      body,
+      signal: AbortSignal.timeout(pingTimeoutMs),
+      mayBeSilent: false,
+    })
+    await answer.body.dump()
+    return answer.statusCode
+  }
   return {
     methods: ['POST', 'GET', 'DELETE'],
     notify: { toolsChanged() {}, promptsChanged() {}, resourcesChanged() {}, resourceUpdated() {} },
@@ -52,15 +81,12 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
     handle: (request, body, caller, calls, text) => relay.handle(request, { body, caller, calls }, text),
     endStreams: () => streams.endNotificationStreams(),
     async ping() {
-      const signal = AbortSignal.timeout(pingTimeoutMs)
-      const { body } = await connection.send({
-        method: 'HEAD',
-        headers: ports.upstream.headers,
-        body: undefined,
-        signal,
-        mayBeSilent: false,
-      })
-      await body.dump()
+      await ask(undefined)
+    },
+    refusesStrangers: () => relay.answers.refusesStrangers,
+    async meetStranger() {
+      const status = await ask('{"jsonrpc":"2.0","id":1,"method":"ping"}').catch(() => undefined)
+      relay.answers.refusesStrangers = status === 401 || status === 403
     },
     async close() {
       stopChecks()
@@ -73,29 +99,43 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
 const pingTimeoutMs = 5000
 
 class Relay {
-  readonly known = new KnownNames()
+  readonly known = new KnownTools({ learnsFromCalls: true })
+  readonly #taskIds: TaskIds
+  readonly #slots = new SubscriptionSlots(subscriptionLimits)
   readonly #ports: RelayPorts
   readonly #connection: UpstreamConnection
   readonly #sessions: SealedSessions
-  readonly #answers: RelayAnswer
+  readonly answers: RelayAnswer
 
   constructor(ports: RelayPorts, connection: UpstreamConnection, streams: OpenStreams) {
     this.#ports = ports
     this.#connection = connection
     this.#sessions = new SealedSessions(ports.sealer)
-    this.#answers = new RelayAnswer({ ...ports, sessions: this.#sessions, streams })
+    this.#taskIds = new TaskIds(ports.ring)
+    this.answers = new RelayAnswer({ ...ports, sessions: this.#sessions, streams })
   }
 
   async handle(request: Request, incoming: Incoming, text: string | undefined): Promise<Response> {
     const { body, caller } = incoming
-    const refused = this.#refuseHidden(incoming) ?? refuseHeaders(request, body)
+    const refused = this.#refuse(incoming) ?? refuseHeaders(request, body)
     if (refused) return refused
-    const sealed = request.headers.get(mcpHeader.sessionId)
-    const id = sealed === null ? undefined : this.#sessions.open(sealed, caller)
-    if (sealed !== null && id === undefined) return sessionNotFound(body)
-    const session = sealed === null || id === undefined ? undefined : { sealed, id }
-    const answered = new AnsweredCalls(incoming, this.#ports.upstream.policy, this.known)
-    const exchange = { request, incoming, answered, session, isStreaming: false }
+    const session = this.#sessionOf(request, caller)
+    if (session === 'unknown') return sessionNotFound(body)
+    const taskIds = ownTaskIds(body, caller, this.#taskIds)
+    if (!taskIds) return taskNotFound(body)
+    const slot = this.#slotFor(request, incoming)
+    if (slot === 'none') return tooManyStreams(body)
+    const { known } = this
+    const { policy } = this.#ports.upstream
+    const answered = new AnsweredCalls(incoming, {
+      policy,
+      known,
+      withTaskIds: (message) => withGivenTaskIds(message, caller, this.#taskIds),
+    })
+    return this.#exchange({ request, incoming, answered, session, taskIds, slot, isStreaming: false }, text)
+  }
+
+  async #exchange(exchange: Exchange, text: string | undefined): Promise<Response> {
     try {
       return await this.#relay(exchange, text)
     } catch (error) {
@@ -103,8 +143,41 @@ class Relay {
       return this.#unanswered(error, exchange)
     } finally {
       // What a stream answers is still to come.
-      if (!exchange.isStreaming) answered.end(request.signal.aborted ? 'cancelled' : 'failed')
+      if (!exchange.isStreaming) {
+        exchange.answered.end(exchange.request.signal.aborted ? 'cancelled' : 'failed')
+        exchange.slot?.release()
+      }
     }
+  }
+
+  #slotFor(request: Request, { body, caller }: Incoming): Exchange['slot'] | 'none' {
+    if (!waitsForNotifications(request, body)) return undefined
+    return this.#slots.acquire(signedIn(caller).user.id) ?? 'none'
+  }
+
+  #sessionOf(request: Request, caller: Caller): Exchange['session'] | 'unknown' {
+    const sealed = request.headers.get(mcpHeader.sessionId)
+    if (sealed === null) return undefined
+    const id = this.#sessions.open(sealed, caller)
+    return id === undefined ? 'unknown' : { sealed, id }
+  }
+
+  /** Refuses messages that no upstream gets. */
+  #refuse(incoming: Incoming): Response | undefined {
+    const { body } = incoming
+    const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
+    const hasMethod = (test: RegExp): boolean =>
+      messages.some((message) => isJsonObject(message) && test.test(String(message['method'])))
+    if (hasMethod(/^events\//)) {
+      const message = 'Events are not available here: call tools instead.'
+      const status = isModern(body) ? 404 : 200
+      return failureResponse(status, { code: jsonRpcCode.methodNotFound, message }, body)
+    }
+    if (hasMethod(/^(?:initialize|subscriptions\/listen)$/) && isTooLongToKeep(body)) {
+      const message = `A message that opens a session or a subscription has at most ${maxKeptLength} characters. Send a shorter one.`
+      return failureResponse(400, { code: jsonRpcCode.invalidParams, message }, body)
+    }
+    return this.#refuseHidden(incoming)
   }
 
   /** Tools that the caller may not call are unknown. A batch with such a call is refused whole. */
@@ -137,12 +210,13 @@ class Relay {
         identity,
         body: incoming.body,
         sessionId: exchange.session?.id,
+        taskIds: exchange.taskIds,
       }),
-      body: text,
+      body: text && withTaskIds(text, exchange.taskIds),
       signal: request.signal,
-      mayBeSilent: waitsForNotifications(exchange),
+      mayBeSilent: waitsForNotifications(request, incoming.body),
     })
-    return this.#answers.pass(response, exchange)
+    return this.answers.pass(response, exchange)
   }
 
   #unanswered({ failure, cause }: UpstreamError, { incoming }: Exchange): Response {

@@ -2,25 +2,23 @@ import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { messageEvent } from '../event-stream.ts'
-import type { AnsweredCalls } from './answered-calls.ts'
+import type { AnsweredCalls } from '../answered-calls.ts'
 
-/** Why a stream of the upstream ended before its answers were there. */
+/** Reasons why a stream ended before its answers were there. */
 export type StreamFault = 'bad_answer' | 'too_large' | 'broken'
 
-/** How to relay a stream. */
 export interface RelayedStreamTerms {
   calls: AnsweredCalls
-  /** Of one event. */
+  /** Maximum size of one event. */
   maxBytes: number
-  /** Whether the client has gone. */
   hasLeft: () => boolean
   /** Called when the upstream is at fault. */
   failed: (fault: StreamFault, error?: unknown) => void
-  /** What clients are told then. */
+  /** Text for the client then. */
   failureText: string
 }
 
-/** For so long events are collected: most answers are over by then, and go on as one text, which takes half as much of the processor. */
+/** Collects events this long: most answers are complete by then and are sent as one text, which halves the CPU time. */
 const collectMs = 5
 
 /**
@@ -49,7 +47,7 @@ export async function relayStream(
   }
 }
 
-/** What was collected, then what `reading` answers, then the rest of the source. */
+/** Streams the collected text, then the result of `reading`, then the rest of the source. */
 function streamOf(
   source: RelayedSource,
   collected: string,
@@ -98,7 +96,7 @@ class RelayedSource {
     this.#chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   }
 
-  /** What one chunk completes; the last part has the errors of what is unanswered. Never rejects. */
+  /** Returns the events that one chunk completes; the last part has the errors of unanswered requests. Never rejects. */
   async read(): Promise<StreamPart> {
     const { failed, calls, hasLeft } = this.#terms
     try {

@@ -1,41 +1,51 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { decodeMcpHeaderValue, encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { headerMismatchError } from '../plain/plain-route.ts'
-import { standardHeaderMismatch } from '../tools/header-check.ts'
-import { failureResponse } from './failure-response.ts'
+import { namedBy, standardHeaderMismatch } from '../tools/header-check.ts'
+import { failureResponse } from '../failure-response.ts'
 
-/** Of the client's headers only these go on, and those that the upstream's document names: no credential, no identity, no hop. */
-const passed =
-  /^(?:accept|content-type|last-event-id|traceparent|tracestate|baggage|mcp-(?!session-id$)[a-z0-9-]+)$/
+/**
+ * The client's headers that are passed on, besides those that the upstream's document names: no credential, no identity, no hop, and
+ * nothing that says how to read the message.
+ */
+const passed = /^(?:accept|last-event-id|traceparent|tracestate|baggage|mcp-(?!session-id$)[a-z0-9-]+)$/
 
-/** Copies of what a message of 2026-07-28 says. With any other message nobody has checked them. */
+/** Copies of what a message of 2026-07-28 says. */
 const copied = /^mcp-(?:method|name|param-.*)$/
 
-/** What the headers of a request to the upstream are made of. A later one replaces an earlier one of the same name. */
+/** Parts of the headers of a request to the upstream. A later part replaces headers of an earlier one. */
 export interface RequestHeaderParts {
   upstream: Pick<HttpUpstream, 'headers' | 'forward'>
-  /** Those that say who calls. */
+  /** Headers that identify the caller. */
   identity: Readonly<Record<string, string>>
   body: unknown
   /** The upstream's own id of the session. */
   sessionId: string | undefined
+  /** The upstream's own ids of tasks, by those that the client knows. */
+  taskIds: ReadonlyMap<string, string>
 }
 
 /** The headers of a request to the upstream. */
 export function requestHeaders(
   given: Headers,
-  { upstream, identity, body, sessionId }: RequestHeaderParts,
+  { upstream, identity, body, sessionId, taskIds }: RequestHeaderParts,
 ): Record<string, string> {
   const headers: Record<string, string> = {}
+  let texts: ReadonlySet<string> | undefined
+  const argumentTexts = (): ReadonlySet<string> => (texts ??= argumentTextsOf(body))
   for (const [name, value] of given) {
-    if (copied.test(name) && !isModern(body)) continue
+    if (copied.test(name) && !saysTheSame(name, value, body, argumentTexts)) continue
     if (passed.test(name) || upstream.forward.includes(name)) headers[name] = value
   }
+  const task = taskIds.get(headers[mcpHeader.name.toLowerCase()] ?? '')
+  if (task !== undefined) headers[mcpHeader.name.toLowerCase()] = encodeMcpHeaderValue(task)
   return {
     ...headers,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
     ...upstream.headers,
     ...identity,
     ...(sessionId !== undefined && { 'mcp-session-id': sessionId }),
@@ -57,6 +67,40 @@ export function refuseHeaders({ headers }: Request, body: unknown): Response | u
   return mismatch ? failureResponse(400, headerMismatchError(mismatch), body) : undefined
 }
 
-function isModern(body: unknown): body is JsonObject {
+/** Returns whether a header agrees with the part of the message that it copies. Only 2026-07-28 has such headers. */
+function saysTheSame(
+  header: string,
+  value: string,
+  body: unknown,
+  argumentTexts: () => ReadonlySet<string>,
+): boolean {
+  if (!isModern(body)) return false
+  const { method } = body
+  if (typeof method !== 'string') return false
+  if (header === mcpHeader.method.toLowerCase()) return value === method
+  const params = isJsonObject(body['params']) ? body['params'] : undefined
+  const said = decodeMcpHeaderValue(value)
+  if (said === undefined) return false
+  if (header === mcpHeader.name.toLowerCase()) return said === namedBy({ method, params })
+  // Which argument a tool has copied its schema says, which is for the upstream to check.
+  return method === 'tools/call' && argumentTexts().has(said)
+}
+
+/** The texts of all values in the arguments of a call. */
+function argumentTextsOf(body: unknown): Set<string> {
+  const texts = new Set<string>()
+  const params = isJsonObject(body) && isJsonObject(body['params']) ? body['params'] : undefined
+  const open: unknown[] = [params?.['arguments']]
+  while (open.length > 0) {
+    const value = open.pop()
+    if (isJsonObject(value)) open.push(...Object.values(value))
+    else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      texts.add(String(value))
+  }
+  return texts
+}
+
+/** Returns whether a message is one of 2026-07-28. */
+export function isModern(body: unknown): body is JsonObject {
   return isJsonObject(body) && eraOfMessage(body as unknown as JsonRpcMessage) === 'modern'
 }

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, errors } from 'undici'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
+import { subscriptionLimits } from '../subscriptions.ts'
 
-/** Why there is no answer of the upstream. */
 export type UpstreamFailure = 'unreachable' | 'timeout' | 'broken' | 'left'
 
 /** There is no answer of the upstream, or its rest is missing. `left`: the client has gone. */
@@ -21,9 +21,12 @@ export interface UpstreamRequest {
   headers: Readonly<Record<string, string>>
   body: string | undefined
   signal: AbortSignal
-  /** Whether nothing may come for as long as it takes, as on a stream of notifications. */
+  /** True for a stream of notifications, which may be silent for any time. */
   mayBeSilent: boolean
 }
+
+/** As many as there may be streams of notifications, and again as many for everything else. What is beyond waits. */
+const maxConnections = 2 * subscriptionLimits.total
 
 /** Told of each request: the status, or none, and how long it took until the answer began. */
 export type RequestAnswered = (status: number | undefined, seconds: number) => void
@@ -42,7 +45,10 @@ export class UpstreamConnection {
     this.#answered = answered
     this.#url = new URL(url)
     this.#timeoutMs = timeoutSeconds * 1000
-    this.#agent = new Agent({ connect: { timeout: connectTimeoutSeconds * 1000 } })
+    this.#agent = new Agent({
+      connect: { timeout: connectTimeoutSeconds * 1000 },
+      connections: maxConnections,
+    })
   }
 
   /** Rejects with {@link UpstreamError}. */
@@ -60,8 +66,7 @@ export class UpstreamConnection {
         origin: this.#url.origin,
         path: `${this.#url.pathname}${this.#url.search}`,
         method,
-        headers,
-        body: body ?? null,
+        ...(body === undefined ? { headers, body: null } : { ...givenOnce(headers, body) }),
         signal,
         headersTimeout: this.#timeoutMs,
         bodyTimeout: mayBeSilent ? 0 : this.#timeoutMs,
@@ -77,6 +82,20 @@ export class UpstreamConnection {
 
   async close(): Promise<void> {
     await this.#agent.destroy()
+  }
+}
+
+/** undici keeps a body until the answer is over, which a stream may never be: this one is let go once it is sent. */
+function givenOnce(headers: Readonly<Record<string, string>>, text: string) {
+  let bytes: Buffer | undefined = Buffer.from(text)
+  const next = async (): Promise<IteratorResult<Buffer, undefined>> => {
+    const value = bytes
+    bytes = undefined
+    return value ? { done: false, value } : { done: true, value: undefined }
+  }
+  return {
+    headers: { ...headers, 'content-length': String(bytes.length) },
+    body: { [Symbol.asyncIterator]: () => ({ next }) } as AsyncIterable<Buffer> as never,
   }
 }
 

@@ -35,7 +35,7 @@ export class RequestStateCodec {
   }
 }
 
-/** What the seal is bound to: purpose, user, client, and the request without the parts that a retry adds or changes. */
+/** Binds the seal to purpose, user, client, and the request without the parts that a retry adds or changes. */
 function bindingOf({ caller, body }: Incoming): string {
   const messages = (Array.isArray(body) ? body : [body]).filter(isJsonObject)
   const requests = messages.map(({ method, params }) => [

@@ -1,47 +1,35 @@
 import {
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceTemplate,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+  type Tool,
   acceptedContent,
   completable,
   fromJsonSchema,
   inputRequired,
   inputResponse,
-  McpServer,
-  ProtocolError,
-  ProtocolErrorCode,
   requireScopes,
-  ResourceTemplate,
-  type ServerContext,
-  type StandardSchemaWithJSON,
-  type Tool,
 } from '@modelcontextprotocol/server'
 import { guardCallbacks } from './callback-guard.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
-import type { Call } from '../../core/tokens/call-record.ts'
-import { signedIn, SignInNeededError } from '../../core/tokens/caller.ts'
-import type { McpEndpointConfig } from '../endpoint-config.ts'
-import { callerOf, type Incoming } from '../incoming.ts'
-import { type ToolNeeds, withSecuritySchemes } from '../tools/security-schemes.ts'
-import { unknownTool } from '../tools/tool.ts'
-import { HiddenTool, recordCall } from './recorded-call.ts'
+import { type Call, type CallEnd, callOf } from '../../core/tokens/call-record.ts'
+import { SignInNeededError, signedIn } from '../../core/tokens/caller.ts'
+import type { McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
+import { type Incoming, callerOf } from '../incoming.ts'
+import { type ToolNeeds, withSecuritySchemes } from '../tools/tool-scope.ts'
+import { outcomeOf, unknownTool } from '../tools/tool.ts'
 import { RequestStateCodec } from './request-state.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 import type { RegisterKit } from '../tools/tool-module.ts'
 
-/**
- * What a server is created for: a single message, of 2026-07-28 or `stateless` of an earlier revision, or a whole
- * session. `incoming` returns what is being served at the moment of the call.
- */
-export interface ServingContext {
-  kind: '2026-07-28' | 'session' | 'stateless'
-  incoming: () => Incoming
-}
-
 /** Creates SDK servers with everything the module offers, each for one message or one session. */
 export interface ServerFactory {
   create(serving: ServingContext): McpServer
-  /** Whether a tool of that name was ever registered. Of resources and prompts nothing is known before they are asked for. */
-  has(call: Call): boolean
-  /** Called before a client is told of changes of the resource `uri` for the first time. Rejects when it cannot be watched. */
-  watch?(uri: string): Promise<void>
+  /** As `has` of an `McpEndpoint`. Of resources and prompts nothing is known before they are asked for. */
+  has(call: Call): boolean | undefined
 }
 
 /** Creates the {@link ServerFactory}. Errors thrown by registered code are reported and never sent to clients. */
@@ -70,9 +58,9 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
         ...(description !== undefined && { description }),
         ...(annotations && { annotations }),
         ...(icons && { icons }),
+        ...(_meta && { _meta }),
         inputSchema: asIs(inputSchema),
         ...(outputSchema && { outputSchema: asIs(outputSchema) }),
-        ...(_meta && { _meta }),
       }
       server.registerTool(listing.name, shown, (input: unknown, context: ServerContext) =>
         call(input, config.contexts.ofCall(callerOf(context), channelOf(context))),
@@ -154,7 +142,6 @@ type ListHandler = (
   context: ServerContext,
 ) => Promise<{ tools: Tool[] }> | { tools: Tool[] }
 
-/** What the plain tools take, by name. */
 interface GuardedTools {
   scopes: ReadonlyMap<string, string | undefined>
   /** Gets the name of every tool that is registered. */
@@ -232,4 +219,43 @@ function guardCalls(
       else handle(method, ...rest)
     },
   })
+}
+
+/** A tool that a rule hides from the caller, to whom it does not exist: the answer is that for an unknown one. */
+class HiddenTool extends ProtocolError {
+  constructor(name: string) {
+    super(ProtocolErrorCode.InvalidParams, unknownTool(name))
+  }
+}
+
+interface HandledRequest {
+  id: string | number
+  method: string
+  params: unknown
+  /** Aborted when the client cancels the request or leaves. */
+  signal: AbortSignal
+}
+
+/** Handles a request, and records it if it is a call. `isKnown` says whether there is what it calls, and is asked at its end. */
+async function recordCall<Result extends object>(
+  { calls }: Pick<Incoming, 'calls'>,
+  { id, method, params, signal }: HandledRequest,
+  isKnown: (name: string) => boolean | undefined,
+  handle: () => Promise<Result> | Result,
+): Promise<Result> {
+  const call = callOf({ id, method, params })
+  if (!call) return handle()
+  const finish = calls.begin(call)
+  let end: Pick<CallEnd, 'outcome' | 'responseBytes'> = { outcome: 'failed' }
+  try {
+    const result = await handle()
+    end = { outcome: outcomeOf(result), responseBytes: Buffer.byteLength(JSON.stringify(result)) }
+    return result
+  } catch (error) {
+    if (error instanceof HiddenTool) end = { outcome: 'refused_rule' }
+    throw error
+  } finally {
+    const known = method !== 'tools/call' || isKnown(call.name)
+    finish({ ...end, isKnown: known, ...(signal.aborted && { outcome: 'cancelled' }) })
+  }
 }

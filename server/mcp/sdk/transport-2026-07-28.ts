@@ -6,14 +6,9 @@ import { authInfoOf, type Incoming } from '../incoming.ts'
 import { isEventStream, keepAliveMs } from '../event-stream.ts'
 import type { OpenStreams } from '../open-streams.ts'
 import type { ServerFactory } from './sdk-server.ts'
+import type { Transport2026 } from './transports.ts'
 import { createSubscribe, type SubscriptionLimits } from '../subscriptions.ts'
 
-/** Serves revision 2026-07-28, where nothing outlasts a request. */
-export interface Transport2026 extends Pick<McpEndpoint, 'notify' | 'close'> {
-  handle(request: Request, incoming: Incoming): Promise<Response>
-}
-
-/** What {@link createTransport2026} needs. */
 export interface Transport2026Ports {
   config: Pick<McpEndpointConfig, 'serverInfo' | 'resourceMetadata' | 'report'>
   limits: SubscriptionLimits
@@ -21,10 +16,15 @@ export interface Transport2026Ports {
   streams: OpenStreams
 }
 
-/** Creates the {@link Transport2026} on the SDK's handler. */
-export function createTransport2026({ config, limits, servers, streams }: Transport2026Ports): Transport2026 {
+/** Creates the {@link Transport2026} on the SDK's handler, which tells subscribers of changes by `notify`. */
+export function createTransport2026({
+  config,
+  limits,
+  servers,
+  streams,
+}: Transport2026Ports): Transport2026 & Pick<McpEndpoint, 'notify'> {
   const { resourceMetadata } = config
-  const subscribe = createSubscribe(config, limits, streams)
+  const subscribe = createSubscribe(limits, streams)
   // The handler creates the server synchronously with the request, so the two belong together.
   const handler = createMcpHandler(
     ({ authInfo }) => servers.create({ kind: '2026-07-28', incoming: () => incomingOf(authInfo?.extra) }),
@@ -51,10 +51,7 @@ export function createTransport2026({ config, limits, servers, streams }: Transp
     async handle(request, incoming) {
       const listenId = listenIdOf(incoming.body)
       if (listenId !== undefined)
-        return subscribe(listenId, incoming, async () => {
-          await watchAll(incoming.body, servers)
-          return serve(request, incoming)
-        })
+        return subscribe(listenId, incoming, config.serverInfo, () => serve(request, incoming))
       const response = await serve(request, incoming)
       return isEventStream(response)
         ? streams.track(response, { caller: incoming.caller, calls: incoming.calls, kind: 'call' })
@@ -67,16 +64,6 @@ function incomingOf(extra: Record<string, unknown> | undefined): Incoming {
   if (!extra || !('caller' in extra))
     throw new TypeError('An MCP request reached the endpoint without a caller.')
   return extra as unknown as Incoming
-}
-
-/** Of what cannot be watched the client just hears nothing. */
-async function watchAll(body: unknown, servers: ServerFactory): Promise<void> {
-  const params = isJsonObject(body) && isJsonObject(body['params']) ? body['params'] : {}
-  const { notifications } = params
-  const uris = isJsonObject(notifications) ? notifications['resourceSubscriptions'] : undefined
-  if (!Array.isArray(uris)) return
-  const wanted = uris.filter((uri) => typeof uri === 'string')
-  await Promise.allSettled(wanted.map(async (uri) => servers.watch?.(uri)))
 }
 
 function listenIdOf(body: unknown): JsonRpcId | undefined {

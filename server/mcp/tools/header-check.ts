@@ -7,7 +7,7 @@ import {
   headerParameterValue,
 } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 
-/** How a header disagrees with the body. `header` is its value, or its name. */
+/** A header that disagrees with the body. `header` is its value, or its name. */
 export interface HeaderMismatch {
   header: string
   body: string
@@ -20,6 +20,19 @@ const allNameParameters: ReadonlyMap<string, string> = new Map([
   ['tasks/update', 'taskId'],
   ['tasks/cancel', 'taskId'],
 ])
+
+/** Returns the required `Mcp-Name` of a message: the name, URI or id in its parameters. Undefined when it has none. */
+export function namedBy({
+  method,
+  params,
+}: {
+  method: string
+  params?: JsonObject | undefined
+}): string | undefined {
+  const parameter = allNameParameters.get(method)
+  const name = parameter === undefined ? undefined : params?.[parameter]
+  return typeof name === 'string' ? name : undefined
+}
 
 /**
  * The first standard header of a 2026-07-28 request that is missing, or wrong in the case of `Mcp-Name`. The caller checks that

@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { CallerContext, PublicToolContext } from './tool-module.ts'
 
-/** How a running call talks to the client that made it. */
+/** Connects a running call to the client that made it. */
 export interface ClientChannel {
   /** Aborted when the client cancels or goes away. */
   readonly signal: AbortSignal
@@ -21,7 +21,6 @@ export interface ToolContexts {
   ofCall(caller: Caller, channel: ClientChannel): PublicToolContext
 }
 
-/** What {@link createToolContexts} needs. */
 export interface ToolContextPorts {
   runtime: Pick<Runtime, 'fetch'>
   /** The only origin that gets the user's token; a relative URL must stay there. */

@@ -15,7 +15,20 @@ import type {
 import type { CredentialKind } from '../../core/tokens/caller.ts'
 import type { User } from '../../core/session/grant.ts'
 
-/** The exports of the file named by TOOLS; `tools` or `register` is required, the rest is optional. */
+/**
+ * The exports of the file named by TOOLS; `tools` or `register` is required, the rest is optional.
+ *
+ * @example
+ * export const tools = [
+ *   {
+ *     name: 'list_orders',
+ *     description: "Lists the user's orders, newest first.",
+ *     async call(input, { user }) {
+ *       return { content: [{ type: 'text', text: await ordersOf(user.sub) }] }
+ *     },
+ *   },
+ * ]
+ */
 export interface ToolModule {
   /** The catalogue: the same for everyone, in this order. */
   tools?: readonly ToolDeclaration[]
@@ -26,7 +39,7 @@ export interface ToolModule {
   scopes?: Readonly<Record<string, string>>
   /** Instructions for the model: what the tools are about and where to begin. */
   instructions?: string
-  /** How the server presents itself to clients. */
+  /** The server's presentation to clients. */
   serverInfo?: { name?: string; title?: string; version?: string; websiteUrl?: string }
   /**
    * Adds resources, prompts, completions, and tools that ask the client for input. Called for every request that
@@ -34,7 +47,7 @@ export interface ToolModule {
    */
   register?(server: McpServer, context: CallerContext, sdk: RegisterKit): void
   /**
-   * Whether `register` adds anything that asks the client during a call (sampling, elicitation, roots) or notifies it
+   * True when `register` adds anything that asks the client during a call (sampling, elicitation, roots) or notifies it
    * of changes. Clients of the revisions up to 2025-11-25 then get sessions.
    */
   asksClient?: boolean
@@ -103,7 +116,7 @@ export interface PublicToolDeclaration extends ToolListing {
   call(input: unknown, context: PublicToolContext): ToolAnswer | Promise<ToolAnswer>
 }
 
-/** What `tools/list` says of a plain tool. */
+/** The entry of a plain tool in `tools/list`. */
 export interface ToolListing {
   /** Letters, digits, `_`, `-` and `.`, at most 128; no two alike. */
   name: string

@@ -15,7 +15,7 @@ export interface ToolDefinition {
   listing: Tool
   /** A scope that callers need in addition to that of all tools. */
   scope: string | undefined
-  /** Whether anybody may call it, without signing in. */
+  /** True when anybody may call it without signing in. */
   isPublic: boolean
   /** Arguments that clients of 2026-07-28 repeat in headers. */
   headerParameters: readonly HeaderParameter[]
@@ -115,7 +115,7 @@ function toResult(answer: ToolAnswer): CallToolResult {
 const invalidAnswer =
   'A tool must return a text, or an object with content or structuredContent as MCP defines them.'
 
-/** Whether a result consists of texts. Most do, and checking the whole schema takes ten times as long. */
+/** Returns whether a result consists of texts. Most do, and checking the whole schema takes ten times as long. */
 function isTextResult(result: unknown): result is CallToolResult {
   const { content, structuredContent, isError, ...rest } = result as Record<string, unknown>
   return (
@@ -151,7 +151,7 @@ export function toolFailure(text: string): CallToolResult {
   return result
 }
 
-/** How a call ended that has `result`. */
+/** Returns the outcome of a call with this result. */
 export function outcomeOf(result: object): 'ok' | 'tool_error' | 'failed' {
   if (failures.has(result)) return 'failed'
   return 'isError' in result && result.isError === true ? 'tool_error' : 'ok'

@@ -24,12 +24,12 @@ const offered = {
   confirmsEmail: true,
 }
 
-/** How often the provider has received a request for its metadata. */
+/** Counts the metadata requests that the provider has received. */
 function discoveries(): number {
   return fixture.server.requests.filter((request) => request === `GET ${metadataPath}`).length
 }
 
-/** Resolves when what runs beside, and waits for no socket, has come to rest. */
+/** Resolves when background work that waits for no socket has settled. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
@@ -45,10 +45,13 @@ describe('capabilities', () => {
     await expect(fixture.providerWith({}).capabilities()).resolves.toEqual(offered)
   })
 
-  test('notices a provider that was never reached, and asks again at once', async () => {
+  test('notices a provider that was never reached, and asks again after two seconds', async () => {
     const provider = fixture.providerWith({})
     failNext()
-    await expect(provider.capabilities()).rejects.toMatchObject({ failure: 'transient' })
+    for (const _ of [1, 2, 3]) {
+      await expect(provider.capabilities()).rejects.toMatchObject({ failure: 'transient' })
+    }
+    fixture.runtime.advance(2)
     await expect(provider.capabilities()).resolves.toEqual(offered)
   })
 

@@ -3,47 +3,48 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { ProviderError } from '../../core/session/session-provider.ts'
 import { plainFailure, readOidcFailure } from './failure.ts'
-import { createOidcFetch } from './fetch.ts'
-import { setIdTokenAside } from './unchecked-id-token.ts'
+import { createOidcFetch, setIdTokenAside } from './fetch.ts'
 
 const freshSeconds = 3600
 const retryPauseSeconds = 60
+// While the provider was never reached: each logout notice and each call would request the metadata again.
+const firstRetryPauseSeconds = 2
 
-// Discovery may come first in a refresh: both together have to end within the lease that the refresh runs under.
+// Discovery may come first in a refresh: both together must end within the refresh's lease.
 const discoveryTimeoutSeconds = 5
 const callTimeoutSeconds = 8
 
-/** Who we are at which provider. */
+/** Our identity at the provider. */
 export interface OidcClientConfig {
-  /** Must equal the `issuer` of the provider's metadata to the letter. https, or http on a loopback host. */
+  /** Must equal the `issuer` of the provider's metadata exactly. https, or http on a loopback host. */
   issuer: string
   clientId: string
-  /** Without one this is a public client: PKCE alone protects the code. */
+  /** Undefined for a public client: PKCE alone protects the code. */
   clientSecret: string | undefined
 }
 
-/** The provider as its metadata describes it, ready to be called. */
+/** The provider as described by its metadata, ready for calls. */
 export interface OidcConnection {
   library: typeof import('openid-client')
-  /** For calls that yield no ID token. */
+  /** For calls without an ID token in the response. */
   configuration: Configuration
-  /** For a refresh: leaves its ID token unchecked, under another name. */
+  /** For a refresh: leaves the ID token unchecked, under another name. */
   refreshConfiguration: Configuration
-  /** For the redemption of a code: checks the ID token, its signature too. */
+  /** For redeeming a code: checks the ID token and its signature. */
   strictConfiguration: Configuration
   metadata: ServerMetadata
-  /** For requests that the library does not offer. Has no timeout of its own. */
+  /** For requests that the library does not support. Has no time-out of its own. */
   fetch: CustomFetch
   callTimeoutMs: number
 }
 
-/** Answers the connection. Rejects with {@link ProviderError}: `transient`, or `protocol` for metadata that is not usable. */
+/** Returns the connection. Rejects with {@link ProviderError}: `transient`, or `protocol` for unusable metadata. */
 export type ConnectToOidc = () => Promise<OidcConnection>
 
 /**
- * Connects by OpenID Connect Discovery, once an hour. Whoever asks while newer metadata is fetched gets what was true
- * before; so does everyone while the provider cannot be asked, which is then tried again every minute. A first failure
- * is not remembered. The library is loaded by the first call.
+ * Connects by OpenID Connect Discovery, once an hour. The previous connection is used while newer metadata is fetched, and while
+ * the provider cannot be reached, which is retried every minute; every two seconds if it was never reached. The first call loads
+ * the library.
  */
 export function createOidcConnection(
   config: OidcClientConfig,
@@ -52,6 +53,7 @@ export function createOidcConnection(
   let known: OidcConnection | undefined
   let dueAt = 0
   let connecting: Promise<OidcConnection> | undefined
+  let failed: { error: unknown; until: number } | undefined
 
   async function connect(): Promise<OidcConnection> {
     try {
@@ -60,6 +62,7 @@ export function createOidcConnection(
       return known
     } catch (error) {
       dueAt = runtime.now() + retryPauseSeconds
+      failed = { error, until: runtime.now() + firstRetryPauseSeconds }
       throw error
     } finally {
       connecting = undefined
@@ -68,6 +71,7 @@ export function createOidcConnection(
 
   return () => {
     if (known && runtime.now() < dueAt) return Promise.resolve(known)
+    if (!known && !connecting && failed && runtime.now() < failed.until) return Promise.reject(failed.error)
     connecting ??= connect()
     if (!known) return connecting
     connecting.catch(() => undefined)
@@ -76,8 +80,8 @@ export function createOidcConnection(
 }
 
 /**
- * Asks for the metadata once more, whatever is known. Resolves when the provider answers with a status below 500. Not
- * looked at: whether the metadata changed. Rejects with {@link ProviderError}, also while none was ever usable.
+ * Requests the metadata, even if it is cached. Resolves on a status below 500. Does not check whether the metadata changed. Rejects
+ * with {@link ProviderError}, also while no metadata was ever usable.
  */
 export async function pingOidcProvider(
   { issuer }: OidcClientConfig,
@@ -97,7 +101,7 @@ export async function pingOidcProvider(
   if (status >= 500) throw new ProviderError('transient', `The OpenID provider answered ${status}.`)
 }
 
-/** Where the metadata of `issuer` is (OpenID Connect Discovery section 4). */
+/** Returns the metadata URL of `issuer` (OpenID Connect Discovery section 4). */
 function metadataUrl(issuer: string): URL {
   return new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
 }
@@ -119,7 +123,7 @@ async function discover(
     const configuration = new library.Configuration(
       metadata,
       config.clientId,
-      // The library reads the clock of the host: this makes it read ours.
+      // The library uses the host's clock: this makes it use ours.
       { [library.clockSkew]: runtime.now() - Math.floor(Date.now() / 1000) },
       clientAuthentication(config, metadata, library),
     )
@@ -146,7 +150,7 @@ async function fetchMetadata(
   library: OidcConnection['library'],
   fetch: CustomFetch,
 ): Promise<ServerMetadata> {
-  // Given the whole address, the library leaves comparing the issuers to us: it would not compare them to the letter.
+  // Given the full address, the library leaves comparing issuers to us: it would not compare them exactly.
   const address = metadataUrl(config.issuer)
   try {
     const discovered = await library.discovery(address, config.clientId, undefined, library.None(), {
@@ -168,8 +172,8 @@ function isLoopbackHttp(issuer: string): boolean {
 }
 
 /**
- * `client_secret_basic` unless the metadata offers `client_secret_post` instead (RFC 6749 section 2.3.1). Metadata that
- * says nothing means Basic (OpenID Connect Discovery section 3).
+ * Returns `client_secret_basic` unless the metadata offers `client_secret_post` instead (RFC 6749 section 2.3.1). Metadata without
+ * the member means Basic (OpenID Connect Discovery section 3).
  */
 function clientAuthentication(
   config: OidcClientConfig,
@@ -188,8 +192,8 @@ function clientAuthentication(
   }
 }
 
-// Form encoding as RFC 6749 wants it, but of as few characters as it allows: many providers never decode it, and for
-// the letters, digits and `-._~` that secrets are made of both then read the same.
+// Form encoding as RFC 6749 requires it, but of as few characters as possible: many providers never decode it, and secrets of
+// letters, digits and `-._~` then read the same both ways.
 function formEncode(text: string): string {
   return encodeURIComponent(text).replaceAll('%20', '+')
 }

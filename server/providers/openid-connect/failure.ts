@@ -1,19 +1,20 @@
-import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
+import { failureOfStatus } from '../response.ts'
 
-/** Why a call through the OpenID Connect library failed, as far as it can be told. */
+/** Why a call through the OpenID Connect library failed, as far as known. */
 export type OidcFailure =
-  /** No answer arrived. */
+  /** No response arrived. */
   | { kind: 'unreachable'; error: ProviderError }
   /** The response has an error status. `code` is its OAuth error code. */
   | { kind: 'refused'; status: number; code: string | undefined; retryAfterSeconds: number | undefined }
-  /** The browser came back with an OAuth error instead of an authorization code. */
+  /** The browser returned with an OAuth error instead of an authorization code. */
   | { kind: 'returned_error'; code: string }
-  /** The answer is a success, and cannot be used. `reason` names the rule it breaks. */
+  /** A successful but unusable response. `reason` names the rule it breaks. */
   | { kind: 'unusable'; reason: string }
 
 /**
- * Reads what the library threw. Its errors carry whole answers, tokens included, so nothing of them goes further than
- * an error code and the library's own sentence.
+ * Reads an error of the library. Its errors contain whole responses, tokens included, so only an error code and the library's own
+ * sentence are kept.
  */
 export async function readOidcFailure(error: unknown): Promise<OidcFailure> {
   if (error instanceof ProviderError) return { kind: 'unreachable', error }
@@ -30,66 +31,40 @@ export async function readOidcFailure(error: unknown): Promise<OidcFailure> {
   return { kind: 'unusable', reason: cause instanceof Error ? cause.message : messageOf(error) }
 }
 
-/** The same call may succeed later: too many requests, or a fault of the provider or of what stands before it. */
+/** Returns true if the same call may succeed later: too many requests, or a fault of the provider or a gateway. */
 export function isPassing(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408
+  return failureOfStatus(status) !== 'protocol'
 }
 
-/**
- * The {@link ProviderError} of a call that changes nothing when it is made again. `what` completes "The OpenID provider
- * refused ...".
- */
+/** Returns the {@link ProviderError} of an idempotent call. `what` completes "The OpenID provider refused ...". */
 export function plainFailure(failure: OidcFailure, what: string): ProviderError {
   switch (failure.kind) {
     case 'unreachable':
       return failure.error
-    case 'refused':
-      return new ProviderError(
-        failureOfStatus(failure.status),
-        refusalMessage(failure, what),
-        retryAfterOption(failure),
-      )
+    case 'refused': {
+      const { status, code = 'without an error code', retryAfterSeconds } = failure
+      const hint = ['invalid_client', 'unauthorized_client'].includes(code)
+        ? ' Check the client id and secret, and what the provider allows this client.'
+        : ''
+      const message = `The OpenID provider refused ${what}: ${status} ${code}.${hint}`
+      return new ProviderError(failureOfStatus(status), message, { retryAfterSeconds })
+    }
     case 'returned_error':
       return new ProviderError('protocol', `The OpenID provider refused ${what}: ${failure.code}.`)
-    case 'unusable':
-      return new ProviderError('protocol', unusableMessage(failure, what))
+    case 'unusable': {
+      const message = `The OpenID provider gave an unusable answer to ${what}: ${failure.reason}`
+      return new ProviderError('protocol', message)
+    }
   }
 }
 
-function failureOfStatus(status: number): ProviderFailure {
-  if (status === 429) return 'rate_limited'
-  return isPassing(status) ? 'transient' : 'protocol'
-}
-
-/** What the log says about a refusal. */
-export function refusalMessage(failure: OidcFailure & { kind: 'refused' }, what: string): string {
-  const { status, code } = failure
-  const hint =
-    code === 'invalid_client' || code === 'unauthorized_client'
-      ? ' Check the client id and secret, and what the provider allows this client.'
-      : ''
-  return `The OpenID provider refused ${what}: ${status} ${code ?? 'without an error code'}.${hint}`
-}
-
-/** What the log says about an answer that cannot be used. */
-export function unusableMessage(failure: OidcFailure & { kind: 'unusable' }, what: string): string {
-  return `The OpenID provider gave an unusable answer to ${what}: ${failure.reason}`
-}
-
-/** The option of a {@link ProviderError} that says when to come back, if the provider did. */
-export function retryAfterOption(failure: OidcFailure & { kind: 'refused' }): {
-  retryAfterSeconds?: number
-} {
-  return failure.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: failure.retryAfterSeconds }
-}
-
-// A date is not worth a clock here.
+// Ignores dates: they would need a clock here.
 function retryAfter(answer: Response): number | undefined {
   const text = answer.headers.get('retry-after') ?? ''
   return /^\d{1,6}$/.test(text) ? Number(text) : undefined
 }
 
-/** Only text that looks like a code: anything longer may repeat what was sent. */
+/** Accepts only text that looks like a code: anything longer may repeat what was sent. */
 function errorCode(value: unknown): string | undefined {
   const { error } = asRecord(value)
   return typeof error === 'string' && /^[\w.-]{1,60}$/.test(error) ? error : undefined

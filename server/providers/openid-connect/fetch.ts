@@ -1,8 +1,9 @@
+import { type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { CustomFetch } from 'openid-client'
+import type { CustomFetch, TokenEndpointResponse } from 'openid-client'
 import { ProviderError } from '../../core/session/session-provider.ts'
+import { readBoundedBody } from '../response.ts'
 
-const maxAnswerBytes = 1_000_000
 const bodilessStatuses = new Set([204, 205, 304])
 
 // The request was never sent, so it had no effect.
@@ -16,8 +17,8 @@ const notConnectedCodes = new Set([
 ])
 
 /**
- * The network as the OpenID Connect library sees it: no redirects, and answers of at most 1 MB that have arrived whole.
- * The time-out is the caller's signal. Rejects with `transient`; `outcomeKnown` is true when no connection was made.
+ * Creates the `fetch` for the OpenID Connect library: no redirects, and complete responses of at most 1 MB. The caller's signal is
+ * the time-out. Rejects with `transient`; `outcomeKnown` is true when no connection was made.
  */
 export function createOidcFetch(runtime: Pick<Runtime, 'fetch'>): CustomFetch {
   return async (url, { body, headers, method, signal }) => {
@@ -32,7 +33,8 @@ export function createOidcFetch(runtime: Pick<Runtime, 'fetch'>): CustomFetch {
         signal && { signal },
       )
       const { status } = response
-      const content = await readBody(response)
+      const content = await readBoundedBody(response)
+      if (!content) throw new TypeError('The response is larger than 1 MB.')
       return new Response(bodilessStatuses.has(status) ? null : content, {
         status,
         headers: response.headers,
@@ -44,18 +46,32 @@ export function createOidcFetch(runtime: Pick<Runtime, 'fetch'>): CustomFetch {
   }
 }
 
-async function readBody(response: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > maxAnswerBytes) throw new TypeError('The answer is larger than 1 MB.')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
 function isNotConnected(error: unknown): boolean {
   const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
   return typeof code === 'string' && notConnectedCodes.has(code)
+}
+
+/** The member under which {@link setIdTokenAside} passes on an ID token. */
+const asideName = 'unchecked_id_token'
+
+/**
+ * Renames the ID token of every successful response, so that the library does not check it. For a refresh: the library discards the
+ * whole response if it rejects the ID token, for example because our clock is ahead, and with it the only valid refresh token.
+ * Responses that are not JSON objects pass unchanged.
+ */
+export function setIdTokenAside(fetch: CustomFetch): CustomFetch {
+  return async (url, options) => {
+    const response = await fetch(url, options)
+    const answer = response.ok ? parseJsonObject(await response.clone().text()) : undefined
+    if (answer?.['id_token'] === undefined) return response
+    const { id_token: idToken, ...rest } = answer
+    const renamed: JsonObject = { ...rest, [asideName]: idToken }
+    return new Response(JSON.stringify(renamed), { status: response.status, headers: response.headers })
+  }
+}
+
+/** Returns the renamed ID token, if any. None of it has been checked. */
+export function uncheckedIdToken(answer: TokenEndpointResponse): string | undefined {
+  const idToken: unknown = answer[asideName]
+  return typeof idToken === 'string' ? idToken : undefined
 }

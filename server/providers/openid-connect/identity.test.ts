@@ -8,8 +8,6 @@ describe('identityOfClaims', () => {
     expect(identityOfClaims(claims, 'https://id.example.com', 1700)).toEqual({
       sub: 'user-1',
       email: 'ada@example.com',
-      emailVerified: false,
-      providers: ['https://id.example.com'],
       claims,
       name: 'Ada',
       secondFactor: false,

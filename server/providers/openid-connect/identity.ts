@@ -1,9 +1,10 @@
 import type { Identity, Profile } from '../../core/session/session-provider.ts'
+import { textClaim } from '../jwt.ts'
 
 /** Claims whose signature or origin has been checked. */
 export type OidcClaims = Readonly<Record<string, unknown>>
 
-// Authentication Method Reference values (RFC 8176 section 2), by what they prove.
+// Authentication Method Reference values (RFC 8176 section 2), by kind of factor.
 const factorKinds: readonly ReadonlySet<string>[] = [
   new Set(['pwd', 'pin', 'kba']),
   new Set(['otp', 'hwk', 'swk', 'pop', 'sc', 'sms', 'tel']),
@@ -16,36 +17,49 @@ const multiFactorClasses = new Set([
   'http://schemas.openid.net/pape/policies/2007/06/multi-factor',
 ])
 
-/** What claims say for access rules. Only an address that the provider calls verified counts as such. */
+/** Returns the claims as access rules read them. An address counts as verified only if the provider says so. */
 export function profileOfClaims(claims: OidcClaims, issuer: string): Profile {
-  const email = textClaim(claims['email'])
-  // Some providers write it as a text.
-  const verified = String(claims['email_verified'])
   return {
-    email: verified === 'false' ? undefined : email,
-    emailVerified: verified === 'true' && email !== undefined,
+    email: textClaim(claims['email']),
+    emailVerified: verifiedClaim(claims),
+    name: textClaim(claims['name']) ?? textClaim(claims['preferred_username']),
     providers: [issuer],
     claims,
   }
 }
 
-/**
- * The person that claims of an ID token, an access token or userinfo name. An email address that the provider says is
- * not verified is left out.
- */
+/** Returns `claims`, with the address verified only if the first of `sources` that says so means that exact address. */
+export function withProofOfAddress(
+  claims: OidcClaims,
+  sources: readonly (OidcClaims | undefined)[],
+): OidcClaims {
+  const { email } = claims
+  const proof = sources.find((source) => source?.['email'] === email && verifiedClaim(source) !== undefined)
+  return { ...claims, email_verified: proof?.['email_verified'] }
+}
+
+/** Some providers send it as a string. */
+function verifiedClaim(claims: OidcClaims | undefined): boolean | undefined {
+  const text = String(claims?.['email_verified'])
+  return text === 'true' || (text === 'false' ? false : undefined)
+}
+
+/** Returns the user of ID token, access token or userinfo claims. Leaves out an email address that the provider marks as unverified. */
 export function identityOfClaims(claims: OidcClaims, issuer: string, expiresAt: number): Identity {
+  const { email, emailVerified, name } = profileOfClaims(claims, issuer)
   return {
-    ...profileOfClaims(claims, issuer),
     sub: textClaim(claims['sub']) ?? '',
-    name: textClaim(claims['name']) ?? textClaim(claims['preferred_username']),
+    email: emailVerified === false ? undefined : email,
+    name,
+    claims,
     secondFactor: provesSecondFactor(claims),
     expiresAt,
   }
 }
 
 /**
- * Whether the provider says that more than one factor was used: `mfa`, factors of two kinds, or a class that means it.
- * Everything else proves nothing, since what other classes mean is each provider's own business.
+ * True when the provider says that more than one factor was used: `mfa`, factors of two kinds, or a class that means it. Anything
+ * else proves nothing, since every provider defines other classes itself.
  */
 function provesSecondFactor({ amr, acr }: OidcClaims): boolean {
   if (typeof acr === 'string' && multiFactorClasses.has(acr)) return true
@@ -53,8 +67,4 @@ function provesSecondFactor({ amr, acr }: OidcClaims): boolean {
   const methods: readonly unknown[] = amr
   const kinds = factorKinds.filter((kind) => methods.some((method) => kind.has(String(method))))
   return methods.includes('mfa') || kinds.length > 1
-}
-
-function textClaim(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -7,16 +7,16 @@ import { createOidcJwtVerifier } from './jwt-verifier.ts'
 
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 const clockToleranceSeconds = 60
-/** Providers send it at once, and again for some minutes when it does not arrive. */
+/** Providers send it at once, and retry for some minutes if it does not arrive. */
 const maxAgeSeconds = 3600
 
-// Without the type that it should have, as older providers write it.
+// Older providers omit the required type.
 const types = new Set([undefined, 'jwt', 'logout+jwt', 'application/logout+jwt'])
 
 /**
- * Creates the check of logout tokens (OpenID Connect Back-Channel Logout 1.0 section 2.6): signature by ES256 or RS256, issuer, this
- * client as audience, `iat` of the last hour, `exp` where there is one, the event, `jti`, a `sub` or `sid`, and no `nonce`: an ID token must
- * not pass for one. Not checked: whether `jti` was received before.
+ * Creates the check of logout tokens (OpenID Connect Back-Channel Logout 1.0 section 2.6): signature by ES256 or RS256, issuer,
+ * this client as audience, `iat` within the last hour, `exp` if present, the event, `jti`, a `sub` or `sid`, and no `nonce`, so
+ * that an ID token is not accepted. Does not check whether `jti` was received before.
  */
 export function createLogoutReader(
   client: { issuer: string; audience: string },
@@ -43,10 +43,10 @@ function brokenRule(claims: JWTPayload, now: number): string | undefined {
   const { iat = 0, jti, sub, nonce, sid } = claims
   if (nonce !== undefined) return 'it has a nonce'
   if (!isLogout(claims)) return 'its event is not a logout'
-  if (typeof jti !== 'string' || jti === '') return 'jti is not a text'
-  if (iat > now + clockToleranceSeconds) return 'iat lies in the future'
+  if (typeof jti !== 'string' || jti === '') return 'jti is not a string'
+  if (iat > now + clockToleranceSeconds) return 'iat is in the future'
   if (iat < now - maxAgeSeconds) return 'it is too old'
-  if (!isOptionalText(sub) || !isOptionalText(sid)) return 'sub or sid is not a text'
+  if (!isOptionalText(sub) || !isOptionalText(sid)) return 'sub or sid is not a string'
   return sub === undefined && sid === undefined ? 'it names neither sub nor sid' : undefined
 }
 

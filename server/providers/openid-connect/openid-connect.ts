@@ -8,16 +8,16 @@ import { createOidcTokenVerifier } from './token-verifier.ts'
 
 /** Settings of the adapter. */
 export interface OidcConfig extends OidcClientConfig, OidcRequestConfig {
-  /** What the one button of the login page calls the provider. */
+  /** The provider's name on the only button of the login page. */
   label: string
-  /** Accept JWT access tokens of the issuer with this audience; undefined: no token of the provider is a credential here. */
+  /** Accepts JWT access tokens of the issuer with this audience; undefined: provider tokens are not accepted as credentials. */
   audience: string | undefined
 }
 
 /**
- * {@link SessionProvider} over OpenID Connect: Keycloak, Auth0, Okta, Entra ID and what else speaks it. People sign in
- * on the provider's own page, so there is one social method, `oidc`, no password, and nothing to ask about captchas and
- * second factors. Sessions are this client's own; a cookie of the web app is never seen.
+ * Creates a {@link SessionProvider} over OpenID Connect: Keycloak, Auth0, Okta, Entra ID and others. Users sign in on the
+ * provider's own page, so there is one social method, `oidc`, no password, and no prompt for captchas or second factors. Sessions
+ * are this client's own; a cookie of the web app is never seen.
  */
 export function createOidcProvider(
   config: OidcConfig,
@@ -29,7 +29,7 @@ export function createOidcProvider(
     issuer,
 
     async capabilities() {
-      // Always the same; but a provider that was never reached is one that nobody can sign in with.
+      // Always the same; but without ever reaching the provider, signing in is impossible.
       await connect()
       return {
         password: false,
@@ -50,7 +50,7 @@ export function createOidcProvider(
     refresh: (session) => refreshOidcSession(session, connect, runtime),
     probe: (accessToken) => probeOidcSession(accessToken, connect),
     profileOf: (of, probed) => profileOfOidc(of, probed, issuer),
-    // An answer to a refresh need not hold a new ID token.
+    // A refresh response need not contain a new ID token.
     profileNeedsProbe: true,
     signOut: (session) => signOutOfOidc(session, connect),
     readLogout: createLogoutReader({ issuer, audience: config.clientId }, connect, runtime),

@@ -10,24 +10,16 @@ import {
   type ProviderSession,
   type SessionProbe,
 } from '../../core/session/session-provider.ts'
-import { profileOfClaims } from './identity.ts'
+import { profileOfClaims, withProofOfAddress } from './identity.ts'
 import type { ConnectToOidc, OidcConnection } from './connection.ts'
-import {
-  isPassing,
-  type OidcFailure,
-  plainFailure,
-  readOidcFailure,
-  refusalMessage,
-  retryAfterOption,
-  unusableMessage,
-} from './failure.ts'
-import { uncheckedIdToken } from './unchecked-id-token.ts'
+import { isPassing, type OidcFailure, plainFailure, readOidcFailure } from './failure.ts'
+import { uncheckedIdToken } from './fetch.ts'
 
 // `expires_in` may be missing (RFC 6749 section 5.1). Most providers issue tokens for longer than this.
 const assumedLifetimeSeconds = 300
 
-// The provider's codes for a refresh token that cannot be used any more: it is gone, or the person must sign in.
-// dex has `invalid_request` for one that is unknown, expired or replaced. Our request is the same for every session.
+// The provider's codes for an unusable refresh token: it is gone, or the user must sign in. dex sends `invalid_request` for one
+// that is unknown, expired or replaced. Our request is the same for every session.
 const terminalRefreshCodes = new Set([
   'invalid_grant',
   'invalid_request',
@@ -36,10 +28,10 @@ const terminalRefreshCodes = new Set([
   'consent_required',
 ])
 
-// These are about this client as a whole, not about one session.
+// These concern this client as a whole, not one session.
 const clientCodes = new Set(['invalid_client', 'unauthorized_client', 'temporarily_unavailable'])
 
-/** The session in an answer of the token endpoint. What the answer leaves out stays as it was in `previous`. */
+/** Reads the session in a token response. Omitted members stay as in `previous`. */
 export function sessionOfAnswer(
   answer: TokenEndpointResponse,
   now: number,
@@ -59,9 +51,9 @@ export function sessionOfAnswer(
 }
 
 /**
- * The refresh token grant. A refresh token that stays valid comes back as it was. Of a new ID token only `sub` is looked
- * at, which must not change: it comes from the provider itself, and the access token is good without it. Rejects with `terminal` only for the
- * provider's final word about this token; wrong client credentials are `transient`, as the sessions are still good.
+ * Runs the refresh token grant. Keeps the refresh token if the response has none. Checks only `sub` of a new ID token, which must
+ * not change: it comes from the provider itself, and the access token is valid without it. Rejects with `terminal` only if the
+ * provider definitively refuses this token; wrong client credentials are `transient`, as the sessions are still valid.
  */
 export async function refreshOidcSession(
   session: ProviderSession,
@@ -93,43 +85,61 @@ function subOf(idToken: string | undefined): unknown {
 }
 
 function refreshFailure(failure: OidcFailure): ProviderError {
-  const what = 'a refresh'
-  switch (failure.kind) {
-    case 'refused': {
-      const { status, code } = failure
-      const terminal = !isPassing(status) && code !== undefined && terminalRefreshCodes.has(code)
-      return new ProviderError(terminal ? 'terminal' : 'transient', refusalMessage(failure, what), {
-        ...retryAfterOption(failure),
-        // A gateway in front of the provider may answer so for a refresh that was done.
-        outcomeKnown: !isPassing(status) || status === 429,
-        refused: status >= 400 && !isPassing(status) && code !== undefined && !clientCodes.has(code),
-      })
-    }
-    case 'unusable':
-      return new ProviderError('transient', unusableMessage(failure, what), { outcomeKnown: false })
-    case 'unreachable':
-    case 'returned_error':
-      return plainFailure(failure, what)
+  const plain = plainFailure(failure, 'a refresh')
+  if (failure.kind === 'unusable') {
+    return new ProviderError('transient', plain.message, { outcomeKnown: false })
   }
+  if (failure.kind !== 'refused') return plain
+  const { status, code = '', retryAfterSeconds } = failure
+  const isFinal = !isPassing(status)
+  return new ProviderError(
+    isFinal && terminalRefreshCodes.has(code) ? 'terminal' : 'transient',
+    plain.message,
+    {
+      retryAfterSeconds,
+      // A gateway in front of the provider may respond like this to a completed refresh.
+      outcomeKnown: isFinal || status === 429,
+      refused: status >= 400 && isFinal && code !== '' && !clientCodes.has(code),
+    },
+  )
 }
 
+// A token's claims about itself (RFC 9068 section 2.2) do not become outdated.
+const claimsOfTokens = new Set(
+  'iss sub aud exp nbf iat jti azp client_id cid scope scp typ acr amr auth_time sid'.split(' '),
+)
+
 /**
- * The person that a session or a token is of. The ID token of a session was checked at sign-in, or came from the provider itself.
+ * Returns the user of a session or a token. The ID token of a session was checked at sign-in, or came from the provider itself.
  *
- * A claim that userinfo had at sign-in and has no more is gone: the ID token may be older.
+ * Drops a claim that userinfo had at sign-in and no longer has: the ID token may be older. For a presented token the original
+ * userinfo is unknown, so drops what userinfo omits.
  */
 export function profileOfOidc(of: ProfileSource, probed: Claims | undefined, issuer: string): Profile {
-  if (of.kind === 'identity') return profileOfClaims({ ...of.identity.claims, ...probed }, issuer)
+  if (of.kind === 'identity') return profileOfToken(of.identity.claims, probed, issuer)
   const { idToken, userinfo } = of.session
   const claims = readJwt(idToken ?? '')?.claims ?? {}
-  if (!probed) return profileOfClaims({ ...userinfo, ...claims }, issuer)
-  const kept = Object.entries(claims).filter(([name]) => !Object.hasOwn(userinfo ?? {}, name))
-  return profileOfClaims({ ...Object.fromEntries(kept), ...probed }, issuer)
+  const kept = probed
+    ? Object.entries(claims).filter(([name]) => !Object.hasOwn(userinfo ?? {}, name))
+    : Object.entries({ ...userinfo, ...claims })
+  const merged = { ...Object.fromEntries(kept), ...probed }
+  return profileOfClaims(withProofOfAddress(merged, [probed, claims, userinfo]), issuer)
+}
+
+function profileOfToken(claims: Claims, probed: Claims | undefined, issuer: string): Profile {
+  if (!probed) return profileOfClaims(claims, issuer)
+  const left = Object.entries(claims).filter(([name]) => !Object.hasOwn(probed, name))
+  const kept = Object.fromEntries(left.filter(([name]) => claimsOfTokens.has(name)))
+  const formerClaims = Object.fromEntries(left)
+  const profile = profileOfClaims(withProofOfAddress({ ...kept, ...probed }, [probed, claims]), issuer)
+  if (profile.email !== undefined) return { ...profile, formerClaims }
+  const { email } = profileOfClaims(formerClaims, issuer)
+  return { ...profile, email, emailVerified: false, formerClaims }
 }
 
 /**
- * Asks the userinfo endpoint. Any 401 is `token_refused`, regardless of its challenge: the refresh that follows decides.
- * Without that endpoint nothing can be asked, and the session counts as live until its access token ends.
+ * Calls the userinfo endpoint. Any 401 is `token_refused`, regardless of its challenge: the refresh that follows decides. Without
+ * that endpoint the session counts as live until its access token expires.
  */
 export async function probeOidcSession(accessToken: string, connect: ConnectToOidc): Promise<SessionProbe> {
   const { library, configuration, metadata } = await connectToProbe(connect)
@@ -140,7 +150,7 @@ export async function probeOidcSession(accessToken: string, connect: ConnectToOi
     const url = new URL(metadata.userinfo_endpoint)
     const response = await library.fetchProtectedResource(configuration, accessToken, url, 'GET')
     ;({ status } = response)
-    // Signed userinfo is a JWT and says nothing here.
+    // Signed userinfo is a JWT, and is ignored here.
     claims = await response.json().catch(() => undefined)
   } catch (error) {
     const failure = await readOidcFailure(error)
@@ -167,9 +177,9 @@ async function connectToProbe(connect: ConnectToOidc): Promise<OidcConnection> {
 }
 
 /**
- * Revokes the refresh token (RFC 7009), which ends this session and leaves the person's sign-in at the provider, and
- * with it other apps, alone. Only a provider that cannot revoke is asked to log the person out instead (OpenID Connect
- * RP-Initiated Logout). Rejects with `disabled` where there is neither: then the refresh token lives on there.
+ * Revokes the refresh token (RFC 7009), which ends this session and keeps the user's sign-in at the provider, and with it other
+ * apps. Only if the provider does not support revocation, logs the user out instead (OpenID Connect RP-Initiated Logout). Rejects
+ * with `disabled` if it supports neither: the refresh token then stays valid there.
  */
 export async function signOutOfOidc(session: ProviderSession, connect: ConnectToOidc): Promise<void> {
   const connection = await connect()
@@ -178,11 +188,11 @@ export async function signOutOfOidc(session: ProviderSession, connect: ConnectTo
   } else if (connection.metadata.end_session_endpoint !== undefined && session.idToken !== undefined) {
     await logOut(session.idToken, connection.metadata.end_session_endpoint, connection)
   } else {
-    throw new ProviderError('disabled', 'The OpenID provider has no way to end a session from here.')
+    throw new ProviderError('disabled', 'The OpenID provider does not support ending a session from here.')
   }
 }
 
-/** Revokes one token. A token that is unknown at the provider is a success (RFC 7009 section 2.2). */
+/** Revokes one token. A token unknown to the provider is a success (RFC 7009 section 2.2). */
 export async function revokeToken(
   token: string,
   kind: 'refresh_token' | 'access_token',
@@ -197,7 +207,7 @@ export async function revokeToken(
 
 async function logOut(idToken: string, endpoint: string, connection: OidcConnection): Promise<void> {
   const { library, configuration, fetch, callTimeoutMs } = connection
-  // Made for its check of the address only: the token belongs into the body, where no log of the provider keeps it.
+  // Called only for its check of the address: the token belongs in the body, where no log of the provider keeps it.
   library.buildEndSessionUrl(configuration, {})
   const response = await fetch(endpoint, {
     method: 'POST',

@@ -31,14 +31,14 @@ async function other(
   return started
 }
 
-/** Requests that `act` made the provider receive. */
+/** Returns the requests the provider received during `act`. */
 async function requestsOf(started: OidcFixture, act: () => Promise<unknown>): Promise<string[]> {
   const before = started.server.requests.length
   await act()
   return started.server.requests.slice(before)
 }
 
-/** `returned` with parameters replaced; undefined leaves one out. */
+/** Returns `returned` with parameters replaced; undefined omits one. */
 function tampered(returned: Returned, parameters: Record<string, string | undefined>): Returned {
   const params = new URLSearchParams(returned.params)
   for (const [name, value] of Object.entries(parameters)) {
@@ -325,7 +325,7 @@ describe('an ID token is refused', () => {
     fixture.intercept('/token', withIdToken(forge))
     const error: unknown = await fixture.signIn().catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ failure: 'protocol', message: expect.stringMatching(reason) as string })
-    // The library's own error holds the whole answer.
+    // The library's own error contains the whole response.
     expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/eyJ/)
   })
 
@@ -339,7 +339,7 @@ describe('an ID token is refused', () => {
 
   type Claims = Record<string, unknown>
 
-  /** Lets the provider answer, with an ID token made from the claims of its own. */
+  /** Makes the provider respond with an ID token built from its claims. */
   function withIdToken(
     forge: (claims: Claims) => Promise<string | undefined> | string | undefined,
   ): Interception {

@@ -5,31 +5,31 @@ import type { IDToken, TokenEndpointResponse } from 'openid-client'
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import type { ConnectToOidc, OidcConnection } from './connection.ts'
 import { type OidcFailure, plainFailure, readOidcFailure } from './failure.ts'
-import { identityOfClaims } from './identity.ts'
+import { identityOfClaims, withProofOfAddress } from './identity.ts'
 import { revokeToken, sessionOfAnswer } from './session.ts'
 
-// Said by the provider or the person: everything else is about the request, or about the provider.
+// From the provider or the user: all other codes concern the request or the provider.
 const deniedCodes = new Set(['access_denied', 'consent_required'])
 const passingCodes = new Set(['temporarily_unavailable', 'server_error'])
 
-/** What is requested from the provider in addition to the identity. */
+/** Optional parts of requests to the provider. */
 export interface OidcRequestConfig {
-  /** Whether claims that are only in userinfo matter. Otherwise it is asked only for an email address. */
+  /** Claims found only in userinfo matter. Otherwise it is fetched only for an email address. */
   readsUserinfo: boolean
-  /** Holds `openid`. */
+  /** Includes `openid`. */
   scope: string
-  /** Further parameters of the authorization request; what the protocol itself needs cannot be overridden. */
+  /** Additional parameters of the authorization request; those of the protocol itself cannot be overridden. */
   parameters: Readonly<Record<string, string>>
 }
 
-/** What a sign-in that has left for the provider is recognised and finished by. */
+/** The state for recognizing and finishing a pending sign-in. */
 interface SignInSecret {
   state: string
   nonce: string
   codeVerifier: string
 }
 
-/** Begins the authorization code flow with PKCE, state and nonce (OpenID Connect Core section 3.1.2). */
+/** Starts the authorization code flow with PKCE, state and nonce (OpenID Connect Core section 3.1.2). */
 export async function startOidcSignIn(
   config: OidcRequestConfig,
   callbackUrl: string,
@@ -56,10 +56,10 @@ export async function startOidcSignIn(
 }
 
 /**
- * Finishes it: the `iss` of the response (RFC 9207), the code, the ID token with its signature, issuer, audience, nonce
- * and time. Rejects with `expired` when the `state` is not the one of `given.secret`, before anything is sent.
+ * Finishes it: checks the `iss` of the response (RFC 9207), the code, the ID token with its signature, issuer, audience, nonce and
+ * time. Rejects with `expired` before sending anything if the `state` is not that of `given.secret`.
  *
- * A provider that gives no refresh token is refused, since its session could not outlive the first access token.
+ * Refuses a provider that issues no refresh token, since its session could not outlive the first access token.
  */
 export async function finishOidcSignIn(
   given: { params: URLSearchParams; secret: string; callbackUrl: string },
@@ -78,7 +78,7 @@ export async function finishOidcSignIn(
     await revokeToken(accessToken, 'access_token', connection).catch(() => undefined)
     throw new ProviderError(
       'protocol',
-      'The OpenID provider issued no refresh token. It must be allowed to this client, and asked for: with the scope offline_access, or as the provider wants it.',
+      "The OpenID provider issued no refresh token. Allow it for this client, and request it: with the scope offline_access, or by the provider's own parameter.",
     )
   }
   const userinfo =
@@ -91,7 +91,8 @@ export async function finishOidcSignIn(
     userinfo,
   })
   const { issuer } = connection.metadata
-  return { session, identity: identityOfClaims({ ...userinfo, ...claims }, issuer, session.expiresAt) }
+  const said = withProofOfAddress({ ...userinfo, ...claims }, [claims, userinfo])
+  return { session, identity: identityOfClaims(said, issuer, session.expiresAt) }
 }
 
 async function redeemCode(
@@ -109,7 +110,7 @@ async function redeemCode(
       idTokenExpected: true,
     })
     const claims = answer.claims()
-    // All people without a subject would be the same person.
+    // All users without a subject would be the same user.
     if (!claims?.sub) throw new TypeError('the ID token has no subject')
     return { answer, claims }
   } catch (error) {
@@ -130,8 +131,8 @@ function signInFailure(failure: OidcFailure): ProviderError {
 }
 
 /**
- * What userinfo says about the person; nothing when it cannot be had, as an email address is not worth a sign-in. But
- * an answer about another person is refused (OpenID Connect Core section 5.3.2).
+ * Returns the userinfo claims; nothing if unavailable, as an email address is not worth failing the sign-in. Refuses a response
+ * about another user (OpenID Connect Core section 5.3.2).
  */
 async function fetchUserinfo(
   accessToken: string,

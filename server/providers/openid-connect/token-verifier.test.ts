@@ -25,8 +25,6 @@ describe('verify', () => {
     await expect(fixture.provider.verify?.(accessToken)).resolves.toEqual({
       sub: 'user-1',
       email: undefined,
-      emailVerified: false,
-      providers: [fixture.server.issuer],
       claims,
       name: undefined,
       secondFactor: false,
@@ -112,7 +110,8 @@ describe('verify', () => {
   test('goes by the clock that was handed in', async () => {
     const late = await startOidcFixture({ audience }, { audience })
     const token = (await late.signIn()).session.accessToken
-    late.runtime.advance(3600)
+    // The other server's clock issues tokens, and may be in the next second.
+    late.runtime.advance(3601)
     await expect(late.provider.verify?.(token)).rejects.toMatchObject({ failure: 'invalid_token' })
     await late.server.close()
   })

@@ -18,7 +18,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What `request` brings when the API gives `response`. */
+/** Returns the result of `request` when the API sends `response`. */
 function answerTo(request: GotrueRequest, response: () => Response): Promise<GotrueAnswer> {
   return callGotrue(address, request, { now: () => start, fetch: async () => response() })
 }

@@ -6,7 +6,7 @@ import { parseRetryAfter, readBoundedText } from '../response.ts'
 /** Shorter than a refresh lease, so that a slow call has ended before another instance may start one. */
 const callTimeoutMs = 8000
 
-/** Where and how the auth API is reached. */
+/** Address and key of the auth API. */
 export interface GotrueAddress {
   /** Auth base URL without trailing slash, for example `https://ref.supabase.co/auth/v1`. */
   url: string
@@ -22,23 +22,23 @@ export interface GotrueRequest {
   bearer?: string
 }
 
-/** An answer that says no, or that something broke. What it means depends on the call. */
+/** A refusal or failure response. Its meaning depends on the call. */
 export interface GotrueRefusal {
   kind: 'refusal'
   /** Method and path of the call, without its query. */
   call: string
   status: number
-  /** The code of the API; undefined for the pages and messages of a gateway. */
+  /** The API's error code; undefined for pages and messages of a gateway. */
   code: string | undefined
   retryAfterSeconds: number | undefined
 }
 
-/** What the auth API answered. `body` is unchecked JSON, undefined where there is none that can be read. */
+/** The auth API's response. `body` is unchecked JSON, undefined if there is none or it is unreadable. */
 export type GotrueAnswer = { kind: 'success'; body: unknown } | GotrueRefusal
 
 /**
- * Calls the auth API. Rejects with `transient` when there is no whole answer within eight seconds: it may have done
- * what was asked. Follows no redirect, because of the secrets. An answer above a megabyte is not received to its end.
+ * Calls the auth API. Rejects with `transient` when there is no complete response within eight seconds: the call may have taken
+ * effect. Follows no redirect, because of the secrets. Stops reading a response above a megabyte.
  */
 export async function callGotrue(
   address: GotrueAddress,
@@ -78,7 +78,7 @@ async function readText(response: Response): Promise<string | undefined> {
   try {
     return await readBoundedText(response)
   } catch (cause) {
-    const message = 'The answer of the auth API broke off.'
+    const message = 'The response of the auth API was cut off.'
     throw new ProviderError('transient', message, { cause, outcomeKnown: false })
   }
 }
@@ -93,7 +93,7 @@ function parseJson(text: string | undefined): unknown {
 
 function refusalOf(request: GotrueRequest, response: Response, body: unknown, now: number): GotrueRefusal {
   const { status, headers } = response
-  // GoTrue itself never says when to come back; a gateway in front of it may.
+  // GoTrue itself never sends a retry time; a gateway in front of it may.
   const mayReturn = status === 429 || status === 503
   return {
     kind: 'refusal',
@@ -104,7 +104,7 @@ function refusalOf(request: GotrueRequest, response: Response, body: unknown, no
   }
 }
 
-/** The string code of an error body, in any of the three shapes the API has had. */
+/** Returns the string code of an error body, in any of the three shapes the API has used. */
 function codeOf(body: unknown): string | undefined {
   if (!isJsonObject(body)) return undefined
   return [body['code'], body['error_code'], body['error']].map(asCode).find((code) => code !== undefined)

@@ -12,7 +12,7 @@ const freshSeconds = 60
 // Entries of `external` that are not social providers.
 const notSocial = /^(?:email|phone|anonymous_users|saml|sso|passkeys?|web3.*)$/
 
-/** What the auth API does not report about itself. */
+/** Settings that the auth API does not report about itself. */
 export interface OfferedMethods {
   /** Social sign-in methods to offer, by name; undefined offers what the provider reports. */
   social: readonly string[] | undefined
@@ -20,8 +20,8 @@ export interface OfferedMethods {
 }
 
 /**
- * Creates the function that says what the provider offers, from its `/settings`, asked for once a minute by `ask`. What
- * was true a minute ago is better than no login page: when asking fails, the last answer stands for another minute.
+ * Creates the function that returns the provider's capabilities from its `/settings`, fetched by `ask` once a minute. An outdated
+ * response is better than no login page: if fetching fails, the last one is used for another minute.
  */
 export function createCapabilities(
   ask: () => Promise<unknown>,
@@ -56,6 +56,8 @@ export function createCapabilities(
 
   return async () => {
     if (known && runtime.now() - known.askedAt < freshSeconds) return known.capabilities
+    // Calls at /mcp need the result too: an API that hangs must hold up one of them, not all.
+    if (known && asking) return known.capabilities
     return (asking ??= refresh())
   }
 }
@@ -83,8 +85,8 @@ const labels: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * A social sign-in method of the auth API with what people call it. A name that is not known is written with a capital
- * and spaces; `custom:`, with which a project's own methods begin, is left out.
+ * Describes a social sign-in method of the auth API with its display name. An unknown name is capitalized, with spaces and without
+ * the prefix `custom:` of a project's own methods.
  */
 export function describeSocialMethod(id: string): SocialMethod {
   const name =

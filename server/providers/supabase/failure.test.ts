@@ -53,7 +53,7 @@ describe('a refused password', () => {
   it.each<Row>([
     [400, 'invalid_credentials', 'invalid_credentials'],
     [422, 'invalid_credentials', 'invalid_credentials'],
-    // Told apart, these would say which accounts exist.
+    // Distinguished, these would reveal which accounts exist.
     [400, 'user_banned', 'invalid_credentials'],
     [403, 'user_banned', 'invalid_credentials'],
     [400, 'email_not_confirmed', 'email_unconfirmed'],
@@ -133,7 +133,7 @@ describe('a refused refresh: only a definitive refusal is terminal', () => {
     ['invalid_credentials', 400],
     ['email_not_confirmed', 400],
     ['captcha_failed', 400],
-    // The right code with a status that says something else.
+    // The right code with a status that contradicts it.
     ['refresh_token_not_found', 404],
     ['session_not_found', 429],
     ['session_not_found', 502],

@@ -1,10 +1,11 @@
 import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
+import { failureOfStatus } from '../response.ts'
 import type { GotrueRefusal } from './call.ts'
 
-/** What a refusal means to one call. */
+/** Translates a refusal for one call. */
 export type ReadRefusal = (refusal: GotrueRefusal) => ProviderError
 
-/** Codes with which the provider says that a session or its user is gone. Nothing else ever ends a session. */
+/** Codes that mean a session or its user is gone. No other code ever ends a session. */
 const endCodes: ReadonlySet<string> = new Set([
   'session_not_found',
   'session_expired',
@@ -16,13 +17,13 @@ const terminalRefreshCodes: ReadonlySet<string> = new Set([
   ...endCodes,
   'refresh_token_not_found',
   'refresh_token_already_used',
-  // The token is malformed, or newer than the database, as after an older copy of it was restored.
+  // The token is malformed, or newer than the database, for example after restoring an older copy.
   'validation_failed',
 ])
 
 type Meanings = ReadonlyMap<string, ProviderFailure>
 
-// Codes that are in none of these tables are decided by their HTTP status.
+// For codes in none of these tables, the HTTP status decides.
 const general: readonly (readonly [code: string, failure: ProviderFailure])[] = [
   ['over_request_rate_limit', 'rate_limited'],
   ['hook_timeout', 'transient'],
@@ -33,7 +34,7 @@ const general: readonly (readonly [code: string, failure: ProviderFailure])[] = 
 const passwordMeanings: Meanings = new Map([
   ...general,
   ['invalid_credentials', 'invalid_credentials'],
-  // Told apart on a sign-in form this would say which accounts exist.
+  // Distinguished on a sign-in form, this would reveal which accounts exist.
   ['user_banned', 'invalid_credentials'],
   ['email_not_confirmed', 'email_unconfirmed'],
   ['captcha_failed', 'captcha'],
@@ -50,7 +51,7 @@ const socialMeanings: Meanings = new Map([
   ['provider_disabled', 'disabled'],
 ])
 
-// A half-way session that is gone takes its sign-in with it: there is nothing to end besides.
+// An incomplete session that is gone takes its sign-in with it: there is nothing else to end.
 const secondFactorMeanings: Meanings = new Map([
   ...general,
   ['mfa_verification_failed', 'wrong_code'],
@@ -63,14 +64,14 @@ const secondFactorMeanings: Meanings = new Map([
   ['user_not_found', 'expired'],
   ['user_banned', 'expired'],
   ['mfa_totp_verify_not_enabled', 'disabled'],
-  // Two calls of one attempt left by different addresses of this server.
+  // Two calls of one attempt came from different addresses of this server.
   ['mfa_ip_address_mismatch', 'transient'],
 ])
 
 /** A refused `GET /settings`. */
 export const settingsFailure: ReadRefusal = (refusal) => failure(refusal, failureOfStatus(refusal.status))
 
-/** A refused password. An unknown account, a banned one and a wrong password read the same. */
+/** A refused password. An unknown account, a banned one and a wrong password have the same result. */
 export const passwordFailure: ReadRefusal = byTable(passwordMeanings)
 
 /** A refused exchange of the code of a social sign-in. */
@@ -80,32 +81,32 @@ export const socialFailure: ReadRefusal = byTable(socialMeanings)
 export const secondFactorFailure: ReadRefusal = byTable(secondFactorMeanings)
 
 /**
- * A refused refresh: `terminal` only by the clear word of the provider, with the status that goes with it; all else,
- * such as the 401 of a gateway that does not know the API key, is `transient`.
+ * A refused refresh: `terminal` only for the provider's explicit code with the matching status; anything else, such as the 401 of a
+ * gateway that does not know the API key, is `transient`.
  */
 export const refreshFailure: ReadRefusal = (refusal) => {
   const isTerminal = isBetween(refusal.status, 400, 403) && terminalRefreshCodes.has(refusal.code ?? '')
   return failure(refusal, isTerminal ? 'terminal' : 'transient')
 }
 
-/** A refusal in the background that says nothing clear: the same call may succeed once the trouble is over. */
+/** An unclear refusal in the background: the same call may succeed later. */
 export const unclearFailure: ReadRefusal = (refusal) => failure(refusal, 'transient')
 
 /**
- * A refused probe that says nothing clear: `transient` when the provider has no answer for anybody now, else
- * `protocol`, as it may have one for the next session.
+ * An unclear refusal of a probe: `transient` when the provider has no response for any session, otherwise `protocol`, as it may
+ * have one for the next session.
  */
 export const probeFailure: ReadRefusal = (refusal) => {
   const kind = failureOfStatus(refusal.status)
   return failure(refusal, kind === 'rate_limited' ? 'transient' : kind)
 }
 
-/** Whether a refusal of a call with an access token says that the session or its user is gone. */
+/** True when a refused call with an access token means that the session or its user is gone. */
 export function saysEnded({ status, code }: GotrueRefusal): boolean {
   return [401, 403, 404].includes(status) && endCodes.has(code ?? '')
 }
 
-/** Whether it says that this access token is invalid, for example expired. A wrong API key has no such code. */
+/** True when it means that this access token is invalid, for example expired. A wrong API key has no such code. */
 export function saysTokenRefused({ status, code }: GotrueRefusal): boolean {
   return [401, 403].includes(status) && (code === 'bad_jwt' || code === 'no_authorization')
 }
@@ -120,20 +121,15 @@ function failure(refusal: GotrueRefusal, kind: ProviderFailure): ProviderError {
     // After a 5xx the outcome is unknown.
     outcomeKnown: isBetween(status, 400, 499),
     refused: isBetween(status, 400, 499) && failureOfStatus(status) === 'protocol' && code !== undefined,
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    retryAfterSeconds,
   })
-}
-
-function failureOfStatus(status: number): ProviderFailure {
-  if (status === 429) return 'rate_limited'
-  return status >= 500 || [408, 409, 425].includes(status) ? 'transient' : 'protocol'
 }
 
 function isBetween(status: number, min: number, max: number): boolean {
   return status >= min && status <= max
 }
 
-// Key: `error_code`, the API's own word; `error` is the word of the social provider.
+// Key: `error_code`, the API's own; `error` comes from the social provider.
 const failureByCode: ReadonlyMap<string, ProviderFailure> = new Map([
   ['flow_state_expired', 'expired'],
   ['flow_state_not_found', 'expired'],
@@ -155,8 +151,8 @@ const failureByError: ReadonlyMap<string, ProviderFailure> = new Map([
 ])
 
 /**
- * Why a return from the social provider carries no code. Anyone can make such a URL, so its text decides nothing and
- * is not logged.
+ * Returns why a return from the social provider has no code. Anyone can make such a URL, so its text decides nothing and is not
+ * logged.
  */
 export function returnFailure(params: URLSearchParams): ProviderError {
   const error = params.get('error')

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
-import { createSessionKeeper, type SessionKeeperPorts } from '../../core/session/session-keeper.ts'
+import { SessionKeeper, type SessionKeeperPorts } from '../../core/session/session-keeper.ts'
 import { sealProviderSession } from '../../core/session/session-seal.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
@@ -27,7 +27,7 @@ describe('keeping a real session', () => {
       session: sealProviderSession({ ...session, issuer: provider.issuer }, row, sealer),
     })
     const keeperOf = (owner: string, ports: Pick<SessionKeeperPorts, 'runtime' | 'report'>) =>
-      createSessionKeeper({
+      new SessionKeeper({
         store,
         provider,
         providerIssuer: provider.issuer,
@@ -47,7 +47,7 @@ describe('keeping a real session', () => {
   it('fifty calls on two instances at expiry rotate once', async () => {
     const { embedded, runtime } = fixture
     const { keeperOf, stored } = await connect()
-    // The provider signs in real time, so who waits for the other instance waits for its report, not for a clock.
+    // The provider signs in real time, so wait for the other instance's report rather than for a clock.
     let report = (): void => {}
     const refreshed = new Promise<void>((resolve) => {
       report = resolve

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { factorsToAsk, isFactorId, type SecondFactorPolicy } from './second-factor.ts'
+import { factorsToAsk, isUuid, type SecondFactorPolicy } from './second-factor.ts'
 
 const ids = [1, 2, 3].map((digit) => `${digit}0000000-0000-4000-8000-000000000000`)
 
@@ -112,6 +112,6 @@ describe('the id of a factor', () => {
     [`${ids[0]}/x`, false],
     [`${ids[0]}\n`, false],
   ])('%j: %s', (text, expected) => {
-    expect(isFactorId(text ?? '')).toBe(expected)
+    expect(isUuid(text)).toBe(expected)
   })
 })

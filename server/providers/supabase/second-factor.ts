@@ -1,23 +1,23 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { ProviderError, type SecondFactor } from '../../core/session/session-provider.ts'
 
-/** When a sign-in asks for a second factor: for accounts that have one, never, or always. */
+/** When a sign-in requires a second factor: for accounts that have one, never, or always. */
 export type SecondFactorPolicy = 'if-enrolled' | 'ignore' | 'require'
 
-const factorId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const maxLabel = 80
 
-/** Whether a text has the shape of a factor's id, so that it can stand in a path. */
-export function isFactorId(text: string): boolean {
-  return factorId.test(text)
+/** Returns whether a value is a UUID: the shape of every id of the API, and safe in a path. */
+export function isUuid(value: unknown): value is string {
+  return typeof value === 'string' && uuid.test(value)
 }
 
 /**
- * The factors that still have to be asked after a first step answered `body`; none when the sign-in is complete.
- * Throws `second_factor_unusable` when the account has only kinds that cannot be asked for here, and
- * `second_factor_missing` when the policy demands one of an account without any.
+ * Returns the factors still required after a first step returned `body`; none when the sign-in is complete. Throws
+ * `second_factor_unusable` when the account has only unsupported kinds, and `second_factor_missing` when the policy requires one of
+ * an account without any.
  *
- * The provider itself lets a password sign in without the second factor; only this looks.
+ * The provider itself lets a password sign in without the second factor; only this function checks.
  */
 export function factorsToAsk(
   body: unknown,
@@ -48,8 +48,8 @@ function verifiedFactors(body: unknown): VerifiedFactor[] {
   const factors = isJsonObject(user) ? user['factors'] : undefined
   if (!Array.isArray(factors)) return []
   return factors.filter(isJsonObject).flatMap(({ id, status, factor_type: type, friendly_name: name }) =>
-    // Without a usable id it still is a factor: the account asked for more than a password.
-    status === 'verified' ? [{ id: String(id), type: isFactorId(String(id)) ? type : undefined, name }] : [],
+    // Without a usable id it still is a factor: the account requires more than a password.
+    status === 'verified' ? [{ id: String(id), type: isUuid(id) ? type : undefined, name }] : [],
   )
 }
 

@@ -9,8 +9,8 @@ import type { GotrueAnswer } from './call.ts'
 import { saysEnded, saysTokenRefused } from './failure.ts'
 
 /**
- * The session in an answer of the auth API, its end counted from our own clock: the provider's may differ. Throws
- * `protocol`, outcome unknown, for anything else: the provider did issue something. The tokens are not verified.
+ * Reads the session in a response of the auth API, its expiry counted from our own clock: the provider's may differ. Throws
+ * `protocol`, outcome unknown, for anything else: the provider did issue something. Does not verify the tokens.
  */
 export function readSession(body: unknown, now: number): ProviderSession {
   const given = isJsonObject(body) ? body : {}
@@ -31,8 +31,8 @@ function isText(value: unknown): value is string {
 }
 
 /**
- * What the answer to `GET /user` says about the session whose access token asked, at `now`; undefined when it says
- * nothing clear, such as a page of a gateway or the refusal of an API key.
+ * Reads the state at `now` of the session whose access token requested `GET /user`; undefined for an unclear response, such as a
+ * page of a gateway or a refused API key.
  */
 export function readLife(answer: GotrueAnswer, now: number): SessionLife | undefined {
   if (answer.kind === 'success') return isJsonObject(answer.body) ? lifeOfUser(answer.body, now) : undefined
@@ -40,11 +40,11 @@ export function readLife(answer: GotrueAnswer, now: number): SessionLife | undef
   return saysTokenRefused(answer) ? 'token_refused' : undefined
 }
 
-/** What the answer to `GET /user` says about the person, as the claims of an access token would; undefined when it is not a user. */
+/** Reads the user of a `GET /user` response, as the claims of an access token; undefined if it is not a user. */
 export function readUserClaims(answer: GotrueAnswer): Claims | undefined {
   if (answer.kind !== 'success' || !isJsonObject(answer.body)) return undefined
-  const { email, phone, app_metadata } = answer.body
-  return { email, phone, app_metadata }
+  const { email, phone, app_metadata, user_metadata } = answer.body
+  return { email, phone, app_metadata, user_metadata }
 }
 
 function lifeOfUser(
@@ -52,7 +52,7 @@ function lifeOfUser(
   now: number,
 ): SessionLife | undefined {
   if (typeof id !== 'string') return undefined
-  // Releases before 2026 answer a banned user too, and refuse the refresh only.
+  // Releases before 2026 return a banned user too, and refuse only the refresh.
   const isBanned = typeof bannedUntil === 'string' && Date.parse(bannedUntil) > now * 1000
   return isBanned ? 'ended' : 'live'
 }

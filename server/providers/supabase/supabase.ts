@@ -7,6 +7,7 @@ import {
   ProviderError,
   type ProviderSession,
   type SessionProvider,
+  type SignIn,
   type SignInStep,
 } from '../../core/session/session-provider.ts'
 import { callGotrue, type GotrueAddress, type GotrueRequest } from './call.ts'
@@ -22,8 +23,9 @@ import {
   socialFailure,
   unclearFailure,
 } from './failure.ts'
+import { createPing } from './ping.ts'
 import { readLife, readSession, readUserClaims } from './session.ts'
-import { factorsToAsk, isFactorId, type SecondFactorPolicy } from './second-factor.ts'
+import { factorsToAsk, isUuid, type SecondFactorPolicy } from './second-factor.ts'
 import { createTokenVerifier, profileOfClaims } from './token-verifier.ts'
 
 export type { SecondFactorPolicy } from './second-factor.ts'
@@ -37,22 +39,99 @@ export interface GotrueConfig extends GotrueAddress, OfferedMethods {
 }
 
 /**
- * {@link SessionProvider} over the HTTP API of Supabase Auth (GoTrue) and what speaks like it.
+ * Creates a {@link SessionProvider} over the HTTP API of Supabase Auth (GoTrue) and compatible servers.
  *
- * Sessions come from the password grant or from the provider's PKCE flow, never from a browser's cookie. Sign-out is
- * always local: the default of the API would end the user's every session.
+ * Sessions come from the password grant or from the provider's PKCE flow, never from a browser's cookie. Sign-out is always local:
+ * the default of the API would end every session of the user.
  */
 export function createGotrueProvider(
   config: GotrueConfig,
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): Required<Omit<SessionProvider, 'readLogout'>> {
+  const api = createApi(config, runtime)
+  const { call, firstStep, ping, post, readIdentity, send, signOut } = api
+  return {
+    issuer: config.issuer,
+    capabilities: createCapabilities(
+      () => call({ method: 'GET', path: '/settings' }, settingsFailure),
+      config,
+      runtime,
+    ),
+
+    ping,
+
+    async passwordSignIn({ email, password, captchaToken }) {
+      const security = captchaToken === undefined ? {} : { captcha_token: captchaToken }
+      const body = { email, password, gotrue_meta_security: security }
+      return firstStep(await post('/token?grant_type=password', body, passwordFailure))
+    },
+
+    async socialStart({ method, callbackUrl }) {
+      const secret = createCodeVerifier(runtime.randomBytes)
+      const url = new URL(`${config.url}/authorize`)
+      url.search = new URLSearchParams({
+        provider: method,
+        redirect_to: callbackUrl,
+        code_challenge: await deriveCodeChallenge(secret),
+        code_challenge_method: 's256',
+      }).toString()
+      return { url: url.href, secret }
+    },
+
+    async socialFinish({ params, secret }) {
+      const code = params.get('code')
+      if (!code) throw returnFailure(params)
+      const body = { auth_code: code, code_verifier: secret }
+      return firstStep(await post('/token?grant_type=pkce', body, socialFailure))
+    },
+
+    verifySecondFactor: (given) => verifySecondFactor(given, api, runtime),
+    refresh: (session) => refresh(session, config, api, runtime),
+
+    async verify(accessToken) {
+      const identity = await readIdentity(accessToken)
+      if (config.secondFactor === 'require' && !identity.secondFactor) {
+        throw new ProviderError(
+          'invalid_token',
+          'The provider token is refused: no second factor was proven.',
+        )
+      }
+      return identity
+    },
+
+    async probe(accessToken) {
+      const answer = await send({ method: 'GET', path: '/user', bearer: accessToken })
+      const life = readLife(answer, runtime.now())
+      const claims = readUserClaims(answer)
+      if (life !== undefined) return { life, ...(claims && { claims }) }
+      if (answer.kind === 'refusal') throw probeFailure(answer)
+      throw new ProviderError('transient', 'The auth API answered something other than a user.')
+    },
+
+    profileOf(of, probed) {
+      const claims = of.kind === 'session' ? readJwt(of.session.accessToken)?.claims : of.identity.claims
+      return profileOfClaims({ ...claims, ...probed })
+    },
+    // Every access token contains current claims.
+    profileNeedsProbe: false,
+
+    signOut,
+  }
+}
+
+type GotrueApi = ReturnType<typeof createApi>
+
+/** Creates what the operations share. */
+function createApi(config: GotrueConfig, runtime: Pick<Runtime, 'now' | 'fetch'>) {
   const readIdentity = createTokenVerifier(
     { ...config, jwksUrl: `${config.url}/.well-known/jwks.json` },
     runtime,
   )
 
+  const { send, ping } = createPing((request) => callGotrue(config, request, runtime), runtime)
+
   async function call(request: GotrueRequest, readRefusal: ReadRefusal): Promise<unknown> {
-    const answer = await callGotrue(config, request, runtime)
+    const answer = await send(request)
     if (answer.kind === 'refusal') throw readRefusal(answer)
     return answer.body
   }
@@ -82,106 +161,50 @@ export function createGotrueProvider(
 
   async function signOut({ accessToken }: ProviderSession): Promise<void> {
     const request = { method: 'POST', path: '/logout?scope=local', bearer: accessToken } as const
-    const answer = await callGotrue(config, request, runtime)
+    const answer = await send(request)
     if (answer.kind === 'success') return
     const life = readLife(answer, runtime.now())
     if (life === 'ended') return
     if (life === undefined) throw unclearFailure(answer)
-    throw new ProviderError('invalid_token', 'The access token is no good for signing out.')
+    throw new ProviderError('invalid_token', 'The access token is not accepted for signing out.')
   }
 
-  return {
-    issuer: config.issuer,
-    capabilities: createCapabilities(
-      () => call({ method: 'GET', path: '/settings' }, settingsFailure),
-      config,
-      runtime,
-    ),
+  return { call, firstStep, ping, post, readIdentity, send, signOut, useOrEnd }
+}
 
-    async ping() {
-      try {
-        await call({ method: 'GET', path: '/settings' }, settingsFailure)
-      } catch (error) {
-        if (!(error instanceof ProviderError && error.failure === 'rate_limited')) throw error
-      }
-    },
-
-    async passwordSignIn({ email, password, captchaToken }) {
-      const security = captchaToken === undefined ? {} : { captcha_token: captchaToken }
-      const body = { email, password, gotrue_meta_security: security }
-      return firstStep(await post('/token?grant_type=password', body, passwordFailure))
-    },
-
-    async socialStart({ method, callbackUrl }) {
-      const secret = createCodeVerifier(runtime.randomBytes)
-      const url = new URL(`${config.url}/authorize`)
-      url.search = new URLSearchParams({
-        provider: method,
-        redirect_to: callbackUrl,
-        code_challenge: await deriveCodeChallenge(secret),
-        code_challenge_method: 's256',
-      }).toString()
-      return { url: url.href, secret }
-    },
-
-    async socialFinish({ params, secret }) {
-      const code = params.get('code')
-      if (!code) throw returnFailure(params)
-      const body = { auth_code: code, code_verifier: secret }
-      return firstStep(await post('/token?grant_type=pkce', body, socialFailure))
-    },
-
-    async verifySecondFactor({ session, factorId, code }) {
-      if (!isFactorId(factorId)) throw new ProviderError('expired', 'There is no such second factor.')
-      const path = `/factors/${factorId}`
-      const { accessToken } = session
-      const challenge = await post(`${path}/challenge`, {}, secondFactorFailure, accessToken)
-      const challengeId = isJsonObject(challenge) ? challenge['id'] : undefined
-      if (typeof challengeId !== 'string') {
-        throw new ProviderError('protocol', 'The auth API answered a challenge without its id.')
-      }
-      const answer = { challenge_id: challengeId, code }
-      // The session of the first step is superseded, even if its tokens are still valid.
-      const body = await post(`${path}/verify`, answer, secondFactorFailure, accessToken)
-      const proven = readSession(body, runtime.now())
-      return useOrEnd(proven, (identity) => {
-        if (identity.secondFactor) return { session: proven, identity }
-        throw new ProviderError('protocol', 'The auth API took a code and proved nothing.')
-      })
-    },
-
-    async refresh({ refreshToken }) {
-      const body = { refresh_token: refreshToken }
-      return readSession(await post('/token?grant_type=refresh_token', body, refreshFailure), runtime.now())
-    },
-
-    async verify(accessToken) {
-      const identity = await readIdentity(accessToken)
-      if (config.secondFactor === 'require' && !identity.secondFactor) {
-        throw new ProviderError(
-          'invalid_token',
-          'The provider token is refused: no second factor was proven.',
-        )
-      }
-      return identity
-    },
-
-    async probe(accessToken) {
-      const answer = await callGotrue(config, { method: 'GET', path: '/user', bearer: accessToken }, runtime)
-      const life = readLife(answer, runtime.now())
-      const claims = readUserClaims(answer)
-      if (life !== undefined) return { life, ...(claims && { claims }) }
-      if (answer.kind === 'refusal') throw probeFailure(answer)
-      throw new ProviderError('transient', 'The auth API answered something other than a user.')
-    },
-
-    profileOf(of, probed) {
-      const claims = of.kind === 'session' ? readJwt(of.session.accessToken)?.claims : of.identity.claims
-      return profileOfClaims({ ...claims, ...probed })
-    },
-    // Every access token carries the claims of its time.
-    profileNeedsProbe: false,
-
-    signOut,
+async function verifySecondFactor(
+  { session, factorId, code }: { session: ProviderSession; factorId: string; code: string },
+  { post, useOrEnd }: GotrueApi,
+  runtime: Pick<Runtime, 'now'>,
+): Promise<SignIn> {
+  if (!isUuid(factorId)) throw new ProviderError('expired', 'There is no such second factor.')
+  const path = `/factors/${factorId}`
+  const { accessToken } = session
+  const challenge = await post(`${path}/challenge`, {}, secondFactorFailure, accessToken)
+  const challengeId = isJsonObject(challenge) ? challenge['id'] : undefined
+  if (typeof challengeId !== 'string') {
+    throw new ProviderError('protocol', 'The auth API answered a challenge without its id.')
   }
+  const answer = { challenge_id: challengeId, code }
+  // The session of the first step is superseded, even if its tokens are still valid.
+  const body = await post(`${path}/verify`, answer, secondFactorFailure, accessToken)
+  const proven = readSession(body, runtime.now())
+  return useOrEnd(proven, (identity) => {
+    if (identity.secondFactor) return { session: proven, identity }
+    throw new ProviderError('protocol', 'The auth API accepted a code without confirming the second factor.')
+  })
+}
+
+async function refresh(
+  { refreshToken }: ProviderSession,
+  { secondFactor }: Pick<GotrueConfig, 'secondFactor'>,
+  { post, signOut }: GotrueApi,
+  runtime: Pick<Runtime, 'now'>,
+): Promise<ProviderSession> {
+  const body = { refresh_token: refreshToken }
+  const next = readSession(await post('/token?grant_type=refresh_token', body, refreshFailure), runtime.now())
+  // The API downgrades sessions when the factor is deleted, and continues to refresh them.
+  if (secondFactor !== 'require' || readJwt(next.accessToken)?.claims['aal'] === 'aal2') return next
+  await signOut(next).catch(() => undefined)
+  throw new ProviderError('terminal', 'The session has no second factor any more.')
 }

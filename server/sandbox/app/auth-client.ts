@@ -1,6 +1,6 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { z } from 'zod'
 
-/** A session as the provider returns it; members that the app does not read are kept for the cookie. */
+/** A session as the provider returns it; members that the app does not use are kept for the cookie. */
 export interface ProviderSession {
   access_token: string
   refresh_token: string
@@ -12,34 +12,76 @@ export interface User {
   email: string
 }
 
-/** Why the provider said no. `unavailable` means that it said nothing: try again, nothing is lost. */
+const session: z.ZodType<ProviderSession> = z.looseObject({
+  access_token: z.string(),
+  refresh_token: z.string(),
+})
+const user: z.ZodType<User> = z.object({ id: z.string(), email: z.string().catch('') })
+
+/** Why the provider refused. `unavailable`: it did not respond; try again, nothing is lost. */
 export type AuthFault = { kind: 'refused'; code: string } | { kind: 'unavailable' }
 
-/** An answer of the provider. */
+/** A response of the provider. */
 export type AuthResult<T> = { ok: true; value: T } | { ok: false; fault: AuthFault }
 
 /** The calls to the session provider that the web app needs. */
-export interface AuthClient {
-  signUp(email: string, password: string): Promise<AuthResult<ProviderSession | undefined>>
-  signIn(email: string, password: string): Promise<AuthResult<ProviderSession>>
-  exchangeCode(code: string, codeVerifier: string): Promise<AuthResult<ProviderSession>>
-  refresh(refreshToken: string): Promise<AuthResult<ProviderSession>>
-  /** Ends this one session. What the provider answers does not matter: the cookie goes anyway. */
-  signOut(accessToken: string): Promise<void>
-  user(accessToken: string): Promise<AuthResult<User>>
-  /** Where a browser starts a Google sign-in. */
-  googleUrl(redirectTo: string, codeChallenge: string): string
-}
+export class AuthClient {
+  readonly #url: string
+  readonly #fetch: (request: Request) => Promise<Response>
 
-/** A client of the auth API at `authUrl`; `authFetch` is its network. */
-export function createAuthClient(
-  authUrl: string,
-  authFetch: (request: Request) => Promise<Response>,
-): AuthClient {
-  async function call<T>(
+  /** `url` is the base URL of the auth API. */
+  constructor(url: string, fetch: (request: Request) => Promise<Response>) {
+    this.#url = url
+    this.#fetch = fetch
+  }
+
+  /** Returns no session for an account that waits for its confirmation. */
+  signUp(email: string, password: string): Promise<AuthResult<ProviderSession | undefined>> {
+    return this.#post('/signup', { email, password }, session.optional().catch(undefined))
+  }
+
+  signIn(email: string, password: string): Promise<AuthResult<ProviderSession>> {
+    return this.#post('/token?grant_type=password', { email, password }, session)
+  }
+
+  exchangeCode(code: string, codeVerifier: string): Promise<AuthResult<ProviderSession>> {
+    return this.#post('/token?grant_type=pkce', { auth_code: code, code_verifier: codeVerifier }, session)
+  }
+
+  refresh(refreshToken: string): Promise<AuthResult<ProviderSession>> {
+    return this.#post('/token?grant_type=refresh_token', { refresh_token: refreshToken }, session)
+  }
+
+  /** Ends this one session. The result does not matter: the cookie is removed anyway. */
+  async signOut(accessToken: string): Promise<void> {
+    const headers = { authorization: `Bearer ${accessToken}` }
+    await this.#call('/logout?scope=local', { method: 'POST', headers }, z.unknown())
+  }
+
+  /** Refuses a token whose session has ended, too. */
+  user(accessToken: string): Promise<AuthResult<User>> {
+    return this.#call('/user', { headers: { authorization: `Bearer ${accessToken}` } }, user)
+  }
+
+  /** Returns the URL that starts a Google sign-in. */
+  googleUrl(redirectTo: string, codeChallenge: string): string {
+    const parameters = new URLSearchParams({
+      provider: 'google',
+      redirect_to: redirectTo,
+      code_challenge: codeChallenge,
+      code_challenge_method: 's256',
+    })
+    return `${this.#url}/authorize?${parameters.toString()}`
+  }
+
+  #post<T>(path: string, body: object, shape: z.ZodType<T>): Promise<AuthResult<T>> {
+    return this.#call(path, { method: 'POST', body: JSON.stringify(body) }, shape)
+  }
+
+  async #call<T>(
     path: string,
     init: { method?: string; headers?: Record<string, string>; body?: string },
-    read: (body: unknown) => T | undefined,
+    shape: z.ZodType<T>,
   ): Promise<AuthResult<T>> {
     const headers = {
       'content-type': 'application/json',
@@ -47,75 +89,28 @@ export function createAuthClient(
       ...init.headers,
     }
     try {
-      const response = await authFetch(new Request(`${authUrl}${path}`, { ...init, headers }))
+      const response = await this.#fetch(new Request(`${this.#url}${path}`, { ...init, headers }))
       const body: unknown = await response.json()
-      if (!response.ok) return { ok: false, fault: describeFault(response.status, body) }
-      const value = read(body)
-      return value === undefined ? { ok: false, fault: { kind: 'unavailable' } } : { ok: true, value }
+      return response.ok
+        ? { ok: true, value: shape.parse(body) }
+        : { ok: false, fault: readFault(response.status, body) }
     } catch {
       return { ok: false, fault: { kind: 'unavailable' } }
     }
   }
-
-  const post = <T>(
-    path: string,
-    body: object,
-    read: (body: unknown) => T | undefined,
-  ): Promise<AuthResult<T>> => call(path, { method: 'POST', body: JSON.stringify(body) }, read)
-
-  return {
-    async signUp(email, password) {
-      const result = await post('/signup', { email, password }, (body) => ({ session: readSession(body) }))
-      return result.ok ? { ok: true, value: result.value.session } : result
-    },
-    signIn: (email, password) => post('/token?grant_type=password', { email, password }, readSession),
-    exchangeCode: (code, codeVerifier) =>
-      post('/token?grant_type=pkce', { auth_code: code, code_verifier: codeVerifier }, readSession),
-    refresh: (refreshToken) =>
-      post('/token?grant_type=refresh_token', { refresh_token: refreshToken }, readSession),
-    async signOut(accessToken) {
-      const headers = { authorization: `Bearer ${accessToken}` }
-      await authFetch(new Request(`${authUrl}/logout?scope=local`, { method: 'POST', headers })).catch(
-        () => undefined,
-      )
-    },
-    user: (accessToken) => call('/user', { headers: { authorization: `Bearer ${accessToken}` } }, readUser),
-    googleUrl(redirectTo, codeChallenge) {
-      const url = new URL(`${authUrl}/authorize`)
-      url.searchParams.set('provider', 'google')
-      url.searchParams.set('redirect_to', redirectTo)
-      url.searchParams.set('code_challenge', codeChallenge)
-      url.searchParams.set('code_challenge_method', 's256')
-      return url.href
-    },
-  }
 }
 
-function describeFault(status: number, body: unknown): AuthFault {
-  const code = isJsonObject(body) ? body['code'] : undefined
-  // Too many requests and a broken gateway pass by; every other answer is a decision.
-  if (status >= 500 || typeof code !== 'string') return { kind: 'unavailable' }
-  return { kind: 'refused', code }
+function readFault(status: number, body: unknown): AuthFault {
+  const { data } = z.object({ code: z.string() }).safeParse(body)
+  // Rate limits and broken gateways are temporary; every other response is a decision.
+  return data && status < 500 ? { kind: 'refused', code: data.code } : { kind: 'unavailable' }
 }
 
-function readSession(body: unknown): ProviderSession | undefined {
-  if (!isJsonObject(body)) return undefined
-  const { access_token: accessToken, refresh_token: refreshToken } = body
-  if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return undefined
-  return { ...body, access_token: accessToken, refresh_token: refreshToken }
-}
-
-function readUser(body: unknown): User | undefined {
-  if (!isJsonObject(body)) return undefined
-  const { id, email } = body
-  return typeof id === 'string' ? { id, email: typeof email === 'string' ? email : '' } : undefined
-}
-
-const MESSAGES = new Map([
+const messages = new Map([
   ['invalid_credentials', 'That email and password do not match an account.'],
   ['email_not_confirmed', 'This address is not confirmed yet. Confirm it, then sign in.'],
   ['user_banned', 'That email and password do not match an account.'],
-  ['user_already_exists', 'There is an account with this address already. Sign in instead.'],
+  ['user_already_exists', 'An account with this address already exists. Sign in instead.'],
   ['weak_password', 'Choose a longer password: at least 6 characters.'],
   ['validation_failed', 'Check the email address and the password.'],
   ['over_request_rate_limit', 'Too many attempts. Wait a moment, then try again.'],
@@ -123,21 +118,21 @@ const MESSAGES = new Map([
   ['flow_state_expired', 'That sign-in took too long. Start it again.'],
   ['flow_state_not_found', 'That sign-in has already been used. Start it again.'],
   ['bad_code_verifier', 'That sign-in was started in another browser. Start it again here.'],
-  ['bad_oauth_state', 'That sign-in is not known any more. Start it again.'],
+  ['bad_oauth_state', 'That sign-in is no longer valid. Start it again.'],
 ])
 
-/** The sentence to show next to a form for a refusal of the provider. A ban reads like a wrong password. */
+/** Returns the sentence to show next to a form for a refusal of the provider. A ban reads like a wrong password. */
 export function explainFault(fault: AuthFault): string {
-  if (fault.kind === 'unavailable') return 'The sign-in service does not answer. Try again in a moment.'
+  if (fault.kind === 'unavailable') return 'The sign-in service does not respond. Try again in a moment.'
   return explainCode(fault.code)
 }
 
-/** The sentence for an error that a social sign-in came back with; the text in the address is never shown. */
+/** Returns the sentence for an error of a social sign-in; the text in the URL is never shown. */
 export function explainRedirect(parameters: URLSearchParams): string {
   const code = parameters.get('error_code') ?? parameters.get('error') ?? ''
   return code === 'user_banned' ? 'This account cannot sign in.' : explainCode(code)
 }
 
 function explainCode(code: string): string {
-  return MESSAGES.get(code) ?? 'The sign-in did not work. Try again.'
+  return messages.get(code) ?? 'The sign-in did not work. Try again.'
 }

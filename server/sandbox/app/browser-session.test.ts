@@ -2,7 +2,7 @@ import { createServerClient } from '@supabase/ssr'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AuthClient, AuthResult, ProviderSession, User } from './auth-client.ts'
-import { createBrowserSessions, type BrowserSessions } from './browser-session.ts'
+import { BrowserSessions } from './browser-session.ts'
 
 const NAME = 'sb-localhost-auth-token'
 const NOW = 1_800_000_000
@@ -24,7 +24,7 @@ function session(exp: number, extra: object = {}): ProviderSession {
   return whole
 }
 
-/** A browser's jar after the given `Set-Cookie` values. */
+/** Applies `Set-Cookie` values to a browser's jar. */
 function jarAfter(setCookies: readonly string[], jar: Map<string, string> = new Map()): Map<string, string> {
   for (const line of setCookies) {
     const [pair = ''] = line.split(';', 1)
@@ -59,17 +59,8 @@ function open(answers: { user?: AuthResult<User>; refresh?: AuthResult<ProviderS
       calls.push(`signOut ${token}`)
     },
   }
-  const unused = (): never => {
-    throw new Error('not part of a session')
-  }
-  const whole = { ...auth, signIn: unused, signUp: unused, exchangeCode: unused, googleUrl: unused }
-  return {
-    sessions: createBrowserSessions(
-      { cookieName: NAME, secure: false },
-      { auth: whole, runtime: { now: () => NOW } },
-    ),
-    calls,
-  }
+  const ports = { auth, runtime: { now: () => NOW } }
+  return { sessions: new BrowserSessions({ cookieName: NAME, secure: false }, ports), calls }
 }
 
 const ADA: AuthResult<User> = { ok: true, value: { id: 'u', email: 'ada@example.com' } }
@@ -79,47 +70,6 @@ describe('a visitor', () => {
     const { sessions, calls } = open()
     expect(await sessions.visitor(requestWith(new Map()))).toEqual({ kind: 'nobody', setCookies: [] })
     expect(calls).toEqual([])
-  })
-
-  it('with a living session is its user, and no cookie changes', async () => {
-    const { sessions, calls } = open({ user: ADA })
-    const jar = jarAfter(sessions.signIn(requestWith(new Map()), session(NOW + 1)))
-    expect(await sessions.visitor(requestWith(jar))).toMatchObject({
-      kind: 'user',
-      user: { email: 'ada@example.com' },
-      setCookies: [],
-    })
-    expect(calls).toEqual([`user ${jwt(NOW + 1)}`])
-  })
-
-  it('with an expired session gets a new one', async () => {
-    const renewed = session(NOW + 3600)
-    const { sessions, calls } = open({ user: ADA, refresh: { ok: true, value: renewed } })
-    const jar = jarAfter(sessions.signIn(requestWith(new Map()), session(NOW)))
-    const visitor = await sessions.visitor(requestWith(jar))
-    expect(visitor).toMatchObject({ kind: 'user', accessToken: renewed.access_token })
-    expect(calls).toEqual([`refresh refresh-${NOW}`, `user ${renewed.access_token}`])
-    const after = jarAfter(visitor.kind === 'user' ? visitor.setCookies : [], jar)
-    expect(after).toEqual(jarAfter(sessions.signIn(requestWith(new Map()), renewed)))
-  })
-
-  it.each([
-    { expires: NOW, answers: { refresh: { ok: false, fault: { kind: 'unavailable' } } } },
-    { expires: NOW + 1, answers: { user: { ok: false, fault: { kind: 'unavailable' } } } },
-  ] as const)('is unknown while the provider is silent', async ({ expires, answers }) => {
-    const { sessions } = open(answers)
-    const jar = jarAfter(sessions.signIn(requestWith(new Map()), session(expires)))
-    expect(await sessions.visitor(requestWith(jar))).toEqual({ kind: 'unknown' })
-  })
-
-  it.each([NOW, NOW + 1])('whose session has ended is nobody, and the cookies go', async (expires) => {
-    const { sessions } = open()
-    const large = session(expires, { padding: 'x'.repeat(9000) })
-    const jar = jarAfter(sessions.signIn(requestWith(new Map()), large))
-    expect(jar.size).toBeGreaterThan(3)
-    const visitor = await sessions.visitor(requestWith(jar))
-    expect(visitor.kind).toBe('nobody')
-    expect(jarAfter(visitor.kind === 'nobody' ? visitor.setCookies : [], jar).size).toBe(0)
   })
 
   it.each([
@@ -159,7 +109,7 @@ describe('the cookies', () => {
     const [line] = open().sessions.signIn(requestWith(new Map()), session(NOW))
     expect(line).toMatch(/; Max-Age=34560000; Path=\/; SameSite=Lax$/)
     const ports = { auth: {} as AuthClient, runtime: { now: () => NOW } }
-    const secure = createBrowserSessions({ cookieName: NAME, secure: true }, ports)
+    const secure = new BrowserSessions({ cookieName: NAME, secure: true }, ports)
     expect(secure.signIn(requestWith(new Map()), session(NOW))[0]).toMatch(/; SameSite=Lax; Secure$/)
   })
 

@@ -88,7 +88,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await Promise.all([page.waitForNavigation(), page.click(selector)])
   }
 
-  /** No rule of WCAG 2.2 AA that a program can check is broken, and nothing is wider than the screen. */
+  /** Checks that no automatically testable rule of WCAG 2.2 AA is broken, and nothing is wider than the screen. */
   async function inspect(page: Page): Promise<void> {
     const findings = (await page.evaluate(
       `${axe}; axe.run().then((result) => JSON.parse(JSON.stringify(result.violations)))`,

@@ -17,7 +17,6 @@ interface Site {
     options?: { token?: string; body?: string; authorization?: string },
   ) => Promise<Response>
   signIn: (email?: string) => Promise<string>
-  jwksFetches: () => number
   close: () => void
 }
 
@@ -49,7 +48,6 @@ function openSite(): Site {
       const { data } = await provider.client().auth.signInWithPassword({ ...ADA, email })
       return data.session?.access_token ?? ''
     },
-    jwksFetches: () => provider.admin.counters.jwks,
     close: () => app.close(),
   }
 }
@@ -130,7 +128,7 @@ describe('the notes API', () => {
     const response = await call('GET', '/api/notes', { token })
     expect(response.status).toBe(500)
     expect(response.headers.get('content-type')).toMatch(/^application\/json/)
-    expect(await response.json()).toEqual({ error: 'internal', message: 'Something failed here. Try again.' })
+    expect(await response.json()).toEqual({ error: 'internal', message: 'Something went wrong. Try again.' })
   })
 
   it('takes a text of exactly 2000 characters', async () => {
@@ -156,29 +154,23 @@ describe('a caller of the notes API', () => {
     expect(await response.json()).toEqual({ error, message: expect.any(String) })
   })
 
-  it.each([
-    { what: 'another issuer', change: { iss: 'https://elsewhere.example/auth/v1' }, message: /issuer/ },
-    { what: 'another audience', change: { aud: 'other' }, message: /audience/ },
-    { what: 'an anonymous role', change: { role: 'anon' }, message: /signed-in user/ },
-    { what: 'a service', change: { role: 'service_role' }, message: /signed-in user/ },
-    { what: 'nobody', change: { sub: '' }, message: /signed-in user/ },
-    { what: 'no expiry', change: { exp: undefined }, message: /expired/ },
-    { what: 'the past', change: { exp: 1_700_000_000 }, message: /expired/ },
-  ])('with a token of $what is refused, whichever way it is signed', async ({ change, message }) => {
+  it('with a signed token that belongs to no session is refused, as are the API keys', async () => {
     const { call, provider, signIn } = openSite()
-    for (const algorithm of ['ES256', 'HS256'] as const) {
-      provider.admin.setAlgorithm(algorithm)
-      const good = claimsOf(await signIn())
-      const accepted = await call('GET', '/api/notes', { token: await provider.admin.signClaims(good) })
-      expect([algorithm, accepted.status]).toEqual([algorithm, 200])
-      const token = await provider.admin.signClaims({ ...good, ...change })
+    const good = claimsOf(await signIn())
+    const { session_id: _, ...noSession } = good
+    for (const claims of [
+      noSession,
+      { ...good, sub: '' },
+      { ...good, exp: 1_700_000_000 },
+      { role: 'anon' },
+    ]) {
+      const token = await provider.admin.signClaims(claims)
       const response = await call('GET', '/api/notes', { token })
-      expect([algorithm, response.status]).toEqual([algorithm, 401])
-      expect(await response.json()).toMatchObject({
-        error: 'invalid_token',
-        message: expect.stringMatching(message),
-      })
+      expect(response.status).toBe(401)
+      expect(await response.json()).toMatchObject({ error: 'invalid_token' })
     }
+    const key = await provider.admin.serviceKey()
+    expect((await call('GET', '/api/notes', { token: key })).status).toBe(401)
   })
 
   it('with a token whose claims were changed is refused', async () => {
@@ -192,45 +184,15 @@ describe('a caller of the notes API', () => {
     }
   })
 
-  it('costs one fetch of the keys in ten minutes, and one more after a rotation', async () => {
-    const { call, jwksFetches, provider, signIn } = openSite()
+  it('is told to come back while the provider is down', async () => {
+    const { call, provider, signIn } = openSite()
     const token = await signIn()
-    for (let round = 0; round < 3; round++) await call('GET', '/api/notes', { token })
-    expect(jwksFetches()).toBe(1)
-    provider.runtime.advance(60)
-    provider.admin.rotateSigningKey()
-    expect((await call('GET', '/api/notes', { token: await signIn() })).status).toBe(200)
-    expect(jwksFetches()).toBe(2)
-    provider.runtime.advance(600)
-    await call('GET', '/api/notes', { token })
-    expect(jwksFetches()).toBe(3)
-  })
-
-  it('with unknown keys cannot make the app hammer the provider', async () => {
-    const { call, jwksFetches, provider, signIn } = openSite()
-    await call('GET', '/api/notes', { token: await signIn() })
-    provider.admin.rotateSigningKey({ dropOld: true })
-    const token = await signIn()
-    for (let round = 0; round < 5; round++) await call('GET', '/api/notes', { token })
-    expect(jwksFetches()).toBe(1)
-    provider.runtime.advance(30)
+    provider.admin.setFaults({ failNext: { status: 502, count: 1 } })
+    const response = await call('GET', '/api/notes', { token })
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect((await call('GET', '/api/notes', { token })).status).toBe(200)
-    expect(jwksFetches()).toBe(2)
   })
-
-  it.each(['ES256', 'HS256'] as const)(
-    'with %s is told to come back while the provider is down',
-    async (algorithm) => {
-      const { call, provider, signIn } = openSite()
-      provider.admin.setAlgorithm(algorithm)
-      const token = await signIn()
-      provider.admin.setFaults({ failNext: { status: 502, count: 1 } })
-      const response = await call('GET', '/api/notes', { token })
-      expect(response.status).toBe(503)
-      expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
-      expect((await call('GET', '/api/notes', { token })).status).toBe(200)
-    },
-  )
 
   it('is not known by the session cookie', async () => {
     const { provider } = openSite()

@@ -1,38 +1,37 @@
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { MAX_NOTE_LENGTH, parseNoteText, type Notes } from './notes.ts'
-import type { TokenVerifier } from './token-verifier.ts'
+import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
+import type { AuthClient } from './auth-client.ts'
 
-const MAX_BODY_BYTES = 16 * 1024
+const maxBodyBytes = 16 * 1024
 
 /**
- * The JSON API of the notes, relative to `/api/notes`. It takes a bearer token only, never the cookie: so no page of
+ * Creates the JSON API of the notes, relative to `/api/notes`. It accepts a bearer token only, never the cookie: so no page of
  * another site can make a browser call it.
  */
 export function createNotesApi(
   notes: Notes,
-  verifyToken: TokenVerifier,
+  auth: Pick<AuthClient, 'user'>,
 ): Hono<{ Variables: { userId: string } }> {
   const api = new Hono<{ Variables: { userId: string } }>()
 
   api.use(async (c, next) => {
     const token = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
     if (token === undefined) return unauthorized(c, 'Send "Authorization: Bearer <access token>".')
-    const verification = await verifyToken(token)
-    switch (verification.kind) {
-      case 'caller':
-        c.set('userId', verification.userId)
-        return next()
-      case 'refused':
-        return unauthorized(c, verification.reason, 'invalid_token')
-      case 'unavailable':
-        return problem(c, 503, 'temporarily_unavailable', 'The session provider does not answer. Try again.')
+    // The provider knows its signed-in users; a signature alone proves none, as its API keys are signed too.
+    const user = await auth.user(token)
+    if (user.ok) {
+      c.set('userId', user.value.id)
+      return next()
     }
+    return user.fault.kind === 'refused'
+      ? unauthorized(c, 'The token is not valid, or its session has ended.', 'invalid_token')
+      : problem(c, 503, 'temporarily_unavailable', 'The session provider does not respond. Try again.')
   })
   api.use(
     bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: (c) => problem(c, 413, 'too_large', `The body may have ${MAX_BODY_BYTES} bytes.`),
+      maxSize: maxBodyBytes,
+      onError: (c) => problem(c, 413, 'too_large', `The body may have ${maxBodyBytes} bytes.`),
     }),
   )
 
@@ -48,7 +47,7 @@ export function createNotesApi(
       typeof body === 'object' && body !== null && 'text' in body ? body.text : undefined,
     )
     if (text === undefined) {
-      return problem(c, 422, 'invalid_text', `"text" must be 1 to ${MAX_NOTE_LENGTH} characters long.`)
+      return problem(c, 422, 'invalid_text', `"text" must be 1 to ${maxNoteLength} characters long.`)
     }
     return c.json(notes.add(c.get('userId'), text), 201)
   })
@@ -59,7 +58,7 @@ export function createNotesApi(
   api.all('*', (c) => {
     const isList = /\/api\/notes\/?$/.test(c.req.path)
     c.header('allow', isList ? 'GET, POST' : 'DELETE')
-    return problem(c, 405, 'method_not_allowed', `This address does not take ${c.req.method}.`)
+    return problem(c, 405, 'method_not_allowed', `This address does not support ${c.req.method}.`)
   })
   return api
 }
@@ -73,7 +72,7 @@ function problem(
   return c.json({ error, message }, status)
 }
 
-/** RFC 6750 section 3.1: the code stands in the challenge only when a token was sent. */
+/** Includes the error code in the challenge only when a token was sent (RFC 6750 section 3.1). */
 function unauthorized(c: Context, message: string, error?: string): Response {
   c.header('www-authenticate', `Bearer realm="Fieldnotes"${error === undefined ? '' : `, error="${error}"`}`)
   return problem(c, 401, error ?? 'unauthorized', message)

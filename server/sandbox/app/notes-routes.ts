@@ -1,11 +1,11 @@
 import { Hono, type Context } from 'hono'
 import type { BrowserSessions, Visitor } from './browser-session.ts'
 import { type PageResponder, readFlash } from './page-frame.ts'
-import { MAX_NOTE_LENGTH, parseNoteText, type Notes } from './notes.ts'
+import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
 import { notesPage, plainPage, type ServerLinks } from './pages.ts'
 import { explainFault } from './auth-client.ts'
 
-/** What the routes of the notes page work with. */
+/** Dependencies of the notes routes. */
 export interface NotesRoutesParts {
   links: ServerLinks
   notes: Notes
@@ -15,7 +15,7 @@ export interface NotesRoutesParts {
 
 type SignedIn = Extract<Visitor, { kind: 'user' }>
 
-/** The notes page and its forms. Anyone not signed in is sent to the first page. */
+/** Creates the notes page and its forms. Redirects to the first page without a sign-in. */
 export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutesParts): Hono {
   const routes = new Hono()
 
@@ -55,7 +55,7 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
         const error =
           typed.trim() === ''
             ? 'Write something first.'
-            : `That note is too long: ${MAX_NOTE_LENGTH.toLocaleString('en')} characters fit.`
+            : `That note is too long: ${maxNoteLength.toLocaleString('en')} characters fit.`
         const page = notesPage({ ...describe(visitor), draft: { text: typed, error } })
         return pages.show(c, page, { status: 422, setCookies })
       }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
-import { ICON, STYLE, STYLE_SOURCE } from './style.ts'
+import { ICON, STYLE, styleSource } from './style.ts'
 
-// The clipboard is there on https and on this computer only; elsewhere the address is selected, for the person to copy.
+// The clipboard is available over https and on this computer only; elsewhere the address is selected, for the user to copy.
 const SCRIPT = `
 const [button, field, status] = ['copy-url', 'mcp-url', 'copied'].map((id) => document.getElementById(id))
 button.hidden = false
@@ -19,26 +19,24 @@ button.addEventListener('click', async () => {
 })
 `
 
-/** Makes the button with the id `copy-url` copy what is in `mcp-url`; to be put behind both and the text `copied`. */
-export const COPY_SCRIPT: SafeHtml = rawHtml(`<script>${SCRIPT}</script>`)
+/** Makes the button with the id `copy-url` copy the text of `mcp-url`. Place it after both and the text `copied`. */
+export const copyScript: SafeHtml = rawHtml(`<script>${SCRIPT}</script>`)
 
-const SCRIPT_SOURCE = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`
+const scriptSource = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`
 
-// Whole, because its hash in the policy covers every space between the tags.
-const STYLE_ELEMENT = rawHtml(`<style>${STYLE}</style>`)
+// In one piece, because its hash in the policy covers every space between the tags.
+const styleElement = rawHtml(`<style>${STYLE}</style>`)
 
-/** What surrounds every page. */
+/** The frame of a page. */
 export interface PageFrame {
   title: string
-  /** Address of the signed-in user. */
   email?: string | undefined
-  /** Address of the MCP server, to be announced to programs that the person uses on this page. */
+  /** Address of the MCP server, announced to programs used on this page. */
   mcpUrl?: string
-  /** The message about the last action. */
   flash?: string | undefined
 }
 
-/** Security headers of every page; `formTargets` are the origins that a form may lead to besides the app. */
+/** Returns the security headers of a page; `formTargets` are the origins that a form may lead to besides the app. */
 function pageHeaders(
   formTargets: readonly string[],
   scriptTargets: readonly string[],
@@ -47,11 +45,11 @@ function pageHeaders(
     'cache-control': 'no-store',
     'content-security-policy': [
       "default-src 'none'",
-      `style-src ${STYLE_SOURCE}`,
-      `script-src ${SCRIPT_SOURCE}`,
+      `style-src ${styleSource}`,
+      `script-src ${scriptSource}`,
       "img-src 'self'",
       `form-action ${["'self'", ...formTargets].join(' ')}`,
-      // Not for the one script, which only copies; this is for the console, where one may call /mcp with the session cookie.
+      // Not for the page's own script, which only copies; for the console, where users may call /mcp with the session cookie.
       `connect-src ${["'self'", ...scriptTargets].join(' ')}`,
       "base-uri 'none'",
       "frame-ancestors 'none'",
@@ -62,7 +60,7 @@ function pageHeaders(
   }
 }
 
-/** A whole page around its content. */
+/** Renders a whole page around its content. */
 export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
   return html`<!doctype html>
     <html lang="en">
@@ -73,7 +71,7 @@ export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
         <title>${frame.title} - Fieldnotes</title>
         <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
         ${frame.mcpUrl !== undefined && html`<link rel="mcp-server" href="${frame.mcpUrl}" />`}
-        ${STYLE_ELEMENT}
+        ${styleElement}
       </head>
       <body>
         <a class="skip" href="#content">Skip to content</a>
@@ -97,27 +95,27 @@ export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
     </html>`
 }
 
-/** How the routes answer a browser. */
+/** Responds to a browser. */
 export interface PageResponder {
-  /** A page; a flash that it shows is forgotten with it. */
+  /** Shows a page; a flash is cleared once shown. */
   show(
     c: Context,
     page: SafeHtml,
     options?: { status?: PageStatus; setCookies?: readonly string[] },
   ): Response
-  /** A redirect that is followed with GET. */
+  /** Redirects with GET. */
   redirect(c: Context, path: string, options?: { flash?: Flash; setCookies?: readonly string[] }): Response
 }
 
 type PageStatus = 200 | 400 | 403 | 404 | 413 | 422 | 500 | 503
 
-/** `authOrigin` is where the forms for a social sign-in lead, `mcpOrigin` what scripts of the console may call. */
+/** `authOrigin` is the target of the social sign-in forms; scripts of the console may call `mcpOrigin`. */
 export function createPageResponder(authOrigin: string, mcpOrigin: string): PageResponder {
   const headers = pageHeaders([authOrigin], [mcpOrigin])
   return {
     show(c, page, { status = 200, setCookies = [] } = {}) {
       for (const cookie of setCookies) c.header('set-cookie', cookie, { append: true })
-      if (readFlash(c.req.raw) !== undefined) c.header('set-cookie', CLEARED_FLASH, { append: true })
+      if (readFlash(c.req.raw) !== undefined) c.header('set-cookie', clearedFlash, { append: true })
       return c.html(page.toString(), status, headers)
     },
     redirect(c, path, { flash, setCookies = [] } = {}) {
@@ -137,21 +135,24 @@ const MESSAGES = {
   'signed-out': 'You are signed out.',
   'note-added': 'Note added.',
   'note-deleted': 'Note deleted.',
-  'note-gone': 'That note was already gone.',
+  'note-gone': 'That note was already deleted.',
 } as const
 
 /** The last action, reported once on the next page. */
 export type Flash = keyof typeof MESSAGES
 
-/** `Set-Cookie` value that carries a flash over a redirect. It holds a name, not text, so that no one can plant a message. */
-export function writeFlash(flash: Flash): string {
+/**
+ * Returns the `Set-Cookie` value that carries a flash over a redirect. It contains a name, not text, so that messages cannot be
+ * planted.
+ */
+function writeFlash(flash: Flash): string {
   return `${COOKIE}=${flash}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax`
 }
 
-/** `Set-Cookie` value that forgets a shown flash. */
-export const CLEARED_FLASH: string = `${COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`
+/** `Set-Cookie` value that clears a shown flash. */
+const clearedFlash: string = `${COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`
 
-/** The message to show, if there is one. */
+/** Returns the message to show, if any. */
 export function readFlash(request: Request): string | undefined {
   const cookies = parseCookieHeader(request.headers.get('cookie') ?? '')
   const value = cookies.find(({ name }) => name === COOKIE)?.value

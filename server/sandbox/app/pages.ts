@@ -1,14 +1,14 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { MAX_NOTE_LENGTH, type Note } from './notes.ts'
-import { COPY_SCRIPT, framePage } from './page-frame.ts'
+import { maxNoteLength, type Note } from './notes.ts'
+import { copyScript, framePage } from './page-frame.ts'
 
-/** A form that is shown again: the input, and the error. */
+/** A form shown again: the input, and the error. */
 export interface FormState {
   email?: string
   error?: string
 }
 
-/** The first page: what this is, and the sign-in form. */
+/** Renders the first page: an introduction, and the sign-in form. */
 export function landingPage(form: FormState, flash?: string): SafeHtml {
   return framePage(
     { title: titled('Sign in', form), flash },
@@ -38,7 +38,7 @@ export function landingPage(form: FormState, flash?: string): SafeHtml {
   )
 }
 
-/** The form that creates an account. */
+/** Renders the form that creates an account. */
 export function signUpPage(form: FormState): SafeHtml {
   return framePage(
     { title: titled('Create an account', form) },
@@ -61,7 +61,7 @@ export interface ServerLinks {
   connectionsUrl: string
 }
 
-/** What the page of a signed-in user shows. */
+/** Contents of a signed-in user's page. */
 export interface NotesPage {
   email: string
   notes: readonly Note[]
@@ -71,7 +71,7 @@ export interface NotesPage {
   draft?: { text: string; error: string }
 }
 
-/** The notes of a user, and how to give an assistant access to them. */
+/** Renders the notes of a user, and how to give an assistant access to them. */
 export function notesPage({ email, notes, links, flash, draft }: NotesPage): SafeHtml {
   return framePage(
     {
@@ -91,14 +91,14 @@ export function notesPage({ email, notes, links, flash, draft }: NotesPage): Saf
               id="text"
               name="text"
               required
-              maxlength="${MAX_NOTE_LENGTH}"
+              maxlength="${maxNoteLength}"
               aria-describedby="${draft && 'error '}text-hint"
               aria-invalid="${draft ? 'true' : 'false'}"
             >
 ${draft?.text}</textarea>
           </div>
           <div class="foot">
-            <p class="hint" id="text-hint">Up to ${MAX_NOTE_LENGTH.toLocaleString('en')} characters</p>
+            <p class="hint" id="text-hint">Up to ${maxNoteLength.toLocaleString('en')} characters</p>
             <button>Add note</button>
           </div>
         </form>
@@ -118,7 +118,7 @@ ${draft?.text}</textarea>
   )
 }
 
-/** A page that says one thing. */
+/** Renders a page with one message. */
 export function plainPage(title: string, text: string): SafeHtml {
   return framePage(
     { title },
@@ -164,7 +164,7 @@ function connectPanel({ mcpUrl, connectionsUrl }: ServerLinks): SafeHtml {
     </ol>
     <p><a href="${mcpUrl}">Steps for each assistant</a></p>
     <p><a href="${connectionsUrl}">See or end your connections</a></p>
-    ${COPY_SCRIPT}
+    ${copyScript}
   </aside>`
 }
 
@@ -210,7 +210,7 @@ function passwordField(form: FormState, autocomplete: 'current-password' | 'new-
   </div>`
 }
 
-/** Marks a field of a form that was sent; an error that came by a redirect is not about the fields. */
+/** Marks an invalid field of a submitted form; an error from a redirect does not concern the fields. */
 function invalidMark({ email, error: message }: FormState, hint?: string): SafeHtml {
   const error = email === undefined ? undefined : message
   const described = [error === undefined ? [] : ['error'], hint ?? []].flat().join(' ')

@@ -7,9 +7,9 @@ import type { BrowserSessions } from './browser-session.ts'
 import { type PageResponder, readFlash } from './page-frame.ts'
 import { landingPage, plainPage, signUpPage } from './pages.ts'
 
-const VERIFIER_COOKIE = 'fieldnotes-verifier'
+const verifierCookie = 'fieldnotes-verifier'
 
-/** What the routes of sign-in, sign-up and sign-out work with. */
+/** Dependencies of the routes of sign-in, sign-up and sign-out. */
 export interface SignInParts {
   appUrl: string
   auth: AuthClient
@@ -18,13 +18,13 @@ export interface SignInParts {
   runtime: Pick<Runtime, 'randomBytes'>
 }
 
-/** The pages and forms of sign-in, sign-up and sign-out. */
+/** Creates the pages and forms of sign-in, sign-up and sign-out. */
 export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: SignInParts): Hono {
   const routes = new Hono()
   const callbackUrl = `${appUrl}/auth/callback`
-  // Bound to this browser, unreadable to scripts, and sent nowhere but to the callback.
+  // Bound to this browser, unreadable to scripts, and sent only to the callback.
   const verifierAttributes = `Path=/auth/callback; HttpOnly; SameSite=Lax${appUrl.startsWith('https:') ? '; Secure' : ''}`
-  const clearedVerifier = `${VERIFIER_COOKIE}=; Max-Age=0; ${verifierAttributes}`
+  const clearedVerifier = `${verifierCookie}=; Max-Age=0; ${verifierAttributes}`
 
   routes.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
@@ -58,7 +58,7 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
     if (result.value === undefined) {
       return pages.show(
         c,
-        plainPage('Confirm your address', 'Your account is made. Confirm it, then sign in.'),
+        plainPage('Confirm your address', 'Your account has been created. Confirm it, then sign in.'),
       )
     }
     const setCookies = sessions.signIn(c.req.raw, result.value)
@@ -67,7 +67,7 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
 
   routes.post('/sign-in/google', async (c) => {
     const verifier = createCodeVerifier((length) => runtime.randomBytes(length))
-    const setCookies = [`${VERIFIER_COOKIE}=${verifier}; Max-Age=600; ${verifierAttributes}`]
+    const setCookies = [`${verifierCookie}=${verifier}; Max-Age=600; ${verifierAttributes}`]
     const url = auth.googleUrl(callbackUrl, await deriveCodeChallenge(verifier))
     return pages.redirect(c, url, { setCookies })
   })
@@ -77,7 +77,7 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
     const code = query.get('code')
     if (code === null) return showLanding(c, explainRedirect(query), 400)
     const cookies = parseCookieHeader(c.req.header('cookie') ?? '')
-    const verifier = cookies.find(({ name }) => name === VERIFIER_COOKIE)?.value
+    const verifier = cookies.find(({ name }) => name === verifierCookie)?.value
     if (verifier === undefined) {
       return showLanding(c, explainFault({ kind: 'refused', code: 'bad_code_verifier' }), 400)
     }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** The style sheet of every page. Plain CSS: one palette, turned over for a dark screen. */
+/** The style sheet of every page. Plain CSS: one palette, inverted for dark screens. */
 export const STYLE = `
 :root{color-scheme:light dark;
 --paper:#f6f2e8;--rule:#ddd5c0;--card:#fffdf7;--ink:#24261f;--soft:#5c5f52;--line:#d9d2bf;--field:#8b8874;
@@ -92,7 +92,7 @@ button:focus-visible{border-radius:8px}
 `
 
 /** Source expression of the style sheet for `style-src` (CSP level 3, section 2.3.1). */
-export const STYLE_SOURCE: string = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
+export const styleSource: string = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
 
 /** The icon of the app, in its own colours: a page with a fold and two lines. */
 export const ICON: string =

@@ -1,42 +1,38 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createAuthClient } from './auth-client.ts'
-import { createBrowserSessions } from './browser-session.ts'
+import { AuthClient } from './auth-client.ts'
+import { BrowserSessions } from './browser-session.ts'
 import { createNotesApi } from './notes-api.ts'
 import { createNotesRoutes } from './notes-routes.ts'
-import { openNotes } from './notes.ts'
+import { Notes } from './notes.ts'
 import { createPageResponder } from './page-frame.ts'
 import { plainPage } from './pages.ts'
 import { createSignInRoutes } from './sign-in-routes.ts'
 import { ICON } from './style.ts'
-import { createTokenVerifier } from './token-verifier.ts'
 
-const MAX_FORM_BYTES = 64 * 1024
+const maxFormBytes = 64 * 1024
 
 /** Settings of the demo web app. */
 export interface WebAppConfig {
-  /** Its own origin. */
   appUrl: string
-  /** Base URL of the session provider's auth API. */
   authUrl: string
   /** Base name of the session cookie. */
   cookieName: string
   /** SQLite path of the notes, or `:memory:`. */
   database: string
-  /** Address that it tells people to give to their assistant. */
+  /** Address shown to users for their assistant. */
   mcpUrl: string
-  /** Where people see and end what they have connected. */
   connectionsUrl: string
 }
 
-/** A small web application with users and data: what a team would put Drawbridge in front of. */
+/** A small web application with users and data, as a team might put behind Drawbridge. */
 export interface WebApp {
   fetch(request: Request): Promise<Response>
   close(): void
 }
 
-/** Fieldnotes, the demo web app. `authFetch` is its way to the session provider. */
+/** Creates Fieldnotes, the demo web app. It reaches the session provider through `authFetch`. */
 export function createWebApp(
   config: WebAppConfig,
   ports: { runtime: Runtime; authFetch: (request: Request) => Promise<Response> },
@@ -44,16 +40,15 @@ export function createWebApp(
   const appUrl = config.appUrl.replace(/\/+$/, '')
   const authUrl = config.authUrl.replace(/\/+$/, '')
   const { runtime, authFetch } = ports
-  const auth = createAuthClient(authUrl, authFetch)
+  const auth = new AuthClient(authUrl, authFetch)
   const sessionConfig = { cookieName: config.cookieName, secure: appUrl.startsWith('https:') }
-  const sessions = createBrowserSessions(sessionConfig, { auth, runtime })
-  const notes = openNotes(config.database, runtime)
+  const sessions = new BrowserSessions(sessionConfig, { auth, runtime })
+  const notes = new Notes(config.database, runtime)
   const pages = createPageResponder(new URL(authUrl).origin, new URL(config.mcpUrl).origin)
-  const verifyToken = createTokenVerifier({ authUrl }, { auth, authFetch, runtime })
 
   const app = new Hono()
-  app.route('/api/notes', createNotesApi(notes, verifyToken))
-  app.all('/api/*', (c) => c.json({ error: 'not_found', message: 'There is nothing at this address.' }, 404))
+  app.route('/api/notes', createNotesApi(notes, auth))
+  app.all('/api/*', (c) => c.json({ error: 'not_found', message: 'Page not found.' }, 404))
   app.get('/favicon.svg', (c) =>
     c.body(ICON, 200, { 'content-type': 'image/svg+xml', 'cache-control': 'public, max-age=86400' }),
   )
@@ -68,8 +63,8 @@ export function createWebApp(
   })
   site.use(
     bodyLimit({
-      maxSize: MAX_FORM_BYTES,
-      onError: (c) => pages.show(c, plainPage('Too long', 'What you sent is too long.'), { status: 413 }),
+      maxSize: maxFormBytes,
+      onError: (c) => pages.show(c, plainPage('Too long', 'Your input is too long.'), { status: 413 }),
     }),
   )
   site.route('/', createSignInRoutes({ appUrl, auth, sessions, pages, runtime }))
@@ -79,7 +74,7 @@ export function createWebApp(
     pages.show(c, plainPage('Nothing here', 'There is no page at this address.'), { status: 404 }),
   )
   app.onError((_error, c) => {
-    const text = 'Something failed here. Try again.'
+    const text = 'Something went wrong. Try again.'
     if (c.req.path.startsWith('/api/')) return c.json({ error: 'internal', message: text }, 500)
     return pages.show(c, plainPage('That did not work', text), { status: 500 })
   })
@@ -88,9 +83,9 @@ export function createWebApp(
 }
 
 /**
- * Whether a form was sent by a page of this origin. Browsers say so in `Sec-Fetch-Site` and `Origin`; a request that
- * says neither is refused. Other ports of localhost are another origin, though the same site: SameSite cookies alone
- * would let their pages through.
+ * Returns whether a form was sent by a page of this origin. Browsers say so in `Sec-Fetch-Site` and `Origin`; a request with
+ * neither is refused. Other ports of localhost are another origin, though the same site: SameSite cookies alone would accept their
+ * pages.
  */
 export function isSameOrigin(headers: Headers, appOrigin: string): boolean {
   const site = headers.get('sec-fetch-site')

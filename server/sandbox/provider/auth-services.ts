@@ -2,13 +2,19 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Account, Accounts } from './accounts/account.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { EmbeddedProviderConfig } from './embedded-config.ts'
-import { type Factor, Factors } from './accounts/factor.ts'
+import { Factors } from './accounts/factor.ts'
 import { Identities, type Identity } from './accounts/identity.ts'
 import { type Session, Sessions } from './sessions/session.ts'
 import { SigningKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
-/** Everything the routes of the auth API work with. */
+/**
+ * How addresses are confirmed. `done`, the default: as if every user had opened the mail at once, because none leaves this machine.
+ * `required`: an account waits for it. `off`: every address counts as confirmed, so none is verified.
+ */
+export type Confirmation = 'done' | 'required' | 'off'
+
+/** Dependencies of the auth API's routes. */
 export interface AuthServices {
   config: EmbeddedProviderConfig
   runtime: Runtime
@@ -19,8 +25,7 @@ export interface AuthServices {
   factors: Factors
   flows: SocialFlows
   keys: SigningKeys
-  /** Whether a sign-up is confirmed at once; on at first, because no mail leaves this machine. */
-  autoconfirm: boolean
+  confirmation: Confirmation
 }
 
 /** Opens the database and builds the services on it. */
@@ -33,26 +38,65 @@ export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runt
     database,
     accounts,
     identities: new Identities(database, accounts, runtime),
-    sessions: new Sessions(database, runtime, config.refreshTokenVersion),
+    sessions: new Sessions(database, runtime),
     factors: new Factors(database, runtime),
     flows: new SocialFlows(database, runtime),
     keys: new SigningKeys(database, runtime),
-    autoconfirm: true,
+    confirmation: 'done',
   }
 }
 
-/** The names of the social sign-in methods that are on. */
+/** Returns the names of the enabled social sign-in methods. */
 export function socialProviders({ config }: Pick<AuthServices, 'config'>): readonly string[] {
   return config.socialProviders ?? ['google']
 }
 
-/** The user object of an account as it is now. */
+/** Returns the user object of an account as it is now, without secrets (password hash, factor secrets). */
 export function describeUser(services: AuthServices, accountId: string): Record<string, unknown> {
   const account = accountOf(services, accountId)
-  return userDocument(account, services.identities.list(accountId), services.factors.list(accountId))
+  const identities = services.identities.list(accountId)
+  const factors = services.factors.list(accountId)
+  return {
+    id: account.id,
+    aud: 'authenticated',
+    role: 'authenticated',
+    email: account.email,
+    email_confirmed_at: isoTime(account.confirmedAt),
+    phone: '',
+    confirmed_at: isoTime(account.confirmedAt),
+    last_sign_in_at: isoTime(account.lastSignInAt),
+    app_metadata: appMetadata(identities),
+    user_metadata: account.metadata,
+    identities: identities.map((identity) => ({
+      identity_id: identity.id,
+      id: identity.providerId,
+      user_id: account.id,
+      identity_data: identity.data,
+      provider: identity.provider,
+      last_sign_in_at: isoTime(identity.lastSignInAt),
+      created_at: isoTime(identity.createdAt),
+      updated_at: isoTime(identity.lastSignInAt),
+      email: identity.data['email'],
+    })),
+    factors:
+      factors.length === 0
+        ? undefined
+        : factors.map((factor) => ({
+            id: factor.id,
+            created_at: isoTime(factor.createdAt),
+            updated_at: isoTime(factor.updatedAt),
+            status: factor.status,
+            friendly_name: factor.friendlyName,
+            factor_type: 'totp',
+          })),
+    created_at: isoTime(account.createdAt),
+    updated_at: isoTime(account.updatedAt),
+    banned_until: isoTime(account.bannedUntil),
+    is_anonymous: false,
+  }
 }
 
-/** The answer that carries a session, with a new access token for it. */
+/** Returns a response with a session and a new access token for it. */
 export async function sessionResponse(
   services: AuthServices,
   session: Session,
@@ -62,9 +106,24 @@ export async function sessionResponse(
   const account = accountOf(services, session.accountId)
   const issuedAt = runtime.now()
   const expiresAt = issuedAt + config.tokenTtlSeconds
-  const claims = accessTokenClaims(services, account, session)
+  const claims = {
+    iss: config.url,
+    sub: account.id,
+    aud: 'authenticated',
+    email: account.email,
+    phone: '',
+    app_metadata: appMetadata(services.identities.list(account.id)),
+    user_metadata: account.metadata,
+    role: 'authenticated',
+    aal: session.aal,
+    amr: session.amr,
+    session_id: session.id,
+    is_anonymous: false,
+    iat: issuedAt,
+    exp: expiresAt,
+  }
   const body = {
-    access_token: await keys.sign({ ...claims, iat: issuedAt, exp: expiresAt }),
+    access_token: await keys.sign(claims),
     token_type: 'bearer',
     expires_in: config.tokenTtlSeconds,
     expires_at: expiresAt,
@@ -83,84 +142,12 @@ function accountOf({ accounts }: AuthServices, id: string): Account {
   return account
 }
 
-function accessTokenClaims(
-  services: AuthServices,
-  account: Account,
-  session: Session,
-): Record<string, unknown> {
-  return {
-    iss: services.config.url,
-    sub: account.id,
-    aud: 'authenticated',
-    email: account.email,
-    phone: '',
-    app_metadata: appMetadata(services.identities.list(account.id)),
-    user_metadata: account.metadata,
-    role: 'authenticated',
-    aal: session.aal,
-    amr: session.amr,
-    session_id: session.id,
-    is_anonymous: false,
-  }
-}
-
-/** The `app_metadata` of an account: how it can sign in. */
-export function appMetadata(identities: readonly Identity[]): { provider: string; providers: string[] } {
+/** Returns how an account can sign in. */
+function appMetadata(identities: readonly Identity[]): { provider: string; providers: string[] } {
   const providers = [...new Set(identities.map((identity) => identity.provider))]
   return { provider: providers[0] ?? 'email', providers }
 }
 
-/** The user object of the auth API. Secrets (password hash, factor secrets) are not in it. */
-export function userDocument(
-  account: Account,
-  identities: readonly Identity[],
-  factors: readonly Factor[],
-): Record<string, unknown> {
-  return {
-    id: account.id,
-    aud: 'authenticated',
-    role: 'authenticated',
-    email: account.email,
-    email_confirmed_at: isoTime(account.confirmedAt),
-    phone: '',
-    confirmed_at: isoTime(account.confirmedAt),
-    last_sign_in_at: isoTime(account.lastSignInAt),
-    app_metadata: appMetadata(identities),
-    user_metadata: account.metadata,
-    identities: identities.map((identity) => identityDocument(account, identity)),
-    factors: factors.length === 0 ? undefined : factors.map(factorDocument),
-    created_at: isoTime(account.createdAt),
-    updated_at: isoTime(account.updatedAt),
-    banned_until: isoTime(account.bannedUntil),
-    is_anonymous: false,
-  }
-}
-
-function identityDocument(account: Account, identity: Identity): Record<string, unknown> {
-  return {
-    identity_id: identity.id,
-    id: identity.providerId,
-    user_id: account.id,
-    identity_data: identity.data,
-    provider: identity.provider,
-    last_sign_in_at: isoTime(identity.lastSignInAt),
-    created_at: isoTime(identity.createdAt),
-    updated_at: isoTime(identity.lastSignInAt),
-    email: identity.data['email'],
-  }
-}
-
-function factorDocument(factor: Factor): Record<string, unknown> {
-  return {
-    id: factor.id,
-    created_at: isoTime(factor.createdAt),
-    updated_at: isoTime(factor.updatedAt),
-    status: factor.status,
-    friendly_name: factor.friendlyName,
-    factor_type: 'totp',
-  }
-}
-
-function isoTime(epochSeconds: number | undefined): string | undefined {
-  return epochSeconds === undefined ? undefined : new Date(epochSeconds * 1000).toISOString()
+function isoTime(epochSeconds: number | null): string | undefined {
+  return epochSeconds === null ? undefined : new Date(epochSeconds * 1000).toISOString()
 }

@@ -1,4 +1,4 @@
-// The row type is a promise of the caller that names the columns in its SQL; only this file takes it at its word.
+// Callers promise a row type that matches the columns in their SQL; only this file relies on it.
 /* oxlint-disable typescript/no-unnecessary-type-parameters, typescript/no-unsafe-type-assertion */
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import { openDatabaseFile } from '../database-file.ts'
@@ -7,17 +7,15 @@ import { openDatabaseFile } from '../database-file.ts'
 export interface Database {
   /** First row or undefined. */
   get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined
-  /** All rows. */
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[]
-  /** Number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number
-  /** Commits what `body` did, or nothing when it throws. */
+  /** Commits what `body` did, or nothing if it throws. */
   transaction<T>(body: () => T): T
   close(): void
 }
 
-/** One entry a schema version; entries are only ever appended, `PRAGMA user_version` counts the applied ones. */
-const MIGRATIONS: readonly string[] = [
+/** One entry per schema version, append only; `PRAGMA user_version` counts the applied ones. */
+const migrations: readonly string[] = [
   `CREATE TABLE account (
      id TEXT PRIMARY KEY,
      email TEXT NOT NULL UNIQUE,
@@ -74,7 +72,8 @@ const MIGRATIONS: readonly string[] = [
      code_challenge TEXT NOT NULL,
      code_hash TEXT UNIQUE,
      account_id TEXT REFERENCES account (id) ON DELETE CASCADE,
-     created_at INTEGER NOT NULL
+     created_at INTEGER NOT NULL,
+     provider TEXT NOT NULL
    ) STRICT;
    CREATE TABLE signing_key (
      kid TEXT PRIMARY KEY,
@@ -82,31 +81,18 @@ const MIGRATIONS: readonly string[] = [
      created_order INTEGER NOT NULL UNIQUE
    ) STRICT;
    CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;`,
-  `ALTER TABLE flow ADD COLUMN provider TEXT NOT NULL DEFAULT 'google';
-   ALTER TABLE session ADD COLUMN refresh_version INTEGER NOT NULL DEFAULT 2;
-   ALTER TABLE session ADD COLUMN activity INTEGER NOT NULL DEFAULT 0;
-   CREATE INDEX session_activity ON session (activity);
-   CREATE TABLE opaque_refresh_token (
-     hash TEXT PRIMARY KEY,
-     session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
-     counter INTEGER NOT NULL
-   ) STRICT;
-   CREATE INDEX opaque_refresh_token_session ON opaque_refresh_token (session_id);`,
 ]
 
-/** Opens the database at `path`, or `:memory:`; other processes may have it open, too. */
+/** Opens the database at `path`, or `:memory:`; other processes may have it open too. */
 export function openDatabase(path: string): Database {
-  const connection = openDatabaseFile(path, MIGRATIONS)
+  const connection = openDatabaseFile(path, migrations)
   connection.exec('PRAGMA foreign_keys = ON;')
   const statements = new Map<string, StatementSync>()
   let inTransaction = false
 
   function prepare(sql: string): StatementSync {
-    let statement = statements.get(sql)
-    if (statement === undefined) {
-      statement = connection.prepare(sql)
-      statements.set(sql, statement)
-    }
+    const statement = statements.get(sql) ?? connection.prepare(sql)
+    statements.set(sql, statement)
     return statement
   }
 

@@ -14,17 +14,16 @@ const MAX_BODY_BYTES = 64 * 1024
 
 /** A session provider that lives in this process. */
 export interface EmbeddedProvider {
-  /** Answers everything below the configured URL and below `/google` of the same origin; 404 for the rest. */
+  /** Serves everything below the configured URL and below `/google` of the same origin; 404 for the rest. */
   fetch(request: Request): Promise<Response>
-  /** Closes the database; everything answered before is on disk. */
+  /** Closes the database; everything before the last response is on disk. */
   close(): void
-  /** What its routes work with. */
   services: AuthServices
 }
 
 /**
- * A local, persistent session provider that speaks the Supabase Auth API, with a stand-in for Google. For
- * development on one machine: throws unless its URLs are loopback ones. It logs nothing.
+ * Creates a local, persistent session provider that speaks the Supabase Auth API, with a fake Google. For development on one
+ * machine: throws unless its URLs are loopback ones. Logs nothing.
  */
 export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: Runtime): EmbeddedProvider {
   validateEmbeddedConfig(config)

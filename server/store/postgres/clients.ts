@@ -2,7 +2,7 @@ import type { Client, ClientStore } from '../../core/clients/client.ts'
 import { clientColumns, clientOf, type ClientRow, clientValues, openedEverySeconds } from '../row.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 
-// As in the index on them: only this very condition uses it.
+// Matches the index: only this exact condition uses it.
 const unused = `kind = 'registered' AND NOT kept AND expires_at IS NOT NULL`
 
 const insertClient: Statement = {
@@ -11,7 +11,7 @@ const insertClient: Statement = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 }
 
-// A person may have signed in since the caller read the client: keep the end that was extended for that.
+// A user may have signed in since the caller read the client: keep the extended expiry.
 const keptEnd = (end: string): string =>
   `CASE WHEN c.kept AND c.expires_at > ${end} THEN c.expires_at ELSE ${end} END`
 
@@ -57,8 +57,8 @@ const openClient: Statement = {
   text: 'UPDATE client SET opened_at = $2 WHERE id = $1 AND NOT kept AND opened_at <= $3',
 }
 
-// The older a registration and the more its network has, the higher its place. Who trims at the same time picks the same ones and finds them gone: together they delete none too many. Whether one is
-// kept is looked at again, and no more than that, or the index would be read for the rest.
+// Ranks older registrations, and those of networks that have more, higher. Concurrent trims pick the same rows and find them gone:
+// together they do not delete too many. Only whether a row is kept is checked again, or the index would be read for the rest.
 const trimClients: Statement = {
   name: 'trim_clients',
   text: `WITH excess AS MATERIALIZED (
@@ -74,7 +74,7 @@ const trimClients: Statement = {
     RETURNING true AS gone`,
 }
 
-/** Clients of the Postgres store. */
+/** Creates the clients of the Postgres store. */
 export function createPostgresClients(database: PostgresDatabase): ClientStore {
   const store = async (statement: Statement, client: Client, ...more: string[]): Promise<boolean> =>
     (await database.write(statement, [...clientValues(client), ...more])).length === 1

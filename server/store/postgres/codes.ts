@@ -39,7 +39,7 @@ const selectCode: Statement = {
   text: `SELECT ${codeColumns} FROM authorization_code WHERE code_hash = $1`,
 }
 
-// As in the indexes, which only these very expressions use.
+// Matches the indexes, which only this exact expression uses.
 const unredeemed = 'coalesce(holds_session_until, 0) > 0'
 const codeEnd = '(c.expires_at + 0)'
 const whose = { user: 'user_id COLLATE "C"', client: 'client_id COLLATE "C"' }
@@ -57,7 +57,7 @@ const listUnredeemedOf = (kind: keyof typeof whose): Statement => ({
 })
 const listUnredeemedBy = { user: listUnredeemedOf('user'), client: listUnredeemedOf('client') }
 
-/** Expires the codes that `chosen` selects, and makes their sessions due for sign-out at $1. */
+/** Builds a statement that expires the codes `chosen` selects, and makes their sessions due for sign-out at $1. */
 function expiry(name: string, chosen: string): Statement {
   return {
     name,
@@ -86,7 +86,7 @@ const expireCodesOf = (kind: keyof typeof whose): Statement =>
   )
 const expireCodesBy = { user: expireCodesOf('user'), client: expireCodesOf('client') }
 
-// One of many callers gets the row: the others wait for it, see that it is redeemed, and have nothing to insert.
+// One of many concurrent callers gets the row: the others wait for it, see that it is redeemed, and have nothing to insert.
 const redeemCode: Statement = {
   name: 'redeem_code',
   text: `WITH used AS (
@@ -116,11 +116,11 @@ const selectCodeState: Statement = {
 }
 
 /**
- * Authorization codes of the Postgres store. Their sessions are stored with the others from the beginning. A code holds
- * its session until it is redeemed or, after its end, collected, whichever comes first.
+ * Creates the authorization codes of the Postgres store. Their sessions are stored with the others from the start. A code holds its
+ * session until it is redeemed or, after it expires, purged, whichever comes first.
  */
 export function createPostgresCodes(database: PostgresDatabase): CodeStore {
-  /** Why the code could not be redeemed; undefined when it can be, which a moment ago it could not. */
+  /** Returns why the code could not be redeemed; undefined if it can be, although it could not a moment ago. */
   async function refusalOf(codeHash: string, now: number): Promise<CodeRedemption | undefined> {
     const [state] = await database.read<CodeState>(selectCodeState, [codeHash, now])
     if (!state) return { kind: 'unknown' }
@@ -178,7 +178,7 @@ export function createPostgresCodes(database: PostgresDatabase): CodeStore {
   }
 }
 
-/** Expires at most `limit` codes of `of` that can still be redeemed, and returns the grants that they would have become. */
+/** Expires at most `limit` redeemable codes of `of`, and returns the grants they would have become. */
 export async function expirePostgresCodes(
   database: PostgresDatabase,
   of: GrantOwner,

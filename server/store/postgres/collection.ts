@@ -1,8 +1,8 @@
 import type { PostgresDatabase, Statement } from './database.ts'
 import { codeRetentionSeconds, deviceRetentionSeconds } from '../rules.ts'
 
-// Each is one transaction of at most `limit` rows. What somebody else is at is skipped: it is gone then, or its turn
-// comes in the next round. Sessions come after what they belong to, as everywhere.
+// Each is one transaction of at most `limit` rows. Skips rows that others have locked: they are gone then, or due in the next
+// round. As everywhere, sessions come after what they belong to.
 
 function deletion(table: string, key: string, endsAt: string, more = ''): Statement {
   return {
@@ -15,7 +15,7 @@ function deletion(table: string, key: string, endsAt: string, more = ''): Statem
   }
 }
 
-/** Like {@link deletion}, for rows with a provider session, which becomes due for sign-out. */
+/** Builds a {@link deletion} for rows with a provider session, which becomes due for sign-out. */
 function deletionWithSession(table: string): Statement {
   return {
     name: `collect_${table}`,
@@ -31,7 +31,7 @@ function deletionWithSession(table: string): Statement {
   }
 }
 
-// Also deletes the refresh token whose use brought the access token: neither is needed any more.
+// Also deletes the refresh token whose use issued the access token: neither is needed any more.
 const deleteAccessTokens: Statement = {
   name: 'collect_access_token',
   text: `WITH over AS MATERIALIZED (
@@ -67,7 +67,7 @@ const giveUpCodes: Statement = {
     SELECT grant_id FROM given`,
 }
 
-// The grants come last, when their tokens are gone. A code goes when its session is a grant's or given up.
+// Grants come last, after their tokens. A code is deleted once its session is a grant's or released.
 const collections: readonly { statement: Statement; retention?: number; dueNow?: boolean }[] = [
   { statement: deletion('social_sign_in', 'id', 'expires_at') },
   { statement: deletion('attempt', 'key', 'window_ends_at') },
@@ -85,7 +85,7 @@ const collections: readonly { statement: Statement; retention?: number; dueNow?:
   { statement: deletionWithSession('grants'), dueNow: true },
 ]
 
-/** Deletes and gives up at most `limit` rows that expired before `now`, and returns how many. */
+/** Deletes or releases at most `limit` rows that expired before `now`, and returns how many. */
 export async function collectFromPostgres(
   database: PostgresDatabase,
   now: number,

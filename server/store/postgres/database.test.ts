@@ -38,7 +38,7 @@ async function throughProxy(parameters = ''): Promise<{ store: Store; proxy: Tcp
   return { store: openStore(address.href + parameters), proxy }
 }
 
-/** What it rejects with, and after how many milliseconds. */
+/** Returns the error it rejects with, and after how many milliseconds. */
 async function failureOf(work: Promise<unknown>): Promise<{ error: Error; after: number }> {
   const began = performance.now()
   try {
@@ -49,7 +49,7 @@ async function failureOf(work: Promise<unknown>): Promise<{ error: Error; after:
   throw new Error('It did not fail.')
 }
 
-/** Keeps everybody from a table for a while; resolves when that has begun. */
+/** Locks a table for a while; resolves once it is locked. */
 async function lockTable(table: string, seconds: number): Promise<{ over: Promise<unknown> }> {
   const over = server.query(url, `BEGIN; LOCK TABLE ${table}; SELECT pg_sleep(${seconds}); COMMIT`)
   await expect
@@ -176,7 +176,7 @@ describe('a connection that breaks', () => {
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'drawbridge'`,
       )
       await store.addClient({ ...clientSample, id: `client ${round}` }).catch((error: unknown) => {
-        // Only if it was sent before the end of the connection was seen.
+        // Only if it was sent before the end of the connection was noticed.
         expect(error).toBeInstanceOf(StoreUnavailableError)
       })
       expect(await store.findClient('nothing')).toBeUndefined()
@@ -206,7 +206,7 @@ describe('a connection that breaks', () => {
 })
 
 describe('statements that fail', () => {
-  /** Every insertion of a client fails `times` times with `state`. */
+  /** Makes every insertion of a client fail `times` times with `state`. */
   async function failInsertions(state: string, times: number): Promise<void> {
     await server.query(
       url,

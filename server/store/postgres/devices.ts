@@ -33,7 +33,7 @@ const poll: Statement = {
     RETURNING ${deviceColumns}, decision, polled_early, slowed_seconds`,
 }
 
-/** Devices that wait, of the Postgres store. */
+/** Creates the pending devices of the Postgres store. */
 export function createPostgresDevices(database: PostgresDatabase): DeviceStore {
   return {
     addDevice: async (device) => (await database.write(insertDevice, deviceValues(device))).length === 1,
@@ -56,7 +56,7 @@ interface PolledRow extends DeviceRow {
   slowed_seconds: number
 }
 
-/** The result of a poll from the state after it. Same rule as `pollResult`, which reads the state before it. */
+/** Computes the result of a poll from the state after it. Same rule as `pollResult`, which uses the state before it. */
 function pollOf(row: PolledRow, intervalSeconds: number, now: number): DevicePoll {
   if (row.expires_at <= now) return { kind: 'expired' }
   if (row.decision === 'approved') return { kind: 'approved', device: deviceOf(row) }

@@ -1,10 +1,10 @@
 /**
- * What an error of `pg` means. `unavailable`: it may work later. `refused`: somebody has to change the address, the
- * account or the database first. `conflict`: rolled back, try again at once. `fault`: a mistake of ours.
+ * Kind of a `pg` error. `unavailable`: it may work later. `refused`: the address, the account or the database must be changed
+ * first. `conflict`: rolled back, retry at once. `fault`: a mistake of ours.
  */
 export type FailureKind = 'unavailable' | 'refused' | 'conflict' | 'fault'
 
-/** A database that cannot be used until someone changes something. */
+/** The database cannot be used until someone changes something. */
 export class DatabaseRefusedError extends Error {
   constructor(message: string) {
     super(message)
@@ -12,24 +12,24 @@ export class DatabaseRefusedError extends Error {
   }
 }
 
-/** An error of `pg` without what may be private in it. `broken`: the connection cannot be used any more. */
+/** A `pg` error without private data. `broken`: the connection cannot be used any more. */
 export interface PostgresFailure {
   kind: FailureKind
   broken: boolean
-  /** Says what happened; no password, and no value of a row. */
+  /** Describes the failure without passwords and row values. */
   reason: string
-  /** For the log. `pg` puts whole rows and the text of statements into its errors, this has neither. */
+  /** For the log. `pg` errors contain whole rows and the text of statements; this has neither. */
   cause: Error
 }
 
 // Connection, resources, shutdown, the operating system; canceled or timed out; a read-only database.
 const unavailable = /^(?:08|53|57P|58|57014$|55P03$|25006$|25P03$)/
-// What the server or a pooler says to a connection that it will not have; 42501 is a missing privilege.
+// Codes with which the server or a pooler refuses a connection; 42501 is a missing privilege.
 const refused = /^(?:28|3D000$|3F000$|55000$|42501$)/
 // The server ends the connection after these.
 const fatal = /^(?:08|57P|25P03$|28|3D000$)/
 const conflict = /^(?:40001|40P01)$/
-// A statement of this connection is missing, or that of another one is there; a setting that is not passed on.
+// A statement of this connection is missing, or another one's is present; a setting that is not passed on.
 const pooled = /^(?:26000|42P05|08P01)$/
 const withoutDetail = new Map([
   ['ECONNREFUSED', 'connection refused'],
@@ -37,14 +37,14 @@ const withoutDetail = new Map([
   ['ETIMEDOUT', 'connection timed out'],
 ])
 
-/** Reads what `pg` or a migration rejected with. `password` is taken out of the text, wherever it may come from. */
+/** Reads what `pg` or a migration rejected with. Removes `password` from the text wherever it occurs. */
 export function readPostgresFailure(error: unknown, password: string): PostgresFailure {
   const { code, message } = textsOf(error)
   if (error instanceof DatabaseRefusedError) {
     return { kind: 'refused', broken: false, reason: message, cause: plainError(message, code) }
   }
   const text = password === '' ? message : message.replaceAll(password, '***')
-  // Only the server says how severe it is; codes of the system such as EPIPE look like those of SQL.
+  // Only errors of the server have a severity; system codes such as EPIPE look like those of SQL.
   if (!(error instanceof Error && 'severity' in error)) {
     const isOurs = error instanceof TypeError || error instanceof RangeError
     const reason = text === '' ? (withoutDetail.get(code) ?? code) : text

@@ -31,16 +31,16 @@ afterEach(async () => {
   await server.close()
 })
 
-/** One connection that is refreshed all the time, with what was acknowledged of it. */
+/** One connection that is refreshed constantly, and its acknowledged state. */
 interface Chain {
   name: string
-  /** The newest refresh token whose rotation was acknowledged; the one before it. */
+  /** The newest refresh token whose rotation was acknowledged, and the previous one. */
   step: number
   version: number
   attempts: { outcome: 'done' | 'unavailable'; milliseconds: number }[]
 }
 
-/** Refreshes until told to stop; what failed is done again, as clients and instances do. */
+/** Refreshes until told to stop; repeats what failed, as clients and instances do. */
 async function refresh(chain: Chain, isOver: () => boolean): Promise<void> {
   for (let turn = 0; !isOver(); turn += 1) {
     const store = stores[turn % 2] as Store
@@ -62,7 +62,7 @@ const tokenOf = ({ name, step }: Chain): string => `refresh ${name} ${step}`
 async function rotateOnce(store: Store, chain: Chain): Promise<void> {
   const successor = successorSample(`${chain.name} ${chain.step + 1}`)
   const rotation = await store.rotateRefreshToken(tokenOf(chain), successor, again)
-  // Replayed: it had taken effect although nobody was told.
+  // Replayed: it had taken effect without acknowledgement.
   expect(['rotated', 'replayed']).toContain(rotation.kind)
   chain.step += 1
 }
@@ -70,7 +70,7 @@ async function rotateOnce(store: Store, chain: Chain): Promise<void> {
 async function saveOnce(store: Store, chain: Chain): Promise<void> {
   const session = { ...sessionSample(`grant ${chain.name}`, ''), version: chain.version }
   const saved = await store.saveProviderSession(nextSession(session))
-  // False: this very version is there, although nobody was told.
+  // False: this exact version is stored, without acknowledgement.
   if (!saved) expect((await store.findProviderSession(session.grantId))?.version).toBe(chain.version + 1)
   chain.version += 1
 }
@@ -117,7 +117,7 @@ describe('a database that goes away under load', () => {
         const [store] = stores as [Store]
         expect((await store.findRefreshToken(tokenOf(chain)))?.endReason).toBeUndefined()
         expect((await store.findProviderSession(`grant ${name}`))?.version).toBe(version)
-        // What one instance was told, all are: each acknowledged token but the last has exactly its successor.
+        // All instances agree: each acknowledged token but the last has exactly its successor.
         for (let earlier = Math.max(1, step - 3); earlier < step; earlier += 1) {
           const rotation = await store.rotateRefreshToken(
             `refresh ${name} ${earlier}`,

@@ -17,7 +17,7 @@ import { socialSignInSample } from '../../../tests/support/store-contract/social
 
 const many = 100_000
 const fewer = 10_000
-/** Enough for the database to keep a plan. */
+/** Enough for the database to cache a plan. */
 const rounds = 8
 
 let server: PostgresServer
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Every operation at least once; everything in it is named after `name`. */
+/** Runs every operation at least once; all its names start with `name`. */
 async function useEverything(store: Store, name: string): Promise<void> {
   const replay = rotationTerms(start)
   await store.addClient({ ...clientSample, id: name })
@@ -35,7 +35,7 @@ async function useEverything(store: Store, name: string): Promise<void> {
   await store.replaceClient({ ...clientSample, id: name })
   await store.keepClient(name, start + 100_000)
   await store.listClients({ after: name, limit: 3 })
-  // Compares all registrations that nobody uses, once a minute and only when there are too many.
+  // Compares all unused registrations, once a minute and only when there are too many.
   if (name === 'first') await store.trimClients(100, 4, start)
   await store.removeClient(`none ${name}`)
   await store.addDevice(deviceSample(name))
@@ -112,7 +112,7 @@ const rowsRead = async (url: string): Promise<number> => {
   return Number(row?.['read'])
 }
 
-/** Looks into the indexes that are there for one question each. */
+/** Counts uses of the indexes that serve one query each. */
 const specialLooks = async (url: string): Promise<number> => {
   const [row] = await server.query(
     url,
@@ -120,7 +120,7 @@ const specialLooks = async (url: string): Promise<number> => {
   )
   return Number(row?.['looks'])
 }
-/** Lists and ends of {@link useEverything} that such an index is for. */
+/** Lists and ends of {@link useEverything} that such an index serves. */
 const specialQuestions = 8
 
 const fill = `
@@ -133,7 +133,7 @@ const fill = `
     SELECT 'o' || i, 'k', 'k.x', 0, 0, 1, ${start} + i, ${start} + i FROM generate_series(1, ${fewer}) i;
   INSERT INTO authorization_code SELECT 'c' || i, 'g' || i, 'u', 's', NULL, NULL, 'c', 'r', 'mcp', 0, 0, 'x', 'x', ${start} - 86400 + i, CASE WHEN i % 2 = 0 THEN 0 END, CASE WHEN i % 2 = 1 THEN ${start} + i END
     FROM generate_series(1, ${fewer}) i;
-  INSERT INTO client SELECT 'c' || i, 'x', 'x', '[]', '[]', 'none', NULL, 0 FROM generate_series(1, ${fewer}) i;
+  INSERT INTO client SELECT 'c' || i, 'x', 'x', '[]', '[]', 'none', NULL, 0, 'registered', ${start} + i, false, '{}', '' FROM generate_series(1, ${fewer}) i;
   INSERT INTO device SELECT 'd' || i, 'u' || i, 'c', 'mcp', 'r', NULL, 0, ${start} + i FROM generate_series(1, ${fewer}) i;
   INSERT INTO attempt SELECT 'c' || i, 1, ${start} + i FROM generate_series(1, ${fewer}) i;
   INSERT INTO social_sign_in (id, binding, sealing_key, sealed, expires_at)
@@ -149,7 +149,7 @@ it.each([
     const url = await server.createDatabase()
     const store = openPostgresStore(`${url}?pool_max=1${parameters}`)
     const runs = 4 * rounds + 1
-    // The worst beginning: statistics of tiny tables, and plans that were made by them and are kept.
+    // The worst start: statistics of tiny tables, and cached plans based on them.
     await useEverything(store, 'first')
     for (let round = 0; round < rounds; round += 1) await useEverything(store, `unknown ${round}`)
     await server.query(url, 'VACUUM ANALYZE')
@@ -158,10 +158,10 @@ it.each([
     for (let round = 0; round < rounds; round += 1) await useEverything(store, `late ${round}`)
     await server.query(url, 'ANALYZE')
     for (let round = 0; round < rounds; round += 1) await useEverything(store, `analyzed ${round}`)
-    // The connection tells its counts when it ends.
+    // The connection reports its counts when it ends.
     await store.close()
     await expect.poll(() => rowsRead(url)).toBeGreaterThan(0)
-    // Without a setting against it, tables of a few rows are read as a whole, and rightly.
+    // Unless disabled, tables of a few rows are rightly read as a whole.
     expect((await rowsRead(url)) / runs).toBeLessThan(fewer / 5)
     expect((await specialLooks(url)) / runs).toBeLessThanOrEqual(specialQuestions)
   },

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-// One database for all: making one takes longer than most of these tests.
+// One database for all: creating one takes longer than most of these tests.
 describeStore('postgres', async () => {
   await server.query(url, emptyAll)
   const store = openPostgresStore(url)

@@ -1,10 +1,11 @@
 import type { GrantStore, LeaseResult } from '../../core/session/grant.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
 import type { SealedSessionStore } from '../../core/session/reseal.ts'
+import type { SignOutStore } from '../../core/session/sign-out-worker.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 
-/** The part of `GrantStore` about the provider's tokens: each operation is one compare-and-swap statement. */
+/** The operations of `GrantStore` on the provider's tokens: each is one compare-and-swap statement. */
 export type ProviderSessionStore = Pick<
   GrantStore,
   | 'findProviderSession'
@@ -15,7 +16,7 @@ export type ProviderSessionStore = Pick<
   | 'findProviderRenewal'
 >
 
-// A session is stored with its code or second factor, and taken up when the code becomes a grant.
+// A session is stored with its code or second factor, and adopted when the code becomes a grant.
 const selectSession: Statement = {
   name: 'select_provider_session',
   text: `SELECT grant_id, sealed, issued_at, expires_at, version FROM provider_session
@@ -38,7 +39,7 @@ const releaseSession: Statement = {
     WHERE grant_id = $1 AND lease_owner = $2 RETURNING refused_since`,
 }
 
-// A grant that ends makes its session due in the same transaction, so that the session alone tells.
+// A grant that ends makes its session due in the same transaction, so the session alone decides.
 const saveSession: Statement = {
   name: 'save_provider_session',
   text: `UPDATE provider_session SET sealing_key = $3, sealed = $4, issued_at = $5, expires_at = $6, version = $2,
@@ -58,7 +59,7 @@ const selectRenewal: Statement = {
   text: 'SELECT renewed_at FROM provider_renewal WHERE issuer = $1',
 }
 
-// From key to key, each by one look into the index: a DISTINCT would read it from end to end.
+// Jumps from key to key by one index lookup each: a DISTINCT would read the whole index.
 const keysOf = (table: string): string => `
   (WITH RECURSIVE found (sealing_key) AS (
      (SELECT sealing_key FROM ${table} ORDER BY sealing_key LIMIT 1)
@@ -80,7 +81,7 @@ const selectSealedWith: Statement = {
     WHERE sealing_key = $1 AND grant_id > $2 AND (taken_up OR sign_out_due_at IS NOT NULL) ORDER BY grant_id LIMIT $3`,
 }
 
-/** Provider sessions of the Postgres store, and by which keys they are sealed. */
+/** Creates the provider sessions of the Postgres store, and the queries for their sealing keys. */
 export function createPostgresProviderSessions(
   database: PostgresDatabase,
 ): ProviderSessionStore & SealedSessionStore {
@@ -120,4 +121,56 @@ export function createPostgresProviderSessions(
       return rows.map(providerSessionOf)
     },
   }
+}
+
+// Skips rows that another worker is claiming instead of waiting.
+const claimSignOuts: Statement = {
+  name: 'claim_sign_outs',
+  text: `WITH due AS MATERIALIZED (
+      SELECT grant_id, sign_out_due_at FROM provider_session WHERE sign_out_due_at <= $2
+      ORDER BY sign_out_due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+    ), claimed AS (
+      UPDATE provider_session s SET sign_out_due_at = $3, sign_out_attempts = s.sign_out_attempts + 1
+      FROM due d
+      WHERE s.grant_id = d.grant_id AND s.grant_id = ANY (ARRAY(SELECT grant_id FROM due))
+      RETURNING s.grant_id, s.sealed, s.issued_at, s.expires_at, s.version, s.sign_out_attempts, s.sign_out_since,
+        d.sign_out_due_at AS was_due_at
+    )
+    SELECT grant_id, sealed, issued_at, expires_at, version, sign_out_attempts, sign_out_since
+    FROM claimed ORDER BY was_due_at, grant_id`,
+}
+
+const postponeSignOut: Statement = {
+  name: 'postpone_sign_out',
+  text: 'UPDATE provider_session SET sign_out_due_at = $2 WHERE grant_id = $1 AND sign_out_since IS NOT NULL',
+}
+
+const removeSignOut: Statement = {
+  name: 'remove_sign_out',
+  text: 'DELETE FROM provider_session WHERE grant_id = $1 AND sign_out_since IS NOT NULL',
+}
+
+/** Creates the outbox of the Postgres store: the provider sessions with a time at which their sign-out is due. */
+export function createPostgresSignOuts(database: PostgresDatabase): SignOutStore {
+  return {
+    async claimSignOuts({ limit, until }, now) {
+      const rows = await database.write<SignOutRow>(claimSignOuts, [limit, now, until])
+      return rows.map((row) => ({
+        session: providerSessionOf(row),
+        attempts: row.sign_out_attempts,
+        since: row.sign_out_since,
+      }))
+    },
+    async postponeSignOut(grantId, dueAt) {
+      await database.write(postponeSignOut, [grantId, dueAt])
+    },
+    async removeSignOut(grantId) {
+      await database.write(removeSignOut, [grantId])
+    },
+  }
+}
+
+interface SignOutRow extends ProviderSessionRow {
+  sign_out_attempts: number
+  sign_out_since: number
 }

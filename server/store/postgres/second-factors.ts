@@ -48,7 +48,7 @@ const takeUp: Statement = {
     SELECT id FROM gone`,
 }
 
-/** Sign-ins of the Postgres store that wait for their second factor. Their sessions are stored with the others. */
+/** Creates the sign-ins of the Postgres store waiting for their second factor. Their sessions are stored with the others. */
 export function createPostgresSecondFactors(database: PostgresDatabase): SecondFactorStore {
   return {
     async addSecondFactor({ id, bindingHash, sealed, session, expiresAt }) {

@@ -1,4 +1,4 @@
-import type { AttemptStore } from '../../core/access/attempt-limit.ts'
+import type { AttemptStore } from '../../core/limits/attempt-limit.ts'
 import { sealingKeyOf } from '../../core/seal.ts'
 import type { SocialSignInStore } from '../../core/sign-in/pending-sign-in.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
@@ -8,8 +8,8 @@ const insertSocial: Statement = {
   text: `INSERT INTO social_sign_in (id, binding, sealing_key, sealed, expires_at) VALUES ($1, $2, $3, $4, $5)`,
 }
 
-// A statement of its own, so that it sees concurrent inserts: the last one to trim sees all. What stays is counted without
-// locks, which would also be taken on rows that are skipped: those locked by another trim must count as well.
+// A separate statement, so that it sees concurrent inserts: the last one to trim sees all. Counts the remaining rows without locks,
+// which would also be taken on skipped rows: those locked by another trim must count as well.
 const trimSocial: Statement = {
   name: 'trim_social_sign_ins',
   text: `DELETE FROM social_sign_in WHERE id = ANY (ARRAY(
@@ -43,7 +43,7 @@ const returnAttempt: Statement = {
   text: 'UPDATE attempt SET count = count - 1 WHERE key = $1 AND window_ends_at = $2 AND count > 0',
 }
 
-/** What the Postgres store remembers about sign-ins on their way, and how many attempts there were. */
+/** Creates the pending sign-ins of the Postgres store, and the counts of attempts. */
 export function createPostgresSignIns(database: PostgresDatabase): SocialSignInStore & AttemptStore {
   return {
     async addSocialSignIn({ id, bindingHash, sealed, expiresAt }, max) {

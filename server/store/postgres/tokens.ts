@@ -1,21 +1,18 @@
-import type {
-  GrantEndReason,
-  GrantStore,
-  RefreshRotation,
-  RotationTerms,
-  SuccessorTokens,
-} from '../../core/session/grant.ts'
+import type { GrantStore, RefreshRotation, RotationTerms, SuccessorTokens } from '../../core/session/grant.ts'
 import type { PostgresDatabase, Statement } from './database.ts'
 import { differentAddresses, isReplayable, replayEnd } from '../rules.ts'
 import {
   type AccessTokenRow,
   accessTokenOf,
   grantColumns,
-  grantOf,
   grantRecordColumns,
   grantRecordOf,
+  type GrantRecordRow,
+  refreshTokenOf,
+  type RefreshTokenRow,
+  tokenUseOf,
+  type TokenUseRow,
 } from '../row.ts'
-import type { GrantRecordRow, GrantRow } from '../row.ts'
 import { endPostgresGrant } from './grants.ts'
 
 type TokenStore = Pick<
@@ -41,7 +38,7 @@ const selectAccess: Statement = {
       AND g.expires_at - $2 > 0 AND g.ended_at IS NULL`,
 }
 
-// The row stays until its time: it may hold what a replay of the refresh token before it is answered with.
+// The row stays until it expires: it may hold what a replay of the previous refresh token returns.
 const removeAccess: Statement = {
   name: 'remove_access_token',
   text: 'UPDATE access_token SET expires_at = 0 WHERE hash = $1',
@@ -64,9 +61,9 @@ const selectRefresh: Statement = {
     WHERE g.id = (SELECT grant_id FROM token)`,
 }
 
-// One of many callers gets the row: the others wait for it, see that it is used, and have nothing to insert. The sealed
-// pair goes into the row of its access token, which is gone after an hour, and the used refresh token with it, where it is
-// recognised without its row.
+// One of many concurrent callers gets the row: the others wait for it, see that it is used, and have nothing to insert. The sealed
+// pair is stored in the row of its access token, which is purged after an hour, together with the used refresh token if it is
+// recognized without its row.
 const rotate: Statement = {
   name: 'rotate_refresh_token',
   text: `WITH used AS (
@@ -103,9 +100,9 @@ const recordReplay: Statement = {
     WHERE id = $1`,
 }
 
-/** Access and refresh tokens of the Postgres store. */
+/** Creates the access and refresh tokens of the Postgres store. */
 export function createPostgresTokens(database: PostgresDatabase): TokenStore {
-  /** What came of a token that could not be rotated; undefined when it can be, which a moment ago it could not. */
+  /** Returns the result for a token that could not be rotated; undefined if it can be, although it could not a moment ago. */
   async function earlierRotation(
     refreshHash: string,
     terms: RotationTerms,
@@ -113,12 +110,7 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
     const [row] = await database.read<RotationRow>(selectRotation, [refreshHash, terms.now])
     if (!row) return { kind: 'ended' }
     if (row.used_at === null) return undefined
-    const use = {
-      usedAt: row.used_at,
-      address: row.address ?? undefined,
-      accessUsedAt: row.first_used_at ?? undefined,
-      successorUsedAt: row.successor_used_at ?? undefined,
-    }
+    const use = tokenUseOf(row, row.used_at)
     if (row.sealed_tokens !== null && isReplayable(use, terms)) {
       const [first, other] = differentAddresses(use, terms) ?? []
       await database.write(recordReplay, [row.grant_id, terms.now, first, other])
@@ -141,14 +133,8 @@ export function createPostgresTokens(database: PostgresDatabase): TokenStore {
       await database.write(removeAccess, [accessHash])
     },
     async findRefreshToken(refreshHash) {
-      const [row] = await database.read<RefreshRow>(selectRefresh, [refreshHash])
-      return (
-        row && {
-          grant: grantOf(row),
-          endReason: row.end_reason ?? undefined,
-          usedAt: row.used_at ?? undefined,
-        }
-      )
+      const [row] = await database.read<RefreshTokenRow>(selectRefresh, [refreshHash])
+      return row && refreshTokenOf(row)
     },
     async findGrantByFamily(familyHash) {
       const [row] = await database.read<GrantRecordRow>(selectFamily, [familyHash])
@@ -187,16 +173,8 @@ function rotationValues(
   ]
 }
 
-interface RotationRow {
+interface RotationRow extends TokenUseRow {
   grant_id: string
   used_at: number | null
   sealed_tokens: string | null
-  address: string | null
-  first_used_at: number | null
-  successor_used_at: number | null
-}
-
-interface RefreshRow extends GrantRow {
-  end_reason: GrantEndReason | null
-  used_at: number | null
 }

@@ -1,6 +1,6 @@
 import type { PoolConfig } from 'pg'
 
-/** Options for `pg`, and whether statements may have names. */
+/** Options for `pg`, and whether statements may be named. */
 export interface PostgresAddress {
   pool: PoolConfig
   named: boolean
@@ -10,18 +10,18 @@ const acquireTimeoutMs = 3000
 const statementTimeoutMs = 5000
 const idleTimeoutMs = 30_000
 
-/** By when an answer must have come: a little after the database itself has given up on the statement. */
+/** Client-side time-out: a little after the database itself cancels the statement. */
 export const answerTimeoutMs: number = statementTimeoutMs + 1000
 
 /**
- * Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?...`; throws, without repeating any of it, when it cannot.
+ * Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE?...`; throws for an invalid address, without repeating any of it.
  *
- * Beyond what `pg` knows (`sslmode`, `sslrootcert`, `options`, ...) there are `pool_max`, connections of this process
- * (1 to 100, 10 unless told), and `pooler=transaction` for a pooler between: statements then have no names and
- * connections no settings of their own, since neither outlives a transaction there.
+ * Besides the parameters of `pg` (`sslmode`, `sslrootcert`, `options`, ...) accepts `pool_max`, connections of this process (1 to
+ * 100, default 10), and `pooler=transaction` for a pooler in between: statements then have no names and connections no settings of
+ * their own, since neither outlives a transaction there.
  *
- * Every `sslmode` but `disable` and `no-verify` checks the certificate and the host name, unless
- * `uselibpqcompat=true` asks for the weaker meanings of libpq.
+ * Every `sslmode` but `disable` and `no-verify` checks the certificate and the host name, unless `uselibpqcompat=true` asks for the
+ * weaker meanings of libpq.
  */
 export function parsePostgresUrl(url: string): PostgresAddress {
   const address = parseUrl(url)
@@ -36,7 +36,7 @@ export function parsePostgresUrl(url: string): PostgresAddress {
     /^(?:prefer|require|verify-ca)$/.test(sslmode) &&
     !parameters.has('uselibpqcompat')
   ) {
-    // The same to pg, which would print a warning about these words.
+    // Equivalent for `pg`, which would print a warning about these words.
     parameters.set('sslmode', 'verify-full')
   }
   const options = take(parameters, 'options')
@@ -56,8 +56,8 @@ export function parsePostgresUrl(url: string): PostgresAddress {
 }
 
 /**
- * The database may have other defaults. Statements of ours are written for READ COMMITTED, and each finds its rows by
- * an index: a plan made while a table was tiny, and kept since, would read all of it.
+ * Sets connection options, as the database may have other defaults. Our statements require READ COMMITTED, and each finds its rows
+ * by an index: a plan made while a table was tiny, and cached since, would read all of it.
  */
 function connectionOptions(more: string | undefined): string {
   const ours = [

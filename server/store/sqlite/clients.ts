@@ -4,10 +4,10 @@ import { clientColumns, clientOf, type ClientRow, clientValues, openedEverySecon
 import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 
-// As in the index on them, which holds all that it asks for. Without the function the index of ends would be used instead.
+// Matches the index, which covers the query. Without the function the expiry index would be used instead.
 const unused = `kind = 'registered' AND kept = 0 AND coalesce(expires_at, 0) > 0`
 
-/** Clients in `database`. */
+/** Creates the clients in `database`. */
 export function createSqliteClients(
   database: DatabaseSync,
   { read, write }: SqliteWork,
@@ -39,7 +39,7 @@ export function createSqliteClients(
           const row = sql.countUnused.get(max + limit)
           return (row?.['count'] as number) - max
         }
-        // Mostly there is nothing to do, which needs no transaction.
+        // Usually there is nothing to do, which needs no transaction.
         if ((await read(excess)) <= 0) return 0
         return write(() => Number(sql.trim.run(openedBefore, Math.max(0, excess())).changes))
       },
@@ -52,7 +52,7 @@ function prepareStatements(database: DatabaseSync) {
   const insert = `INSERT INTO client (${clientColumns}, network) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
   return {
     insert: database.prepare(insert),
-    // A person may have signed in since the caller read the client: keep the end that was extended for that.
+    // A user may have signed in since the caller read the client: keep the extended expiry.
     put: database.prepare(
       `${insert} ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, name = excluded.name, uri = excluded.uri,
          redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types,
@@ -72,7 +72,7 @@ function prepareStatements(database: DatabaseSync) {
       `SELECT count(*) AS count FROM (SELECT 1 FROM client WHERE ${unused} LIMIT ?)`,
     ),
     open: database.prepare('UPDATE client SET opened_at = ? WHERE id = ? AND kept = 0 AND opened_at <= ?'),
-    // The older a registration and the more its network has, the higher its place.
+    // Ranks older registrations, and those of networks that have more, higher.
     trim: database.prepare(
       `DELETE FROM client WHERE id IN (
          SELECT id FROM (

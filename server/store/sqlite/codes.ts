@@ -16,7 +16,7 @@ import type { SqliteProviderSessions, SqliteSignOuts } from './provider-sessions
 import type { SqliteTokens } from './tokens.ts'
 import type { SqliteWork } from './work.ts'
 
-/** What a redeemed code becomes, and where the session of an unused one goes. */
+/** The other parts of the store that a redeemed or unused code affects. */
 interface CodeParts {
   grants: SqliteGrants
   sessions: SqliteProviderSessions
@@ -24,7 +24,7 @@ interface CodeParts {
   signOuts: SqliteSignOuts
 }
 
-/** Authorization codes of the SQLite store, and how other parts expire those of an owner, inside their own writes. */
+/** Authorization codes of the SQLite store. Other parts expire an owner's codes inside their own writes. */
 export interface SqliteCodes extends SqlitePart<
   Pick<
     GrantStore,
@@ -35,16 +35,90 @@ export interface SqliteCodes extends SqlitePart<
     | 'expireCode'
   >
 > {
-  /** Expires at most `limit` codes that can still be redeemed, and returns the grants that they would have become. */
+  /** Expires at most `limit` redeemable codes, and returns the grants they would have become. */
   expireOf(of: GrantOwner, now: number, limit: number): Grant[]
 }
 
-/** Authorization codes in `database`. A code holds its provider session until it is redeemed or the session given up. */
+/** Creates the authorization codes in `database`. A code holds its provider session until it is redeemed or the session released. */
 export function createSqliteCodes(
   database: DatabaseSync,
   { read, write }: SqliteWork,
   { grants, sessions, tokens, signOuts }: CodeParts,
 ): SqliteCodes {
+  const sql = prepareStatements(database)
+
+  function redeem(row: CodeRow, minted: FirstTokens, now: number): CodeRedemption {
+    if (row.redeemed_at !== null) return { kind: 'used', redeemedAt: row.redeemed_at }
+    const session = sessionOfCode(row)
+    if (row.expires_at <= now || !session) return { kind: 'expired' }
+    const grantNumber = grants.add(codeOf(row).grant, minted.familyHash)
+    sessions.add(grantNumber, session)
+    grants.setFirstRefreshToken(grantNumber, tokens.addFirst(grantNumber, minted, now))
+    sql.use.run(now, row.code_hash)
+    return { kind: 'redeemed' }
+  }
+
+  function giveUp(row: CodeRow, now: number): void {
+    const session = sessionOfCode(row)
+    if (session) signOuts.giveUp(session, now)
+    sql.clear.run(row.code_hash)
+  }
+
+  function giveUpSessions(now: number, limit: number): number {
+    const rows = sql.selectUnused.all(now, limit) as unknown as CodeRow[]
+    for (const row of rows) giveUp(row, now)
+    return rows.length
+  }
+
+  function unredeemedRows(of: GrantOwner | undefined, now: number, limit: number): CodeRow[] {
+    const owner = of && ownerOf(of)
+    const rows = owner
+      ? sql.unredeemed[owner.kind].all(owner.id, now, limit)
+      : sql.unredeemed.all.all(now, limit)
+    return rows as unknown as CodeRow[]
+  }
+
+  return {
+    operations: {
+      addAuthorizationCode: (code, session) => write(() => void sql.insert.run(...codeValues(code, session))),
+      findAuthorizationCode: (codeHash) =>
+        read(() => {
+          const row = sql.select.get(codeHash)
+          return row && codeOf(row as unknown as CodeRow)
+        }),
+      redeemAuthorizationCode: (codeHash, minted, now) =>
+        write(() => {
+          const row = sql.select.get(codeHash) as unknown as CodeRow | undefined
+          return row ? redeem(row, minted, now) : { kind: 'unknown' }
+        }),
+      listUnredeemedCodes: (of, { now, limit }) =>
+        read(() => unredeemedRows(of, now, limit).map((row) => codeOf(row))),
+      expireCode: (codeHash, now) =>
+        write(() => {
+          const row = sql.select.get(codeHash) as unknown as CodeRow | undefined
+          if (!row || row.session_sealed === null || row.expires_at <= now) return false
+          giveUp(row, now)
+          return true
+        }),
+    },
+    expireOf: (of, now, limit) =>
+      unredeemedRows(of, now, limit).map((row) => {
+        giveUp(row, now)
+        return codeOf(row).grant
+      }),
+    collect: collectInTurn([
+      giveUpSessions,
+      deleteExpired(database, {
+        table: 'authorization_code',
+        key: 'code_hash',
+        end: 'expires_at',
+        retention: codeRetentionSeconds,
+      }),
+    ]),
+  }
+}
+
+function prepareStatements(database: DatabaseSync) {
   const insert = database.prepare(
     `INSERT INTO authorization_code (code_hash, grant_json, redirect_uri, code_challenge, expires_at,
        session_sealed, session_issued_at, session_expires_at, session_version, user_id, client_id)
@@ -68,90 +142,7 @@ export function createSqliteCodes(
     client: unredeemedOf('client_id = ? AND'),
   }
   const clear = database.prepare('UPDATE authorization_code SET session_sealed = NULL WHERE code_hash = ?')
-
-  function redeem(row: CodeRow, minted: FirstTokens, now: number): CodeRedemption {
-    if (row.redeemed_at !== null) return { kind: 'used', redeemedAt: row.redeemed_at }
-    const session = sessionOfCode(row)
-    if (row.expires_at <= now || !session) return { kind: 'expired' }
-    const grantNumber = grants.add(codeOf(row).grant, minted.familyHash)
-    sessions.add(grantNumber, session)
-    grants.setFirstRefreshToken(grantNumber, tokens.addFirst(grantNumber, minted, now))
-    use.run(now, row.code_hash)
-    return { kind: 'redeemed' }
-  }
-
-  function giveUp(row: CodeRow, now: number): void {
-    const session = sessionOfCode(row)
-    if (session) signOuts.giveUp(session, now)
-    clear.run(row.code_hash)
-  }
-
-  function giveUpSessions(now: number, limit: number): number {
-    const rows = selectUnused.all(now, limit) as unknown as CodeRow[]
-    for (const row of rows) giveUp(row, now)
-    return rows.length
-  }
-
-  function unredeemedRows(of: GrantOwner | undefined, now: number, limit: number): CodeRow[] {
-    const owner = of && ownerOf(of)
-    const rows = owner ? unredeemed[owner.kind].all(owner.id, now, limit) : unredeemed.all.all(now, limit)
-    return rows as unknown as CodeRow[]
-  }
-
-  return {
-    operations: {
-      addAuthorizationCode: (code, session) =>
-        write(
-          () =>
-            void insert.run(
-              code.codeHash,
-              JSON.stringify(code.grant),
-              code.redirectUri,
-              code.codeChallenge,
-              code.expiresAt,
-              session.sealed,
-              session.issuedAt,
-              session.expiresAt,
-              session.version,
-              code.grant.user.id,
-              code.grant.clientId,
-            ),
-        ),
-      findAuthorizationCode: (codeHash) =>
-        read(() => {
-          const row = select.get(codeHash)
-          return row && codeOf(row as unknown as CodeRow)
-        }),
-      redeemAuthorizationCode: (codeHash, minted, now) =>
-        write(() => {
-          const row = select.get(codeHash) as unknown as CodeRow | undefined
-          return row ? redeem(row, minted, now) : { kind: 'unknown' }
-        }),
-      listUnredeemedCodes: (of, { now, limit }) =>
-        read(() => unredeemedRows(of, now, limit).map((row) => codeOf(row))),
-      expireCode: (codeHash, now) =>
-        write(() => {
-          const row = select.get(codeHash) as unknown as CodeRow | undefined
-          if (!row || row.session_sealed === null || row.expires_at <= now) return false
-          giveUp(row, now)
-          return true
-        }),
-    },
-    expireOf: (of, now, limit) =>
-      unredeemedRows(of, now, limit).map((row) => {
-        giveUp(row, now)
-        return codeOf(row).grant
-      }),
-    collect: collectInTurn([
-      giveUpSessions,
-      deleteExpired(database, {
-        table: 'authorization_code',
-        key: 'code_hash',
-        end: 'expires_at',
-        retention: codeRetentionSeconds,
-      }),
-    ]),
-  }
+  return { insert, select, use, selectUnused, unredeemed, clear }
 }
 
 interface CodeRow extends Omit<JoinedSessionRow, 'session_sealed'> {
@@ -162,6 +153,22 @@ interface CodeRow extends Omit<JoinedSessionRow, 'session_sealed'> {
   expires_at: number
   redeemed_at: number | null
   session_sealed: string | null
+}
+
+function codeValues(code: AuthorizationCodeRecord, session: StoredProviderSession): (string | number)[] {
+  return [
+    code.codeHash,
+    JSON.stringify(code.grant),
+    code.redirectUri,
+    code.codeChallenge,
+    code.expiresAt,
+    session.sealed,
+    session.issuedAt,
+    session.expiresAt,
+    session.version,
+    code.grant.user.id,
+    code.grant.clientId,
+  ]
 }
 
 function codeOf(row: CodeRow): AuthorizationCodeRecord {

@@ -5,7 +5,7 @@ import { deviceRetentionSeconds, type DeviceState, pollResult } from '../rules.t
 import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 
-/** Devices that wait, in `database`. */
+/** Creates the pending devices in `database`. */
 export function createSqliteDevices(
   database: DatabaseSync,
   { read, write }: SqliteWork,

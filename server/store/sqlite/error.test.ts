@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { commitFailure, isBusy, sqliteFailure } from './work.ts'
 
-/** An error as node:sqlite throws it. */
+/** Creates an error as node:sqlite throws it. */
 function sqliteError(errcode: number): Error {
   return Object.assign(new Error('sqlite said so'), { code: 'ERR_SQLITE_ERROR', errcode })
 }

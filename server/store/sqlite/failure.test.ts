@@ -24,7 +24,7 @@ import { openSqliteStore } from './sqlite.ts'
 const newFile = useDatabaseFiles()
 afterEach(() => void vi.restoreAllMocks())
 
-/** The store and its own connection, to make that fail for real. */
+/** Opens the store and its connection, to make the connection really fail. */
 function openWithConnection(path: string): { store: Store; connection: DatabaseSync } {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const store = openSqliteStore(path)
@@ -34,13 +34,13 @@ function openWithConnection(path: string): { store: Store; connection: DatabaseS
   return { store, connection }
 }
 
-/** A grant whose session takes `length` bytes. */
+/** Creates a grant whose session takes `length` bytes. */
 function bigSample(name: string, length = 20_000) {
   const sample = grantSample(name)
   return { ...sample, session: { ...sample.session, sealed: `k.${'x'.repeat(length)}` } }
 }
 
-/** Adds grants, fifty at once, until some are refused. Answers the names of those that resolved, and the refusals. */
+/** Adds grants, fifty at once, until some are refused. Returns the names of those that resolved, and the refusals. */
 async function fillUp(store: Store): Promise<{ resolved: string[]; refusals: unknown[] }> {
   const resolved: string[] = []
   const refusals: unknown[] = []
@@ -63,11 +63,11 @@ async function expectAll(store: Store, names: readonly string[]): Promise<void> 
   }
 }
 
-/** Refused as unavailable with `message`, fifty at once, in every way of writing. */
+/** Expects all kinds of writes, fifty at once, to be refused as unavailable with `message`. */
 async function expectRefusals(store: Store, message: RegExp): Promise<void> {
   const results = await Promise.allSettled([
     ...Array.from({ length: 48 }, (_, index) => addGrant(store, bigSample(`late ${index}`))),
-    // More than may be left where no grant fits any more.
+    // More than may be left when no grant fits any more.
     store.countAttempt(`key ${'x'.repeat(100_000)}`, 60, start),
     store.addSocialSignIn(
       { id: 's', bindingHash: 'b', sealed: 'x'.repeat(100_000), expiresAt: start + 60 },
@@ -103,7 +103,7 @@ describe('a database that may not grow', () => {
   })
 })
 
-/** A folder on a disk of its own of `megabytes`, as only root may make one. */
+/** Mounts a folder on its own disk of `megabytes`, which only root can. */
 function mountSmallDisk(megabytes: number): { folder: string; unmount: () => void } | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-disk-'))
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'drawbridge-test', folder]
@@ -217,7 +217,7 @@ describe('a damaged database', () => {
     const ended = damaged.endGrant(grant.id, 'code_reuse', start)
     await expect(rotated).rejects.toThrow(/malformed/)
     await expect(rotated).rejects.not.toBeInstanceOf(StoreUnavailableError)
-    // What does not touch the damage is still served.
+    // Undamaged parts are still served.
     await ended
     await damaged.close()
   })

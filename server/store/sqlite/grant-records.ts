@@ -1,18 +1,25 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Grant, GrantEndReason, GrantOwner, GrantStore } from '../../core/session/grant.ts'
-import { grantColumns, grantOf, grantRecordColumns, grantRecordOf, ownerOf } from '../row.ts'
-import type { GrantRecordRow, GrantRow } from '../row.ts'
+import {
+  grantColumns,
+  grantOf,
+  grantRecordColumns,
+  grantRecordOf,
+  ownerOf,
+  type GrantRecordRow,
+  type GrantRow,
+} from '../row.ts'
 import { mergeUses } from '../rules.ts'
 import type { SqliteWork } from './work.ts'
 
-/** Grants in `database` as people look at them, end them and are told of their use. */
+/** Creates the grant records in `database`: listing, ending and use. */
 export function createSqliteGrantRecords(
   database: DatabaseSync,
   { read, write }: SqliteWork,
   endGrant: (grantNumber: number, reason: GrantEndReason, now: number) => void,
   expireCodes: (of: GrantOwner, now: number, limit: number) => Grant[],
 ): Pick<GrantStore, 'endGrants' | 'listGrants' | 'findGrant' | 'recordGrantUses'> {
-  // The plus keeps the index on ends out of it.
+  // The plus keeps the expiry index out of it.
   const liveOf = (column: string): StatementSync =>
     database.prepare(
       `SELECT g.number, ${grantColumns} FROM grants g

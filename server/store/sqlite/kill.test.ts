@@ -21,7 +21,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-/** Runs the writer on `path` until it has said `enough` names, kills it, and answers all the names it has said. */
+/** Runs the writer on `path` until it has printed `enough` names, kills it, and returns all printed names. */
 async function writeUntilKilled(path: string, round: number, enough: number): Promise<string[]> {
   const child = spawn(process.execPath, [writer, path, `${round}`], { stdio: ['ignore', 'pipe', 'inherit'] })
   children.push(child)
@@ -36,7 +36,7 @@ async function writeUntilKilled(path: string, round: number, enough: number): Pr
   }
   await exited
   expect(child.signalCode).toBe('SIGKILL')
-  // The last line may be cut off.
+  // The last line may be incomplete.
   return said.split('\n').slice(0, -1)
 }
 
@@ -44,7 +44,7 @@ describe('a killed process', () => {
   it('loses nothing that has resolved, at any moment, with fifty writers', { timeout: 60_000 }, async () => {
     const path = newFile(tmpdir())
     const acknowledged: string[] = []
-    // Any numbers will do, as long as they are the same in every run.
+    // Any numbers work, as long as they are the same in every run.
     for (let round = 0; round < rounds; round += 1) {
       acknowledged.push(...(await writeUntilKilled(path, round, 1 + ((round * 7919 + 104_729) % 700))))
       expect(checkIntegrity(path)).toBe('ok')

@@ -3,13 +3,13 @@ import type { DatabaseSync } from 'node:sqlite'
 /** Deletes at most `limit` rows that expired before `now`, and returns how many. Runs inside a write. */
 export type CollectExpired = (now: number, limit: number) => number
 
-/** One part of the SQLite store: its operations, and what deletes those of its rows that have expired. */
+/** One part of the SQLite store: its operations, and the purge of its expired rows. */
 export interface SqlitePart<Operations> {
   operations: Operations
   collect: CollectExpired
 }
 
-/** {@link CollectExpired} of one table; `end` is the column that says when a row has expired. */
+/** Creates the {@link CollectExpired} of one table; `end` is its expiry column. */
 export function deleteExpired(
   database: DatabaseSync,
   { table, key, end, retention = 0 }: { table: string; key: string; end: string; retention?: number },
@@ -20,7 +20,7 @@ export function deleteExpired(
   return (now, limit) => Number(statement.run(now - retention, limit).changes)
 }
 
-/** Several, one after the other, within one limit. */
+/** Runs several in turn, within one limit. */
 export function collectInTurn(collectors: readonly CollectExpired[]): CollectExpired {
   return (now, limit) => {
     let deleted = 0

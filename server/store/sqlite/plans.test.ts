@@ -6,8 +6,7 @@ import { openSqliteStore } from './sqlite.ts'
 const newFile = useDatabaseFiles()
 afterEach(() => void vi.restoreAllMocks())
 
-// In the order of the index, as far as a limit goes. Trimming compares all registrations that nobody uses, once a minute and
-// only when there are too many.
+// In index order, bounded by a limit. Trimming compares all unused registrations, once a minute and only when there are too many.
 const boundedScans: ReadonlySet<string> = new Set([
   'SCAN client USING COVERING INDEX client_unused',
   'SCAN grants USING INDEX grants_ended',

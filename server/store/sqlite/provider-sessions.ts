@@ -4,7 +4,7 @@ import type { SignOutStore } from '../../core/session/sign-out-worker.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 import type { SqliteWork } from './work.ts'
 
-/** The part of the store about the provider's tokens of grants. Only a grant that has not ended has any. */
+/** Provider sessions of grants. Only a grant that has not ended has one. */
 export interface SqliteProviderSessions {
   operations: Pick<
     GrantStore,
@@ -15,17 +15,17 @@ export interface SqliteProviderSessions {
     | 'recordProviderRenewal'
     | 'findProviderRenewal'
   >
-  /** Stores the first session of the grant with this number. Runs inside a write, as the following do. */
+  /** Stores the first session of the grant with this number. Runs inside a write, like the following. */
   add(grantNumber: number | bigint, session: StoredProviderSession): void
-  /** Takes the session away from its grant and makes it due for sign-out; does nothing where there is none. */
+  /** Removes the session from its grant and makes it due for sign-out; does nothing without one. */
   giveUp(grantNumber: number, now: number): void
-  /** Deletes this very session, without any sign-out; the number of its grant, undefined when it is not the stored one. */
+  /** Deletes exactly this session, without sign-out. Returns the number of its grant; undefined if it is not the stored one. */
   delete(session: { grantId: string; version: number }): number | undefined
 }
 
 const ofGrant = 'grant_number = (SELECT number FROM grants WHERE id = ?)'
 
-/** Provider sessions in `database`. */
+/** Creates the provider sessions in `database`. */
 export function createSqliteProviderSessions(
   database: DatabaseSync,
   { read, write }: SqliteWork,
@@ -101,16 +101,16 @@ export function createSqliteProviderSessions(
   }
 }
 
-/** The outbox of the SQLite store, and how other parts put something into it, inside their own writes. */
+/** The outbox of the SQLite store. Other parts add to it inside their own writes. */
 export interface SqliteSignOuts {
   operations: SignOutStore
   /** Makes `session` due for sign-out at once. */
   giveUp(session: StoredProviderSession, now: number): void
-  /** Puts `session` in the place of the one that waits, if that is the version before it. */
+  /** Replaces the waiting session with `session`, if that is the next version. */
   replace(session: StoredProviderSession): void
 }
 
-/** The outbox in `database`. */
+/** Creates the outbox in `database`. */
 export function createSqliteSignOuts(database: DatabaseSync, { write }: SqliteWork): SqliteSignOuts {
   const insert = database.prepare(
     `INSERT OR REPLACE INTO sign_out (grant_id, sealed, issued_at, expires_at, version, attempts, since, due_at)

@@ -3,13 +3,13 @@ import { sqliteMigrations } from './migrations.ts'
 
 const newest = sqliteMigrations.length
 
-/**
- * Brings `database` to the newest schema, each step in one transaction.
- * Throws for a database that a newer Drawbridge has written.
- */
-export function migrateSqlite(database: DatabaseSync): void {
+/** Migrates `database` to the newest schema, each step in one transaction. Throws for a database written by a newer Drawbridge. */
+export function migrateSqlite(
+  database: DatabaseSync,
+  migrations: readonly string[] = sqliteMigrations,
+): void {
   const version = checkedVersion(database)
-  for (const [index, migration] of sqliteMigrations.entries()) {
+  for (const [index, migration] of migrations.entries()) {
     if (index < version) continue
     database.exec(`BEGIN IMMEDIATE; ${migration} PRAGMA user_version = ${index + 1}; COMMIT;`)
   }

@@ -4,7 +4,7 @@ import { kidOf } from './migrations.ts'
 import { type ProviderSessionRow, providerSessionOf } from '../row.ts'
 import type { SqliteWork } from './work.ts'
 
-/** Every column that is sealed with the key ring. Each has an index on the name of its key. */
+/** Every column sealed with the key ring. Each has an index on the name of its key. */
 const sealedColumns: readonly (readonly [table: string, column: string])[] = [
   ['authorization_code', 'session_sealed'],
   ['provider_session', 'sealed'],
@@ -14,7 +14,7 @@ const sealedColumns: readonly (readonly [table: string, column: string])[] = [
   ['social_sign_in', 'sealed'],
 ]
 
-/** Sealing keys and what they sealed, by the indexes on the names of the keys: never by reading all rows. */
+/** Queries sealing keys and what they sealed, by the indexes on key names: never reads all rows. */
 export function createSqliteSealedSessions(database: DatabaseSync, { read }: SqliteWork): SealedSessionStore {
   const nextOf = sealedColumns.map(([table, column]) =>
     database.prepare(
@@ -29,7 +29,7 @@ export function createSqliteSealedSessions(database: DatabaseSync, { read }: Sql
     ),
   )
 
-  /** The key after `kid`: jumps over everything sealed with the same one. */
+  /** Returns the key after `kid`: skips everything sealed with the same one. */
   function keyAfter(kid: string): string | undefined {
     const next = nextOf.flatMap((statement) => {
       const row = statement.get(kid)

@@ -5,7 +5,7 @@ import type { SqlitePart } from './part.ts'
 import type { SqliteSignOuts } from './provider-sessions.ts'
 import type { SqliteWork } from './work.ts'
 
-/** Sign-ins that wait for their second factor, in `database`. */
+/** Creates the sign-ins in `database` waiting for their second factor. */
 export function createSqliteSecondFactors(
   database: DatabaseSync,
   { write }: SqliteWork,

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { AttemptStore } from '../../core/access/attempt-limit.ts'
+import type { AttemptStore } from '../../core/limits/attempt-limit.ts'
 import type { PendingSocialSignIn, SocialSignInStore } from '../../core/sign-in/pending-sign-in.ts'
 import { deleteExpired, type SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
 
-/** Pending social sign-ins in `database`. */
+/** Creates the pending social sign-ins in `database`. */
 export function createSqliteSocialSignIns(
   database: DatabaseSync,
   { read, write }: SqliteWork,
@@ -48,7 +48,7 @@ function socialSignInOf(row: SocialSignInRow): PendingSocialSignIn {
   return { id: row.id, bindingHash: row.binding_hash, sealed: row.sealed, expiresAt: row.expires_at }
 }
 
-/** Counted attempts in `database`. */
+/** Creates the attempt counts in `database`. */
 export function createSqliteAttempts(
   database: DatabaseSync,
   { write }: SqliteWork,

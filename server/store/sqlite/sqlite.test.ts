@@ -6,7 +6,7 @@ import {
   issueAuthorizationCode,
   redeemAuthorizationCode,
 } from '../../core/authorization/authorization-code.ts'
-import { createRefreshPace, rotateRefreshToken } from '../../core/tokens/refresh-token.ts'
+import { RefreshPace, rotateRefreshToken } from '../../core/tokens/refresh-token.ts'
 import { createScopeCatalogue } from '../../core/tokens/scope.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { tokenKey } from '../../core/tokens/token-issue.ts'
@@ -151,7 +151,7 @@ describe('sqlite file', () => {
       runtime: createFakeRuntime(start),
       scopes: createScopeCatalogue(),
       accessTokenTtlSeconds: 3600,
-      pace: createRefreshPace(3600),
+      pace: new RefreshPace(3600),
       reportGrantEnd: () => {},
     }
     const client = publicClient()
@@ -212,9 +212,36 @@ describe('sqlite file', () => {
     const { tokens } = await addGrant(store, { ...short, tokens: { ...short.tokens, refreshHash: 'r' } })
     while ((await store.collectExpired(start + 100, 500)) > 0);
     await addGrant(store, grantSample('next'))
-    // Its token says that it lives for an hour, its grant has ended long before.
+    // By its token it lives for an hour, but its grant ended long before.
     expect(await store.findAccessToken(tokens.accessHash, start + 100)).toBeUndefined()
     await store.close()
+  })
+
+  describe('a refresh token that gets the number of one that is gone', () => {
+    it('outlives the rest of the grant of the other', async () => {
+      const store = openSqliteStore(newFile())
+      await addGrant(store, grantSample('old'))
+      // Code, access token and refresh token: the grant is left for the next round.
+      expect(await store.collectExpired(start + grantSeconds, 3)).toBe(3)
+      const { tokens } = await addGrant(store, grantSample('new', { expiresAt: start + 2 * grantSeconds }))
+      await store.collectExpired(start + grantSeconds, 500)
+      expect(await store.findRefreshToken(tokens.refreshHash)).toBeDefined()
+      await store.close()
+    })
+
+    it('outlives the access token that the other brought', async () => {
+      const store = openSqliteStore(newFile())
+      const { grant, tokens: old } = await addGrant(store, grantSample('old'))
+      await store.rotateRefreshToken(old.refreshHash, successorSample('old 2'), rotationTerms(start))
+      await store.endGrant(grant.id, 'code_reuse', start)
+      await store.collectExpired(start, 500)
+      const { tokens } = await addGrant(store, grantSample('new'))
+      const successor = { ...successorSample('new 2'), accessExpiresAt: start + 7200 }
+      await store.rotateRefreshToken(tokens.refreshHash, successor, rotationTerms(start))
+      await store.collectExpired(start + 3600, 500)
+      expect(await store.findRefreshToken(tokens.refreshHash)).toMatchObject({ usedAt: start })
+      await store.close()
+    })
   })
 
   it('a used code keeps nothing that could still be opened', async () => {
@@ -265,7 +292,6 @@ describe('a database shared with a server', () => {
   })
 
   it.each([
-    ['an older schema', 1, /schema 1, this version needs \d+\. Start the server, or run/],
     ['no schema yet', 0, /schema 0, this version needs \d+\. Start the server, or run/],
     ['a newer schema', 99, /schema 99, this version knows up to \d+/],
   ])('of %s is refused and untouched', (_what, version, message) => {
@@ -293,7 +319,7 @@ describe('secrets at rest', () => {
       reportGrantEnd: () => {},
       sessionTtlSeconds: grantSeconds,
       accessTokenTtlSeconds: 3600,
-      pace: createRefreshPace(3600),
+      pace: new RefreshPace(3600),
     }
     const client = publicClient()
     await store.addClient({ ...client, secretHash: undefined })
@@ -329,7 +355,7 @@ describe('secrets at rest', () => {
     for (const bytes of [open, closed]) {
       expect(bytes.includes(authorizationRequest().clientId)).toBe(true)
       expect(bytes.includes(Buffer.from(key))).toBe(false)
-      // Half of a token is enough to look for: rows may be split over pages.
+      // Searching for half of a token suffices: rows may be split over pages.
       for (const secret of secrets) expect(bytes.includes(secret.slice(0, 16))).toBe(false)
       for (const secret of secrets) expect(bytes.includes(secret.slice(-16))).toBe(false)
     }

@@ -3,13 +3,12 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { resealOwnerPrefix } from '../../core/session/session-seal.ts'
 import type { Store } from '../../core/store.ts'
-import { createPrivateFile, makeDataFolder } from '../data-file.ts'
+import { createPrivateFile, lockBeside, makeDataFolder } from '../data-file.ts'
 import { createSqliteClients } from './clients.ts'
 import { createSqliteCodes } from './codes.ts'
 import { createSqliteDevices } from './devices.ts'
 import { createSqliteGrantRecords } from './grant-records.ts'
 import { createSqliteGrants } from './grants.ts'
-import { lockSqlite } from './lock.ts'
 import { collectInTurn } from './part.ts'
 import { createSqliteProviderSessions, createSqliteSignOuts } from './provider-sessions.ts'
 import { checkSqliteSchema, migrateSqlite } from './schema.ts'
@@ -23,14 +22,14 @@ import { createSqliteWork, type SqliteWork } from './work.ts'
 const sharedPauseMs = 20
 
 /**
- * {@link Store} in one SQLite file, for a single server process. Statements bind by position, with `?` alone: the
- * oldest supported Node misbinds numbered parameters.
+ * Opens the {@link Store} in one SQLite file, for a single server process. Statements bind by position, with `?` only: the oldest
+ * supported Node misbinds numbered parameters.
  *
- * Write-ahead log with synchronous=FULL: what resolved has survived a power cut. Leases of a process that died are
- * over on opening, since only one server uses the file. Throws when the file cannot be opened, is in use or too new.
+ * Write-ahead log with synchronous=FULL: what resolved survives a power cut. Opening ends the leases of a process that died, since
+ * only one server uses the file. Throws when the file cannot be opened, is in use or too new.
  *
- * `shared` is for a maintenance command next to the server, and leaves all that to the server: it claims nothing, changes
- * no lease, and throws when there is no database or it has another schema.
+ * `shared` is for a maintenance command next to the server, and leaves all that to the server: it claims nothing, changes no lease,
+ * and throws if there is no database or it has another schema.
  */
 export function openSqliteStore(path: string, { shared = false }: { shared?: boolean } = {}): Store {
   if (shared && !existsSync(path)) throw new Error(`There is no database at ${path}.`)
@@ -51,7 +50,7 @@ export function openSqliteStore(path: string, { shared = false }: { shared?: boo
   }
 }
 
-/** {@link Store} in SQLite without a file: for tests and for trying things out. Everything is gone when it is closed. */
+/** Opens a {@link Store} in SQLite without a file, for tests and trials. Closing it deletes everything. */
 export function openMemoryStore(): Store {
   const database = new DatabaseSync(':memory:')
   prepareDatabase(database, false)
@@ -62,27 +61,27 @@ export function openMemoryStore(): Store {
 function claim(path: string): () => void {
   makeDataFolder(dirname(path))
   createPrivateFile(path)
-  const lock = lockSqlite(path)
-  return () => lock.release()
+  const stopIt = 'Stop it first, or give this one another file: --store sqlite:PATH.'
+  return lockBeside(path, `Another Drawbridge uses ${path}. ${stopIt}`)
 }
 
 function prepareDatabase(database: DatabaseSync, shared: boolean): void {
-  // One transaction of the most writes fits in the cache; a bigger cache costs more than it saves.
+  // One transaction of the maximum number of writes fits in the cache; a bigger cache costs more than it saves.
   database.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192')
   if (shared) {
     checkSqliteSchema(database)
   } else {
-    // A log that a migration or a long backup made grow is cut back to this many bytes.
+    // A log that a migration or a long backup made grow is truncated to this many bytes.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864')
     migrateSqlite(database)
-    // How many leases had an unknown outcome stays: the process may have died after the provider refreshed.
-    // Leases of a maintenance command stay: it may be running while a server restarts.
+    // Keeps the number of leases with unknown outcome: the process may have died after the provider refreshed. Keeps leases of a
+    // maintenance command: it may be running while a server restarts.
     database.exec(
       `UPDATE provider_session SET lease_owner = NULL, lease_until = 0
        WHERE lease_until > 0 AND COALESCE(lease_owner, '') NOT LIKE '${resealOwnerPrefix}%'`,
     )
   }
-  // From here on a lock is waited for without keeping the event loop.
+  // From here on, waiting for a lock does not block the event loop.
   database.exec('PRAGMA busy_timeout = 0')
 }
 
@@ -97,7 +96,7 @@ function createStore(database: DatabaseSync, work: SqliteWork, close: () => void
   const attempts = createSqliteAttempts(database, work)
   const clients = createSqliteClients(database, work)
   const devices = createSqliteDevices(database, work)
-  // Grants after the rest of theirs, when none of their access tokens is left.
+  // Grants last, once none of their access tokens is left.
   const parts = [socialSignIns, secondFactors, attempts, devices, codes, tokens, grants, clients]
   const collect = collectInTurn(parts.map((part) => part.collect))
   let closed = false

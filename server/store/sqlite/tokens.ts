@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type {
   FirstTokens,
-  GrantEndReason,
   GrantStore,
   MintedTokens,
   RefreshRotation,
@@ -13,11 +12,14 @@ import {
   type AccessTokenRow,
   accessTokenOf,
   grantColumns,
-  grantOf,
   grantRecordColumns,
   grantRecordOf,
+  type GrantRecordRow,
+  refreshTokenOf,
+  type RefreshTokenRow,
+  tokenUseOf,
+  type TokenUseRow,
 } from '../row.ts'
-import type { GrantRecordRow, GrantRow } from '../row.ts'
 import type { SqliteGrants } from './grants.ts'
 import type { SqlitePart } from './part.ts'
 import type { SqliteWork } from './work.ts'
@@ -35,13 +37,13 @@ type TokenStore = Pick<
 /** Access and refresh tokens of the SQLite store. */
 export interface SqliteTokens extends SqlitePart<TokenStore> {
   /**
-   * Stores the first `tokens` of the grant with this number, inside a write. Answers the number of the refresh token;
-   * null when there is none.
+   * Stores the first `tokens` of the grant with this number, inside a write. Returns the number of the refresh token, or null
+   * without one.
    */
   addFirst(grantNumber: number | bigint, tokens: FirstTokens, now: number): number | bigint | null
 }
 
-/** Tokens in `database`. A refresh is the busiest write: one look and three changes. */
+/** Creates the tokens in `database`. A refresh is the most frequent write: one lookup and three changes. */
 export function createSqliteTokens(
   database: DatabaseSync,
   { read, write }: SqliteWork,
@@ -51,44 +53,33 @@ export function createSqliteTokens(
 
   function rotate(row: RefreshRow, successor: SuccessorTokens, terms: RotationTerms): void {
     const { accessHash, scope, accessExpiresAt, refreshHash, sealedTokens } = successor
-    const { now, address, isOfFamily } = terms
     const access = sql.insertRotated.run(
       accessHash,
       row.grant_number,
       scope,
       accessExpiresAt,
-      isOfFamily && row.has_family === 1 ? row.number : null,
+      terms.isOfFamily && row.has_family === 1 ? row.number : null,
       Math.max(accessExpiresAt, replayEnd(terms)),
-      address ?? null,
+      terms.address ?? null,
       sealedTokens,
     )
-    const added = sql.insertRefresh.run(refreshHash, row.grant_number, now, access.lastInsertRowid)
+    const added = sql.insertRefresh.run(refreshHash, row.grant_number, terms.now, access.lastInsertRowid)
     sql.useRefresh.run(added.lastInsertRowid, row.number)
   }
 
-  /** What a token that was used at `usedAt` is answered; undefined when that is reuse. */
+  /** Returns the replay for a token used at `usedAt`; undefined if that is reuse. */
   function replay(row: RefreshRow, usedAt: number, terms: RotationTerms): RefreshRotation | undefined {
     const rotation = sql.selectRotation.get(row.number) as unknown as RotationRow | undefined
-    if (!rotation || rotation.sealed_tokens === null) return undefined
-    const address = rotation.address ?? undefined
-    const use = {
-      usedAt,
-      address,
-      accessUsedAt: rotation.first_used_at ?? undefined,
-      successorUsedAt: rotation.successor_used_at ?? undefined,
-    }
+    if (!rotation) return undefined
+    const use = tokenUseOf(rotation, usedAt)
     if (!isReplayable(use, terms)) return undefined
     const [first = null, other = null] = differentAddresses(use, terms) ?? []
     sql.recordReplay.run(terms.now, first, other, row.grant_number)
-    return { kind: 'replayed', sealedTokens: rotation.sealed_tokens, firstUse: { at: usedAt, address } }
-  }
-
-  /** Deletes the refresh token whose use brought an access token that is deleted. */
-  function deleteReplaced({ grant_number: signed, replaces }: DeletedAccessRow): void {
-    if (replaces === null) return
-    const grantNumber = Math.abs(signed)
-    const row = sql.deleteUsed.get(replaces, grantNumber)
-    if (row) grants.skipRefreshToken(grantNumber, replaces, row['successor'] as number)
+    return {
+      kind: 'replayed',
+      sealedTokens: rotation.sealed_tokens,
+      firstUse: { at: usedAt, address: use.address },
+    }
   }
 
   return {
@@ -102,14 +93,8 @@ export function createSqliteTokens(
       removeAccessToken: (accessHash) => write(() => void sql.removeAccess.run(accessHash)),
       findRefreshToken: (refreshHash) =>
         read(() => {
-          const row = sql.selectGrant.get(refreshHash) as unknown as RefreshGrantRow | undefined
-          return (
-            row && {
-              grant: grantOf(row),
-              endReason: row.end_reason ?? undefined,
-              usedAt: row.used_at ?? undefined,
-            }
-          )
+          const row = sql.selectGrant.get(refreshHash)
+          return row && refreshTokenOf(row as unknown as RefreshTokenRow)
         }),
       findGrantByFamily: (familyHash) =>
         read(() => {
@@ -130,24 +115,37 @@ export function createSqliteTokens(
           return { kind: 'reused' }
         }),
     },
-    collect(now, limit) {
-      const deleted = sql.deleteAccess.all(now, limit) as unknown as DeletedAccessRow[]
-      for (const row of deleted) deleteReplaced(row)
-      return deleted.length
-    },
+    collect: (now, limit) => collectAccessTokens(sql, grants, now, limit),
     addFirst(grantNumber, tokens, now) {
       const { accessHash, scope, accessExpiresAt, refreshHash } = tokens satisfies MintedTokens
-      const access = sql.insertAccess.run(accessHash, grantNumber, scope, accessExpiresAt)
+      const access = sql.insertAccess.run(accessHash, grantNumber, scope, accessExpiresAt, accessExpiresAt)
       if (refreshHash === undefined) return null
       return sql.insertRefresh.run(refreshHash, grantNumber, now, access.lastInsertRowid).lastInsertRowid
     },
   }
 }
 
+/** Deletes expired access tokens, each with the used refresh token that brought it. */
+function collectAccessTokens(
+  sql: ReturnType<typeof prepareStatements>,
+  grants: SqliteGrants,
+  now: number,
+  limit: number,
+): number {
+  const deleted = sql.deleteAccess.all(now, limit) as unknown as DeletedAccessRow[]
+  for (const { grant_number: signed, replaces } of deleted) {
+    if (replaces === null) continue
+    const grantNumber = Math.abs(signed)
+    const row = sql.deleteUsed.get(replaces, grantNumber)
+    if (row) grants.skipRefreshToken(grantNumber, replaces, row['successor'] as number)
+  }
+  return deleted.length
+}
+
 function prepareStatements(database: DatabaseSync) {
   return {
     insertAccess: database.prepare(
-      'INSERT INTO access_token (hash, grant_number, scope, expires_at) VALUES (?, ?, ?, ?)',
+      'INSERT INTO access_token (hash, grant_number, scope, expires_at, kept_until) VALUES (?, ?, ?, ?, ?)',
     ),
     insertRotated: database.prepare(
       `INSERT INTO access_token
@@ -157,20 +155,20 @@ function prepareStatements(database: DatabaseSync) {
     useAccess: database.prepare(
       'UPDATE access_token SET first_used_at = ? WHERE hash = ? AND first_used_at IS NULL',
     ),
-    // No grant has a negative number. The row stays until its time: it may hold what a replay is answered with.
+    // No grant has a negative number. The row stays until it expires: it may hold what a replay returns.
     removeAccess: database.prepare(
       'UPDATE access_token SET grant_number = -abs(grant_number) WHERE hash = ?',
     ),
     deleteAccess: database.prepare(
       `DELETE FROM access_token WHERE number IN
-         (SELECT number FROM access_token WHERE coalesce(kept_until, expires_at) <= ? LIMIT ?)
+         (SELECT number FROM access_token WHERE kept_until <= ? LIMIT ?)
        RETURNING grant_number, replaces`,
     ),
     insertRefresh: database.prepare(
       `INSERT INTO refresh_token (number, successor, hash, grant_number, issued_at, access_number)
        SELECT next, next, ?, ?, ?, ? FROM (SELECT coalesce(max(number), 0) + 1 AS next FROM refresh_token)`,
     ),
-    // A number may be given again once its row is gone; that of a grant never is.
+    // A number may be reused once its row is gone; that of a grant never is.
     deleteUsed: database.prepare(
       'DELETE FROM refresh_token WHERE number = ? AND grant_number = ? AND successor <> number RETURNING successor',
     ),
@@ -196,12 +194,10 @@ function prepareStatements(database: DatabaseSync) {
          LEFT JOIN refresh_token s ON s.number = t.successor AND t.successor <> t.number
        WHERE t.hash = ?`,
     ),
-    // What an earlier version rotated has its answer in the row of the successor.
     selectRotation: database.prepare(
-      `SELECT coalesce(a.sealed_tokens, s.sealed_tokens) AS sealed_tokens, a.address, a.first_used_at,
-         next.issued_at AS successor_used_at
+      `SELECT a.sealed_tokens, a.address, a.first_used_at, next.issued_at AS successor_used_at
        FROM refresh_token t JOIN refresh_token s ON s.number = t.successor
-         LEFT JOIN access_token a ON a.number = s.access_number AND abs(a.grant_number) = s.grant_number
+         JOIN access_token a ON a.number = s.access_number AND abs(a.grant_number) = s.grant_number
          LEFT JOIN refresh_token next ON next.number = s.successor AND s.successor <> s.number
        WHERE t.number = ?`,
     ),
@@ -214,11 +210,6 @@ function prepareStatements(database: DatabaseSync) {
   }
 }
 
-interface RefreshGrantRow extends GrantRow {
-  end_reason: GrantEndReason | null
-  used_at: number | null
-}
-
 interface RefreshRow {
   number: number
   grant_number: number
@@ -228,11 +219,8 @@ interface RefreshRow {
   has_family: number
 }
 
-interface RotationRow {
-  sealed_tokens: string | null
-  address: string | null
-  first_used_at: number | null
-  successor_used_at: number | null
+interface RotationRow extends TokenUseRow {
+  sealed_tokens: string
 }
 
 interface DeletedAccessRow {

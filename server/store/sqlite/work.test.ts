@@ -23,7 +23,7 @@ afterEach(() => {
   database.close()
 })
 
-/** The database, with a note of every transaction statement that is run on it. */
+/** Wraps the database to record every transaction statement run on it. */
 function recording(target: DatabaseSync): DatabaseSync {
   return new Proxy(target, {
     get(object, name) {
@@ -44,7 +44,7 @@ function recording(target: DatabaseSync): DatabaseSync {
 const add = (name: string): Promise<void> =>
   work.write(() => void database.prepare('INSERT INTO item VALUES (?)').run(name))
 
-/** What another connection sees: committed rows only. */
+/** Returns what another connection sees: committed rows only. */
 function committed(): string[] {
   const other = new DatabaseSync(path, { readOnly: true })
   const rows = other.prepare('SELECT name FROM item ORDER BY name').all()

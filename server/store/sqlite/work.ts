@@ -7,14 +7,13 @@ const maxPerCommit = 256
 const lockedPauseMs = 10
 const maxLockedTries = 500
 
-/** How the operations of the SQLite store reach its database. Errors reach callers as `sqliteFailure` translates them. */
+/** Runs the operations of the SQLite store on its database. Errors reach callers as `sqliteFailure` translates them. */
 export interface SqliteWork {
   /** Runs `work` at once. It sees only committed data: no write is half done while other code runs. */
   read<Result>(work: () => Result): Promise<Result>
   /**
-   * Runs `work` in a transaction that it shares with the writes of other callers, and resolves when that is on disk.
-   * All of `work` is stored, or none when it throws. It must not await, and may run twice: when another one
-   * throws, each is run again by itself.
+   * Runs `work` in a transaction shared with other callers' writes, and resolves when that is on disk. Stores all of `work`, or
+   * nothing if it throws. `work` must not await, and may run twice: if another one throws, each runs again on its own.
    */
   write<Result>(work: () => Result): Promise<Result>
   /** Commits pending writes. Later calls reject because the store is closed. */
@@ -28,8 +27,8 @@ interface QueuedWrite {
 }
 
 /**
- * {@link SqliteWork} on `database`. The disk is slow to sync and fast to write, so the writes of one turn of the event loop
- * are committed together. `pauseMs` delays each commit, to leave room for another process.
+ * Creates the {@link SqliteWork} on `database`. The disk is slow to sync and fast to write, so the writes of one turn of the event
+ * loop are committed together. `pauseMs` delays each commit, to leave room for another process.
  */
 export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWork {
   const queue: QueuedWrite[] = []
@@ -54,7 +53,7 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
       return refuse(error)
     }
     lockedTries = 0
-    commit(queue.splice(0, maxPerCommit))
+    commit(queue.splice(0, maxPerCommit), transaction)
     if (queue.length > 0) schedule(pauseMs)
   }
 
@@ -63,37 +62,6 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
     if (isBusy(error) && lockedTries < maxLockedTries && !finished) return schedule(lockedPauseMs)
     lockedTries = 0
     for (const { reject } of queue.splice(0)) reject(sqliteFailure(error))
-  }
-
-  /** Runs `batch` in the transaction that has begun. */
-  function commit(batch: readonly QueuedWrite[]): void {
-    let results: unknown[]
-    try {
-      results = batch.map(({ work }) => work())
-    } catch (error) {
-      transaction.rollback()
-      return batch.length === 1 ? batch[0]?.reject(sqliteFailure(error)) : commitEach(batch)
-    }
-    try {
-      transaction.commit()
-    } catch (error) {
-      transaction.rollback()
-      for (const { reject } of batch) reject(commitFailure(error))
-      return
-    }
-    for (const [index, { resolve }] of batch.entries()) resolve(results[index])
-  }
-
-  function commitEach(batch: readonly QueuedWrite[]): void {
-    for (const write of batch) {
-      try {
-        transaction.begin()
-      } catch (error) {
-        write.reject(sqliteFailure(error))
-        continue
-      }
-      commit([write])
-    }
   }
 
   return {
@@ -117,8 +85,45 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
   }
 }
 
-function createTransaction(database: DatabaseSync): { begin(): void; commit(): void; rollback(): void } {
-  // Takes the write lock at once, so that no step fails half-way for it.
+/** Runs `batch` in the open transaction. */
+function commit(batch: readonly QueuedWrite[], transaction: Transaction): void {
+  let results: unknown[]
+  try {
+    results = batch.map(({ work }) => work())
+  } catch (error) {
+    transaction.rollback()
+    return batch.length === 1 ? batch[0]?.reject(sqliteFailure(error)) : commitEach(batch, transaction)
+  }
+  try {
+    transaction.commit()
+  } catch (error) {
+    transaction.rollback()
+    for (const { reject } of batch) reject(commitFailure(error))
+    return
+  }
+  for (const [index, { resolve }] of batch.entries()) resolve(results[index])
+}
+
+function commitEach(batch: readonly QueuedWrite[], transaction: Transaction): void {
+  for (const write of batch) {
+    try {
+      transaction.begin()
+    } catch (error) {
+      write.reject(sqliteFailure(error))
+      continue
+    }
+    commit([write], transaction)
+  }
+}
+
+interface Transaction {
+  begin(): void
+  commit(): void
+  rollback(): void
+}
+
+function createTransaction(database: DatabaseSync): Transaction {
+  // Takes the write lock at once, so that no step fails half-way for lack of it.
   const begin = database.prepare('BEGIN IMMEDIATE')
   const commit = database.prepare('COMMIT')
   const rollback = database.prepare('ROLLBACK')
@@ -150,8 +155,8 @@ const passing: ReadonlyMap<number, string> = new Map([
 ])
 
 /**
- * What `error`, thrown by node:sqlite, means for a caller: {@link StoreUnavailableError} with the error as its cause
- * when it may pass, otherwise the error itself. A damaged file and a mistake of ours do not pass.
+ * Translates an error of node:sqlite for callers: {@link StoreUnavailableError} with it as the cause if it may be temporary,
+ * otherwise the error itself. A damaged file and a mistake of ours are not temporary.
  */
 export function sqliteFailure(error: unknown): unknown {
   if (isClosed(error)) return new StoreUnavailableError('The store is closed.', { cause: error })
@@ -159,21 +164,21 @@ export function sqliteFailure(error: unknown): unknown {
   return message === undefined ? error : new StoreUnavailableError(message, { cause: error })
 }
 
-/** {@link sqliteFailure} of a commit: it changed nothing, and may be tried again. */
+/** Translates the {@link sqliteFailure} of a commit: it changed nothing, and may be retried. */
 export function commitFailure(error: unknown): unknown {
   const failure = sqliteFailure(error)
   if (failure instanceof StoreUnavailableError || primaryCode(error) === corrupt) return failure
   return new StoreUnavailableError('The database did not commit.', { cause: error })
 }
 
-/** Whether another connection holds the lock that was needed. */
+/** Returns whether another connection holds the required lock. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === 5
 }
 
 function primaryCode(error: unknown): number {
   const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined
-  // The low byte is the primary code; the rest tells kinds of it apart.
+  // The low byte is the primary code; the rest distinguishes kinds of it.
   return typeof code === 'number' ? code & 0xff : 0
 }
 

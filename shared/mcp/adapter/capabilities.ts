@@ -1,5 +1,4 @@
-import { isJsonObject } from '../../json-object.ts'
-import type { JsonObject } from '../../json-object.ts'
+import { isJsonObject, type JsonObject } from '../../json-object.ts'
 
 /** Names that both revisions share. `tasks` is left out: tasks of 2025-11-25 have no counterpart in 2026-07-28. */
 const serverCapabilities = [

@@ -1,5 +1,11 @@
 import type { JsonObject } from '../../json-object.ts'
-import type { JsonRpcErrorObject, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../json-rpc.ts'
+import type {
+  JsonRpcErrorObject,
+  JsonRpcId,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+} from '../json-rpc.ts'
 import type { ClientPort } from './ports.ts'
 
 /** One request of the client until it is over: answered, cancelled by the client, or dropped on close. */
@@ -45,7 +51,7 @@ export class ClientCalls {
       answer: (result) => finish({ jsonrpc: '2.0', id, result }),
       fail: (error) => finish({ jsonrpc: '2.0', id, error }),
       notify: async (notification) => {
-        if (isOpen()) await this.#send(notification)
+        if (isOpen()) await this.#send(notification, id)
       },
     }
   }
@@ -70,9 +76,9 @@ export class ClientCalls {
     for (const controller of controllers) controller.abort()
   }
 
-  async #send(message: JsonRpcMessage): Promise<void> {
+  async #send(message: JsonRpcMessage, relatedTo?: JsonRpcId): Promise<void> {
     try {
-      await this.#client.send(message)
+      await this.#client.send(message, relatedTo)
     } catch {
       // The client is gone.
     }

@@ -1,10 +1,9 @@
-import { isJsonObject } from '../../json-object.ts'
-import type { JsonObject } from '../../json-object.ts'
+import { isJsonObject, type JsonObject } from '../../json-object.ts'
 import { jsonRpcCode } from '../json-rpc.ts'
 import { CallError } from './call-error.ts'
 import { missingCapability, neededCapability } from './capabilities.ts'
 
-/** What one `input_required` result asks of the client (MCP 2026-07-28 multi round-trip requests). */
+/** The requests of one `input_required` result (MCP 2026-07-28 multi round-trip requests). */
 export interface InputRound {
   requests: readonly InputRequest[]
   /** Sent back unchanged; undefined if the server sent none, and then none may be sent back. */
@@ -26,13 +25,13 @@ export const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts
 export const maxInputSeconds = 600
 
 /** No client shows more at once, and each one is kept in memory. */
-const maxRequests = 32
+export const maxInputRequests = 32
 
 /** Reads an `input_required` result. Throws {@link CallError} if it is invalid, or asks for something that the client has not declared. */
 export function readInputRound(result: JsonObject, clientCapabilities: JsonObject): InputRound {
   const { inputRequests, requestState } = result
   const entries = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
-  if (entries.length > maxRequests) throw invalidInput(`${entries.length} input requests at once`)
+  if (entries.length > maxInputRequests) throw invalidInput(`${entries.length} input requests at once`)
   if (entries.length === 0 && typeof requestState !== 'string')
     throw invalidInput('neither inputRequests nor requestState')
   return {

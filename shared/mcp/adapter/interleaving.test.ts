@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../json-object.ts'
-import { isJsonObject } from '../../json-object.ts'
+import { type JsonObject, isJsonObject } from '../../json-object.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { mcpMetaKey } from '../mcp-protocol.ts'
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
@@ -13,8 +12,9 @@ import {
   createFakeServer2026,
   describeFailure,
   turns,
+  type Arrival,
+  type FakeClient,
 } from '../../../tests/support/adapter/fakes.ts'
-import type { Arrival, FakeClient } from '../../../tests/support/adapter/fakes.ts'
 import type { Adapter } from './ports.ts'
 
 /**

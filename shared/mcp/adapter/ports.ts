@@ -2,6 +2,7 @@ import type { JsonObject } from '../../json-object.ts'
 import type { Runtime } from '../../runtime.ts'
 import type {
   JsonRpcErrorObject,
+  JsonRpcId,
   JsonRpcMessage,
   JsonRpcNotification,
   JsonRpcRequest,
@@ -18,7 +19,7 @@ export interface Adapter {
   close(): Promise<void>
 }
 
-/** What both adapters need besides the server. */
+/** Ports of both adapters, besides the server. */
 export interface AdapterPorts {
   client: ClientPort
   describeFailure: DescribeFailure
@@ -30,8 +31,11 @@ export type AdapterRuntime = Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
 
 /** The client, as an adapter sees it. */
 export interface ClientPort {
-  /** Sends it a message. Resolves when there is room for the next one. */
-  send(message: JsonRpcMessage): Promise<void>
+  /**
+   * Sends it a message. `relatedTo` is the id of the call that a notification or a request belongs to. Resolves when there is room for
+   * the next one.
+   */
+  send(message: JsonRpcMessage, relatedTo?: JsonRpcId): Promise<void>
 }
 
 /** Turns a failure of the transport into the `error` of a response. */

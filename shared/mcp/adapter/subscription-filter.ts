@@ -1,5 +1,4 @@
-import { isJsonObject } from '../../json-object.ts'
-import type { JsonObject } from '../../json-object.ts'
+import { isJsonObject, type JsonObject } from '../../json-object.ts'
 import type { JsonRpcNotification } from '../json-rpc.ts'
 
 /** The `notifications` parameter of `subscriptions/listen` (MCP 2026-07-28 subscriptions). An absent member means no. */
@@ -19,7 +18,7 @@ const listKinds = [
 
 const updated = 'notifications/resources/updated'
 
-/** Whether a request stays open without a response until the subscription ends. */
+/** Returns true for requests without a response until the subscription ends. */
 export function isSubscription({ method }: { method: string }): boolean {
   return method === 'subscriptions/listen'
 }
@@ -58,17 +57,20 @@ export function honouredFilter(filter: SubscriptionFilter, capabilities: JsonObj
   return honoured
 }
 
-/** Whether the filter lets nothing through. */
+/** Returns true if the filter asks for no notification at all. */
 export function isEmptyFilter(filter: SubscriptionFilter): boolean {
   return listKinds.every(([name]) => !filter[name]) && (filter.resourceSubscriptions ?? []).length === 0
 }
 
-/** Whether this is one of the four change notifications, which 2026-07-28 sends on `subscriptions/listen` streams only. */
+/** Returns true for the four change notifications, which 2026-07-28 sends on `subscriptions/listen` streams only. */
 export function isChangeNotification({ method }: JsonRpcNotification): boolean {
   return method === updated || listKinds.some(([, notification]) => notification === method)
 }
 
-/** Whether the filter lets a notification through. A server may name a part of what was subscribed to (MCP 2025-11-25 resources). */
+/**
+ * Returns true if the filter includes a notification. A server may name a part of the subscribed resource (MCP 2025-11-25
+ * resources).
+ */
 export function acceptsNotification(
   filter: SubscriptionFilter,
   { method, params }: JsonRpcNotification,

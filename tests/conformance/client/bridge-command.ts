@@ -4,21 +4,21 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { BridgeCommand } from './local-client.ts'
 
-/** What a scenario gives a client. */
+/** A scenario's input for a client. */
 export interface ScenarioSetting {
   url: string
   scenario: string
   revision: string
   context: JsonObject
-  /** An empty folder: nothing of one scenario may be found by the next. */
+  /** An empty folder: scenarios must not see each other's files. */
   home: string
 }
 
 const metadataUrl = 'https://conformance-test.local/client-metadata.json'
 
 /**
- * How a bridge is started for a scenario. `bridge` is the script to run; a file of mcp-remote is driven by its own flags, so
- * that its known results show whether the driver is right.
+ * Returns the command that starts a bridge for a scenario. `bridge` is the script to run; a file of mcp-remote uses its own flags,
+ * so that its known results show whether the driver is right.
  */
 export function bridgeCommand(bridge: string, setting: ScenarioSetting): BridgeCommand {
   const isPeer = bridge.includes('mcp-remote')
@@ -36,17 +36,7 @@ export function bridgeCommand(bridge: string, setting: ScenarioSetting): BridgeC
 
 function ourFlags({ scenario, revision, context, home }: ScenarioSetting): string[] {
   const protocol = revision === modernRevision ? 'modern' : 'legacy'
-  const flags = [
-    '--protocol',
-    protocol,
-    '--no-open',
-    '--store',
-    'memory',
-    '--auth-wait',
-    '20s',
-    '--auth-timeout',
-    '20s',
-  ]
+  const flags = ['--protocol', protocol, '--no-open', '--store', 'memory', '--timeout', '20s']
   if (scenario === 'auth/basic-cimd') flags.push('--client-metadata-url', metadataUrl)
   const { client_id: id, client_secret: secret, private_key_pem: pem } = context
   if (id !== undefined) {

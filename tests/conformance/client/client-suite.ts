@@ -11,13 +11,13 @@ import {
 } from '../suite-process.ts'
 import type { LocalEra } from './local-client.ts'
 
-/** The pair that no set of requirements names: a server of 2025-03-26 that is its own authorization server. */
+/** The pair that no set of requirements includes: a server of 2025-03-26 that is its own authorization server. */
 const firstRevisionScenarios: readonly string[] = [
   'auth/2025-03-26-oauth-metadata-backcompat',
   'auth/2025-03-26-oauth-endpoint-fallback',
 ]
 
-/** What is run besides, and does not count. */
+/** Additional scenarios that do not count. */
 const unscored: Readonly<Record<string, readonly string[]>> = {
   '2026-07-28': [
     'auth/client-credentials-basic',
@@ -82,7 +82,7 @@ async function runScenario({
   const suite = startSuite(argv, folder, 2 * scenarioTimeoutMs, { DRIVER_ERA: era, DRIVER_BRIDGE: bridge })
   const exitCode = await suite.ended
   const checks = [...readChecks(out).values()].flat()
-  // The suite's own verdict, and proof that it looked at something.
+  // The suite's own result, and proof that it checked something.
   const passed = exitCode === 0 && checks.some(({ status }) => status === 'SUCCESS')
   return { result: { scenario, checks, passed }, output: suite.output() }
 }

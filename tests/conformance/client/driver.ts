@@ -1,4 +1,4 @@
-// What the conformance suite runs as its client: a local client behind a bridge. The last argument is the URL of the server.
+// The client that the conformance suite runs: a local client behind a bridge. The last argument is the URL of the server.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ try {
   rmSync(home, { recursive: true, force: true })
 }
 
-/** Whether everything was answered that the scenario expects to be. */
+/** Returns whether every request that the scenario expects to succeed did. */
 async function play(local: LocalClient): Promise<boolean> {
   const opened = await local.open()
   if (!('result' in opened)) return explain('opening', opened.error.message)
@@ -69,7 +69,7 @@ function callsFor(tools: readonly JsonObject[]): JsonObject[] {
   })
 }
 
-/** What `json_schema_echo` wants to hear: the schema of the other tool, as it arrived here. */
+/** Returns what `json_schema_echo` expects: the schema of the other tool, as it arrived here. */
 function schemaOf(tools: readonly JsonObject[]): unknown {
   return tools.find(({ name }) => name === 'json_schema_2020_12_tool')?.['inputSchema']
 }

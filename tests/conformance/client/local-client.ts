@@ -4,30 +4,29 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 
-/** In which era the local client speaks. */
+/** The protocol era of the local client. */
 export type LocalEra = 'legacy' | 'modern'
 
-/** What a bridge is started with. */
+/** The command that starts a bridge. */
 export interface BridgeCommand {
   argv: readonly string[]
   environment: Readonly<Record<string, string>>
 }
 
-/** How a request was answered. */
+/** The response to a request. */
 export type Answer = { result: JsonObject } | { error: { code: number; message: string } }
 
-/** A client at the other end of a bridge's stdio, which answers whatever it is asked. */
+/** A client at the other end of a bridge's stdio, which answers every server request. */
 export interface LocalClient {
   request(method: string, params?: JsonObject): Promise<Answer>
-  /** Opens as the era does: `initialize`, or `server/discover`. */
+  /** Opens as the era requires: `initialize`, or `server/discover`. */
   open(): Promise<Answer>
-  /** Lines on stdout that are no messages. */
+  /** Lines on stdout that are not messages. */
   strayLines: readonly string[]
-  /** Closes stdin and waits for the end. */
+  /** Closes stdin and waits for the process to end. */
   close(): Promise<void>
-  /** Sends a signal to the bridge. */
   signal(name: NodeJS.Signals): void
-  /** How the bridge ended: its exit code, or the signal that it died of. */
+  /** Resolves with the bridge's exit code, or the signal that killed it. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
@@ -37,7 +36,7 @@ const answerTimeoutMs = 25_000
 const endGraceMs = 3000
 const maxRounds = 10
 
-/** Starts a bridge and talks to it; `onStderr` gets what it says to people. */
+/** Starts a bridge as a client; `onStderr` gets its messages to the user. */
 export function startLocalClient(
   era: LocalEra,
   revision: string,
@@ -47,7 +46,7 @@ export function startLocalClient(
   const [command = '', ...rest] = argv
   const child = spawn(command, rest, { env: environment, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stderr.on('data', (chunk: Buffer) => onStderr(chunk.toString()))
-  // A bridge that ended takes no more lines; what waits for an answer learns that from `close`.
+  // A bridge that has ended takes no more lines; pending requests learn that from `close`.
   child.stdin.on('error', () => {})
   const waiting = new Map<string, (answer: Answer) => void>()
   const strayLines: string[] = []
@@ -134,7 +133,7 @@ function asksForInput(answer: Answer): answer is { result: JsonObject } {
   return 'result' in answer && answer.result['resultType'] === 'input_required'
 }
 
-/** What goes along with the request that is sent again: answers to everything asked, and the state as it came. */
+/** Returns the additions to the repeated request: a response to every input request, and the unchanged state. */
 function inputFor(result: JsonObject): JsonObject {
   const asked = isJsonObject(result['inputRequests']) ? result['inputRequests'] : {}
   const responses = Object.entries(asked).map(([key, request]) => {
@@ -167,7 +166,7 @@ function answerTo(method: string, params: JsonObject = {}): JsonObject {
   }
 }
 
-/** Content for a form: what the schema has as defaults, and something of the right type for the rest. */
+/** Fills in a form: the schema's defaults, and a value of the right type for the rest. */
 function defaultsOf(schema: unknown): JsonObject {
   const properties = isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {}
   return Object.fromEntries(
@@ -175,7 +174,7 @@ function defaultsOf(schema: unknown): JsonObject {
   )
 }
 
-/** A value that fits a simple schema. */
+/** Returns a value that fits a simple schema. */
 export function sampleOf(schema: JsonObject): unknown {
   if ('default' in schema) return schema['default']
   if (Array.isArray(schema['enum'])) return schema['enum'][0]

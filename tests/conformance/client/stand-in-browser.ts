@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 const maxAttempts = 40
 const pauseMs = 100
 
-/** Visits every authorization URL that is written into the stream of text it is given, once each. */
+/** Visits every authorization URL written into the given stream of text, once each. */
 export function createStandInBrowser(): (text: string) => void {
   const visited = new Set<string>()
   let tail = ''
@@ -17,7 +17,7 @@ export function createStandInBrowser(): (text: string) => void {
   }
 }
 
-/** The authorization server of the suite redirects at once; where that leads may be listening a little late. */
+/** Follows the redirect of the suite's authorization server, whose target may start listening a little late. */
 async function visit(url: string): Promise<void> {
   const response = await fetch(url, { redirect: 'manual' }).catch(() => undefined)
   const location = response?.headers.get('location')

@@ -15,7 +15,7 @@ const { permissions = [], optional_host_permissions: hosts } = createManifest({
   geckoId: undefined,
 })
 
-/** First cells of the table that follows a heading. */
+/** Returns the first cells of the table after a heading. */
 function firstCells(page: string, heading: string): string[] {
   const [, section = ''] = read(page).split(`## ${heading}\n`)
   const [table = ''] = section.split(/\n## /)

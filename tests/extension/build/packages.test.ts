@@ -77,7 +77,7 @@ describe('the packages', () => {
 
 describe.each(browsers)('the manifest of %s', (browser) => {
   it('is as it was: a permission more would be asked of everybody', () => {
-    // Which style sheets there are is not what this is about: see below.
+    // The style sheets themselves are tested below.
     const text = textOf(browser, 'manifest.json').replaceAll(/sha256-[\w+/]{43}=/g, 'sha256-HASH')
     expect(JSON.parse(text)).toMatchSnapshot()
   })
@@ -145,11 +145,11 @@ describe('a build for a team', () => {
 })
 
 describe.each(browsers)('the code for %s', (browser) => {
-  it('of the popup is at most 29.5 kB, whenever it is loaded', () => {
+  it('of the popup is at most 31.5 kB, whenever it is loaded', () => {
     const parts = loadedBy(browser, 'popup.html')
     const sizes = Object.fromEntries(parts.map((path) => [path, Buffer.byteLength(textOf(browser, path))]))
     const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)
-    expect(total, JSON.stringify(sizes, null, 2)).toBeLessThanOrEqual(29_500)
+    expect(total, JSON.stringify(sizes, null, 2)).toBeLessThanOrEqual(31_500)
     expect(total).toBeGreaterThan(5000)
   })
 
@@ -191,7 +191,7 @@ describe('the sources', () => {
   })
 })
 
-/** The scripts that a page loads, at once or later. */
+/** Returns the scripts that a page loads, immediately or later. */
 function loadedBy(browser: string, page: string): string[] {
   const found = new Set<string>()
   const visit = (path: string): void => {

@@ -22,7 +22,7 @@ afterAll(() => {
   for (const folder of [ours, theirs]) rmSync(folder, { recursive: true })
 })
 
-/** What the test runner and npm put into the environment, and a reviewer does not have. */
+/** Variables set by the test runner and npm, which a reviewer does not have. */
 const ofRunner = /^(?:VITEST|NODE_ENV|MODE|DEV|PROD|SSR|TEST|BASE_URL|npm_(?!config_))/
 
 async function npm(...parameters: string[]): Promise<void> {

@@ -7,8 +7,9 @@ import { promisify } from 'node:util'
 export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
 
 /**
- * Runs the build tool in a process of its own, as the scripts do, with `outDir` in place of `dist/extension`: other tests
- * read that one. Of this process's environment only what every program needs: the test runner's would change the build.
+ * Runs the build tool in a separate process, as the scripts do, with `outDir` instead of `dist/extension`, which
+ * other tests read. Passes on only the environment that every program needs: the test runner's would change the
+ * build.
  */
 export async function runWxt(
   outDir: string,

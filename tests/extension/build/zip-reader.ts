@@ -1,9 +1,12 @@
 import { inflateRawSync } from 'node:zlib'
 
-/** The files of a ZIP archive by name, in its order. Knows stored and deflated entries and no ZIP64: ours are small. */
+/**
+ * Returns the files of a ZIP archive by name, in order. Supports stored and deflated entries but no ZIP64: ours are
+ * small.
+ */
 export function readZip(archive: Buffer): Map<string, Buffer> {
   const end = archive.lastIndexOf(Buffer.from('PK\u0005\u0006', 'latin1'))
-  if (end === -1) throw new Error('This is no ZIP archive.')
+  if (end === -1) throw new Error('This is not a ZIP archive.')
   const files = new Map<string, Buffer>()
   let at = archive.readUInt32LE(end + 16)
   for (let left = archive.readUInt16LE(end + 10); left > 0; left -= 1) {

@@ -8,20 +8,20 @@ import { buildGoProgram, goProgram } from '../go-program.ts'
 const folder = import.meta.dirname
 const run = promisify(execFile)
 
-/** The client that is registered at a {@link DexServer}, and the password of its accounts, ada and bea @example.com. */
+/** The client registered at a {@link DexServer}, and the password of its accounts, ada and bea @example.com. */
 export const dexClient = { id: 'drawbridge', secret: 'secret of drawbridge at dex' } as const
 export const dexPassword = 'password of everybody at dex'
 
-/** A real dex in a process of its own, on a free loopback port. It keeps everything in memory. */
+/** A real dex in a separate process, on a free loopback port, with everything in memory. */
 export interface DexServer {
   issuer: string
   close(): Promise<void>
 }
 
-/** Builds dex from its Go module, at the version in go.mod; answers as {@link buildGoProgram} does. */
+/** Builds dex from its Go module, at the version in go.mod; returns the result of {@link buildGoProgram}. */
 export const buildDex = (): Promise<boolean> => buildGoProgram(folder)
 
-/** Starts dex as {@link buildDex} built it. Its tokens are good for `tokenSeconds`; refresh tokens have no end. */
+/** Starts the dex built by {@link buildDex}. Its tokens are valid for `tokenSeconds`; refresh tokens do not expire. */
 export async function startDex(options: { callbackUrl: string; tokenSeconds: number }): Promise<DexServer> {
   const { stdout: sources } = await run('go', ['list', '-m', '-f', '{{.Dir}}', 'github.com/dexidp/dex'], {
     cwd: folder,

@@ -1,5 +1,5 @@
 // Command dex serves dex with one client and two accounts on a free loopback port, and keeps everything in memory.
-// It prints its issuer and ends with its standard input.
+// It prints its issuer and exits when its standard input ends.
 package main
 
 import (

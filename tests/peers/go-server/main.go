@@ -1,5 +1,5 @@
 // A server of the official Go SDK for the tests of the bridge and of the gateway, at /mcp of a free port of 127.0.0.1.
-// Prints its URL when it listens, and ends with its stdin. With -issuer it takes calls through that Drawbridge only, whose
+// Prints its URL when it listens, and exits when stdin ends. With -issuer it accepts calls only through that Drawbridge, whose
 // upstream has "identity": ["bearer"].
 package main
 
@@ -49,6 +49,18 @@ func whoami(_ context.Context, request *mcp.CallToolRequest, _ struct{}) (*mcp.C
 	return text(fmt.Sprintf("You are %s.", request.Extra.TokenInfo.Extra["email"])), nil, nil
 }
 
+type hoursInput struct {
+	X string `json:"x,omitempty"`
+}
+
+func openingHours(context.Context, *mcp.CallToolRequest, hoursInput) (*mcp.CallToolResult, any, error) {
+	return text("Open from 9 to 5."), nil, nil
+}
+
+func deleteEverything(context.Context, *mcp.CallToolRequest, hoursInput) (*mcp.CallToolResult, any, error) {
+	return text("Deleted everything."), nil, nil
+}
+
 func text(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
@@ -94,6 +106,8 @@ func main() {
 	if *issuer != "" {
 		mcp.AddTool(server, &mcp.Tool{Name: "count", Description: "Counts, with progress"}, count)
 		mcp.AddTool(server, &mcp.Tool{Name: "whoami", Description: "Says who calls"}, whoami)
+		mcp.AddTool(server, &mcp.Tool{Name: "opening_hours", Description: "Harmless"}, openingHours)
+		mcp.AddTool(server, &mcp.Tool{Name: "delete_everything", Description: "Not harmless"}, deleteEverything)
 		handler = throughTheDoor(*issuer, url)(handler)
 	}
 	http.Handle("/mcp", handler)

@@ -2,11 +2,11 @@
 
     client.py LIBRARY URL FOLDER [--processes N]
 
-Calls the tool `whoami` and writes one JSON object a line: `authorize` with a URL whenever it asks for a sign-in, `text` with
-what the tool said, or `failed`. A client that is alone then waits for the sign-in: the SDK reads the address that the browser
-was sent to from standard input, FastMCP listens on a port of its own. With `--processes` so many client processes use the folder:
-all of them have read the same tokens before the first one sends a request, and a sign-in fails. CLOCK_AHEAD_SECONDS is how far
-ahead of this machine their clock is.
+Calls the tool `whoami` and writes one JSON object per line: `authorize` with a URL whenever it needs a sign-in, `text` with
+the tool's result, or `failed`. A single client then waits for the sign-in: the SDK reads the browser's final address from
+standard input, FastMCP listens on its own port. With `--processes`, that many client processes share the folder: all of them
+read the same tokens before the first one sends a request, and a sign-in fails. CLOCK_AHEAD_SECONDS is how far their clock is
+ahead of this machine's.
 """
 
 import argparse
@@ -47,7 +47,7 @@ together = fork.Barrier(given.processes, timeout=30)
 
 
 class StartTogether:
-    """Has the processes wait for each other when their tokens are loaded."""
+    """Makes the processes wait for each other after loading their tokens."""
 
     waited = False
 
@@ -99,7 +99,7 @@ else:
     redirect_uri = "http://127.0.0.1:4711/callback"
 
     class Storage:
-        """Remembers when the access token ends, too: the SDK leaves that to its users."""
+        """Also stores when the access token expires, which the SDK leaves to its users."""
 
         file = given.folder / "tokens.json"
 

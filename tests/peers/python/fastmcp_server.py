@@ -1,4 +1,4 @@
-"""An MCP server of FastMCP that takes calls through Drawbridge only.
+"""An MCP server of FastMCP that accepts calls only through Drawbridge.
 
     fastmcp_server.py PORT ISSUER
 
@@ -32,6 +32,16 @@ async def count(to: int, context: Context) -> str:
     for done in range(1, to + 1):
         await context.report_progress(done, to)
     return f"Counted to {to}."
+
+
+@mcp.tool
+def opening_hours(x: str) -> str:
+    return "Open from 9 to 5."
+
+
+@mcp.tool
+def delete_everything(x: str = "") -> str:
+    return "Deleted everything."
 
 
 mcp.run(transport="http", host="127.0.0.1", port=port, show_banner=False)

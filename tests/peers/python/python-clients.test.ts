@@ -44,7 +44,7 @@ describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', () 
       const again = await runPythonClient(peer, where)
       expect(again).toEqual({ signIns: 0, texts: [text], failures: [] })
 
-      // The clocks of both are moved, so that the access token has expired for both.
+      // Both clocks are moved, so that the access token has expired for both.
       await moveClock(2 * hour)
       const restarted = await runPythonClient(peer, { ...where, aheadSeconds: 2 * hour })
       expect(restarted).toEqual({ signIns: 0, texts: [text], failures: [] })

@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The lines of the Python SDK that clients are built on: each has an environment with the SDK and the FastMCP client of that line. */
+/** Release lines of the Python SDK for clients: each has an environment with the SDK and its FastMCP client. */
 export type PythonLine = 'mcp-1' | 'mcp-2'
 
-/** What there is an environment of; `fastmcp-4` has all of FastMCP, servers too. */
+/** The environments; `fastmcp-4` has all of FastMCP, including servers. */
 export type PythonEnvironment = PythonLine | 'fastmcp-4'
 
-/** What `client.py` can be, and where it runs. */
+/** A kind of client for `client.py`, and its environment. */
 export interface PythonPeer {
   line: PythonLine
   library: 'mcp' | 'fastmcp'
@@ -18,38 +18,38 @@ export interface PythonPeer {
 /** One run of `client.py`. */
 export interface PythonRun {
   url: string
-  /** Where the client stores its tokens. */
+  /** The client's token folder. */
   folder: string
-  /** How many client processes start at the same moment; by default one. */
+  /** Number of client processes started at the same time; by default one. */
   processes?: number
-  /** How far the clock of the client is ahead of this machine's; by default not at all. */
+  /** How far the client's clock is ahead of this machine's; by default not at all. */
   aheadSeconds?: number
-  /** Signs somebody in and answers where the browser is sent. Without it a client that asks gets no answer, and fails. */
+  /** Signs a user in and returns the final redirect. Without it, a client that needs a sign-in fails. */
   signIn?: (authorizationUrl: URL) => Promise<URL>
 }
 
-/** What a run came to. */
+/** Result of a run. */
 export interface PythonResult {
-  /** How often a sign-in was asked for. */
+  /** Number of requested sign-ins. */
   signIns: number
-  /** What the tool said, once for each process that got that far. */
+  /** Results of the tool, one for each process that received one. */
   texts: string[]
-  /** Why the other processes ended without one. */
+  /** Errors of the other processes. */
   failures: string[]
 }
 
 const program = fileURLToPath(new URL('client.py', import.meta.url))
-const installer = 'tests/peers/python/install.sh'
+const installer = 'npm run peers'
 const maxRunMs = 100_000
 
-/** A file of an environment. */
+/** Returns the path of a file in an environment. */
 export function inEnvironment(name: PythonEnvironment, file: string): string {
   return fileURLToPath(new URL(`.environments/requirements-${name}/${file}`, import.meta.url))
 }
 
 /**
- * Whether the Python clients and servers are installed. Prints one line when they are not, and throws instead when CI=true. Not
- * checked: their versions.
+ * Returns whether the Python clients and servers are installed. Prints one line when not, and throws instead when
+ * CI=true. Does not check their versions.
  */
 export function hasPythonPeers(environment: NodeJS.ProcessEnv = process.env): boolean {
   const names = ['mcp-1', 'mcp-2', 'fastmcp-4'] as const
@@ -60,14 +60,14 @@ export function hasPythonPeers(environment: NodeJS.ProcessEnv = process.env): bo
   return false
 }
 
-/** Runs `client.py` to its end. What takes more than 100 seconds is ended, which is a failure. */
+/** Runs `client.py` to its end. A run of more than 100 seconds is ended as a failure. */
 export async function runPythonClient(peer: PythonPeer, run: PythonRun): Promise<PythonResult> {
   const { processes = 1, aheadSeconds = 0 } = run
   const child = spawn(
     inEnvironment(peer.line, 'bin/python'),
     [program, peer.library, run.url, run.folder, '--processes', String(processes)],
     {
-      // A group of its own, since it starts processes itself.
+      // A separate process group, since it starts processes itself.
       detached: true,
       env: { PATH: process.env['PATH'] ?? '', HOME: run.folder, CLOCK_AHEAD_SECONDS: String(aheadSeconds) },
     },
@@ -109,7 +109,7 @@ export async function runPythonClient(peer: PythonPeer, run: PythonRun): Promise
   }
 }
 
-/** Sends the browser back to a client that listens soon, until it does. It may end before it has answered. */
+/** Sends the browser back to a client that will listen soon, until it does. The client may exit before it answers. */
 async function deliver(callback: URL, done: AbortSignal): Promise<void> {
   while (!done.aborted) {
     const failure = await fetch(callback).then(

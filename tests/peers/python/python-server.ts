@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { type ServingProcess, startServingProcess } from '../serving-process.ts'
 import { inEnvironment, type PythonEnvironment } from './python-peer.ts'
 
-/** What to start, and for whom. */
+/** Options of a Python server. */
 export interface PythonServerOptions {
   environment: PythonEnvironment
   script: 'fastmcp_server.py' | 'sdk_server.py'

@@ -1,4 +1,4 @@
-"""An MCP server of the Python SDK (`mcp` 1 or 2) that takes calls through Drawbridge only.
+"""An MCP server of the Python SDK (`mcp` 1 or 2) that accepts calls only through Drawbridge.
 
     sdk_server.py PORT ISSUER
 

@@ -1,4 +1,4 @@
-// A server over stdio, up to 2025-11-25, that has the tools which its arguments name.
+// A server over stdio, up to 2025-11-25, with the tools named by its arguments.
 import { createInterface } from 'node:readline'
 
 const tools = process.argv.slice(2).map((name) => ({ name, inputSchema: { type: 'object' } }))

@@ -1,6 +1,7 @@
-// An MCP server over stdio that does what its arguments say: --era legacy|modern|both, --die start|discover|initialize|initialized,
-// --silent discover|all, --ignore eof|term, --rubbish.
+// An MCP server over stdio controlled by its arguments: --era legacy|modern|both, --die
+// start|discover|initialize|initialized, --silent discover|all, --ignore eof|term, --rubbish, --lists nothing.
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const settings = new Map()
@@ -125,8 +126,10 @@ const tools = {
     for (let index = 0; index < times; index += 1) process[to].write(value.replaceAll('#', String(index)))
     return text('written')
   },
-  long_line: () => {
-    process.stdout.write('x'.repeat(17 * 1024 * 1024))
+  long_line: ({ place }, { id }) => {
+    const result = text('x'.repeat(17 * 1024 * 1024))
+    const message = place === 'behind' ? { result, jsonrpc: '2.0', id } : { jsonrpc: '2.0', id, result }
+    process.stdout.write(`${JSON.stringify(message)}\n`)
     return new Promise(() => {})
   },
   stop_reading: () => {
@@ -145,6 +148,13 @@ const tools = {
     )
     return text({ pid: child.pid })
   },
+  read: ({ path }) => {
+    try {
+      return text(readFileSync(path, 'utf8'))
+    } catch (error) {
+      return text(String(error.code))
+    }
+  },
   secret_admin: () => text('secret'),
   regional: ({ region }) => text(region),
 }
@@ -152,6 +162,7 @@ const tools = {
 const handlers = {
   ping: () => ({}),
   'tools/list': ({ cursor }) => {
+    if (is('lists', 'nothing')) throw Object.assign(new Error('No list.'), { code: -32603 })
     const names = [...Object.keys(tools), ...(extraTool ? ['extra'] : [])]
     const half = names.length >> 1
     const listed = (cursor === 'rest' ? names.slice(half) : names.slice(0, half)).map((name) => ({
@@ -194,6 +205,8 @@ const handlers = {
   'prompts/get': ({ name }) => ({ messages: [{ role: 'user', content: { type: 'text', text: name } }] }),
   'completion/complete': () => ({ completion: { values: ['a', 'b'] } }),
   'logging/setLevel': ({ level }) => ((logLevel = level), {}),
+  'tasks/list': () => ({ tasks: [] }),
+  'events/list': () => ({ events: [] }),
   'example/own': (params) => ({ got: params.value ?? null }),
 }
 

@@ -1,4 +1,4 @@
-// A server of the MCP SDK as it was before 2026-07-28, over stdio.
+// A server of the MCP SDK from before 2026-07-28, over stdio.
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { z } from 'zod'

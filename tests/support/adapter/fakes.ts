@@ -16,7 +16,10 @@ import type {
   Server2026,
 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 
-/** A clock that stands still until it is advanced. Sleeps of less than 0.4 seconds end at the next turn of the event loop. */
+/**
+ * A clock that only moves when it is advanced. Sleeps of less than 0.4 seconds end at the next turn of the event
+ * loop.
+ */
 export interface FakeClock extends Runtime {
   advance(seconds: number): Promise<void>
 }
@@ -57,12 +60,12 @@ export function createFakeClock(): FakeClock {
   }
 }
 
-/** Lets everything run that does not wait for something outside. */
+/** Lets everything run that does not wait for an external event. */
 export async function turns(count = 5): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A client that writes down what it is sent. */
+/** A client that records the messages it receives. */
 export interface FakeClient extends ClientPort {
   readonly sent: JsonRpcMessage[]
   responses(id: JsonRpcId): JsonRpcResponse[]
@@ -71,7 +74,7 @@ export interface FakeClient extends ClientPort {
   notifications(method?: string): JsonRpcNotification[]
 }
 
-/** `react` is called with each message after it is written down. */
+/** Calls `react` with each message after recording it. */
 export function createFakeClient(react: (message: JsonRpcMessage) => void = () => {}): FakeClient {
   const sent: JsonRpcMessage[] = []
   const responses = (id: JsonRpcId) =>
@@ -100,7 +103,7 @@ export function createFakeClient(react: (message: JsonRpcMessage) => void = () =
 export async function until(condition: () => boolean, what: string): Promise<void> {
   const end = Date.now() + 10_000
   while (!condition()) {
-    if (Date.now() > end) throw new Error(`waited in vain for ${what}`)
+    if (Date.now() > end) throw new Error(`timed out waiting for ${what}`)
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
@@ -109,21 +112,24 @@ export async function until(condition: () => boolean, what: string): Promise<voi
 export interface Arrival {
   message: JsonRpcRequest
   options: RequestOptions
-  /** Sends something before the response. */
+  /** Sends a message before the response. */
   say(message: JsonRpcMessage): Promise<void>
   answer(result: JsonObject): void
   fail(code: number, message: string, data?: unknown): void
   break(error: unknown): void
 }
 
-/** The arrivals of a fake server; `next` waits for one of a method that was not taken before. */
+/** Requests received by a fake server; `next` waits for one of a method that was not taken before. */
 export interface Arrivals {
   readonly all: Arrival[]
   next(method: string): Promise<Arrival>
   request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
 }
 
-/** `automatic` answers what it returns a result for. An aborted request rejects with the reason, as a transport does. */
+/**
+ * Answers requests for which `automatic` returns a result. An aborted request rejects with the reason, as a transport
+ * does.
+ */
 function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | undefined): Arrivals {
   const all: Arrival[] = []
   const taken = new Set<Arrival>()
@@ -161,10 +167,10 @@ function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | und
   }
 }
 
-/** A 2026-07-28 server that is answered for by the test. */
+/** A 2026-07-28 server whose answers come from the test. */
 export interface FakeServer2026 extends Server2026, Arrivals {}
 
-/** Answers `server/discover` by itself. */
+/** Answers `server/discover` automatically. */
 export function createFakeServer2026(capabilities: JsonObject, rest: JsonObject = {}): FakeServer2026 {
   const arrivals = createArrivals(({ method }) =>
     method === 'server/discover'
@@ -182,7 +188,7 @@ export function createFakeServer2026(capabilities: JsonObject, rest: JsonObject 
   return { ...arrivals, errorResponse }
 }
 
-/** A session with a 2025 server, answered by the test. */
+/** A session with a 2025 server whose answers come from the test. */
 export interface FakeSession2025 extends Session2025, Arrivals {
   readonly params: JsonObject
   readonly notified: JsonRpcNotification[]
@@ -192,7 +198,7 @@ export interface FakeSession2025 extends Session2025, Arrivals {
   stand(message: JsonRpcMessage): Promise<void>
 }
 
-/** Opens sessions; `sessions` has them in order. */
+/** Opens sessions and lists them in `sessions`. */
 export interface FakeServer2025 extends Server2025 {
   readonly sessions: FakeSession2025[]
 }
@@ -241,7 +247,7 @@ export function createFakeServer2025(
   }
 }
 
-/** A failure of the transport whose HTTP body was a JSON-RPC error. */
+/** A transport failure with a JSON-RPC error in its HTTP body. */
 export class RefusedError extends Error {
   readonly code: number
 
@@ -257,7 +263,7 @@ function errorResponse(failure: unknown): JsonRpcResponse | undefined {
   return { jsonrpc: '2.0', id: null, error: { code, message } }
 }
 
-/** Describes the failures of tests. */
+/** Maps the failures of tests to JSON-RPC errors. */
 export function describeFailure(error: unknown): { code: number; message: string } {
   return { code: -32_603, message: error instanceof Error ? error.message : String(error) }
 }

@@ -1,13 +1,13 @@
 import axe from 'axe-core'
 import type { Page } from 'puppeteer-core'
 
-/** What axe finds wrong in the page as it is now: a line for each element, by the name of the rule. */
+/** Returns axe's findings in the current page: a line for each element, by the name of the rule. */
 export async function violations(page: Page): Promise<string[]> {
   await loadAxe(page)
   return page.evaluate(findViolations)
 }
 
-/** Makes {@link findViolations} work in that page. */
+/** Loads axe into a page for {@link findViolations}. */
 export async function loadAxe(page: Page): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
 }

@@ -3,18 +3,21 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BrowserKind } from './test-browser.ts'
 
-/** Where the builds are. As the build itself is told. */
+/** Folder of the builds, configured as for the build itself. */
 export const buildFolder: string =
   process.env['EXTENSION_OUT_DIR'] ?? fileURLToPath(new URL('../../../dist/extension/', import.meta.url))
 
-/** A folder that a browser can load as an extension, and what the tests need of its manifest. */
+/** A folder that a browser can load as an extension, with the needed parts of its manifest. */
 export interface BuiltExtension {
   folder: string
-  /** Id of the add-on; only Firefox has one. */
+  /** Id of the add-on; Firefox only. */
   geckoId: string
 }
 
-/** The production build for that browser: the very files that go into the stores' zip, or those in another `output`. Throws when there is none. */
+/**
+ * Returns the production build for that browser: the files of the stores' zip, or those in another `output`. Throws
+ * when it is missing.
+ */
 export function builtExtension(kind: BrowserKind, output: string = buildFolder): BuiltExtension {
   const folder = join(output, kind === 'chromium' ? 'chrome-mv3' : 'firefox-mv3')
   const file = join(folder, 'manifest.json')

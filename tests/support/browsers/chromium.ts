@@ -12,8 +12,14 @@ import {
   TargetType,
 } from 'puppeteer-core'
 import { listen, openExtensionPage, type PageOpener, waitForColors, waitForPage } from './extension-page.ts'
-import { hostPatterns } from './test-browser.ts'
-import type { BrowserOptions, ExtensionApi, RealPopup, Tab, TestBrowser } from './test-browser.ts'
+import {
+  hostPatterns,
+  type BrowserOptions,
+  type ExtensionApi,
+  type RealPopup,
+  type Tab,
+  type TestBrowser,
+} from './test-browser.ts'
 
 declare const chrome: ExtensionApi & {
   windows: { create(options: { incognito: boolean; url: string }): Promise<void> }
@@ -25,7 +31,10 @@ declare const chrome: ExtensionApi & {
   }
 }
 
-/** Starts Chromium; see {@link TestBrowser}. With `display` its windows are on that X display, else there are none. */
+/**
+ * Starts Chromium; see {@link TestBrowser}. With `display` its windows are on that X display, otherwise it is
+ * headless.
+ */
 export async function startChromium(
   options: BrowserOptions & { display?: string; language?: string },
 ): Promise<TestBrowser> {
@@ -82,14 +91,14 @@ function createChromium(parts: {
   const open = (opener: PageOpener, path: string): Promise<Page> =>
     openExtensionPage(opener, `chrome-extension://${id}/${path}`, complaints)
 
-  /** A page of the extension that stays open, to call its interfaces in. */
+  /** Opens a page of the extension that stays open, to call its interfaces in. */
   function helper(opener: PageOpener = browser): Promise<Page> {
     const known = helpers.get(opener) ?? open(opener, 'options.html')
     helpers.set(opener, known)
     return known
   }
 
-  /** Windows as a person opens them: what the driver calls a context is private too, but has a cookie store of its own. */
+  /** Private windows like a user's: the driver's contexts are private too, but have a separate cookie store. */
   const privateWindows: PageOpener = {
     async newPage() {
       const within = await helper()
@@ -104,7 +113,7 @@ function createChromium(parts: {
     },
   }
 
-  /** The browser's own page of extensions, which may change what they are allowed. */
+  /** Opens the browser's own page of extensions, which may change their permissions. */
   function extensionManager(): Promise<Page> {
     manager ??= (async () => {
       const page = await browser.newPage()
@@ -119,7 +128,7 @@ function createChromium(parts: {
     const last = await helper()
     const reloaded = new Promise((resolve) => last.once('close', resolve))
     await page.evaluate(async (extensionId) => {
-      // Without it, extensions that are no longer as they were installed are turned off.
+      // Without it, extensions changed since their installation are turned off.
       await chrome.developerPrivate.updateProfileConfiguration({ inDeveloperMode: true })
       await chrome.developerPrivate.updateExtensionConfiguration({ extensionId, incognitoAccess: true })
     }, id)
@@ -149,12 +158,12 @@ function createChromium(parts: {
     return realPopup(page)
   }
 
-  /** Brings the tab to the front. What is returned clicks the icon of the extension over it. */
+  /** Brings the tab to the front. Returns a function that clicks the extension's icon. */
   async function toolbarButton(session: CDPSession, { page }: Tab): Promise<() => Promise<unknown>> {
     await page.bringToFront()
     const { targetInfos } = await session.send('Target.getTargets', { filter: [{ type: 'tab' }] })
     const target = targetInfos.find(({ url }) => url === page.url())
-    // The types of the driver do not know that domain.
+    // The driver's types lack that domain.
     const send = session.send.bind(session) as (method: string, parameters: object) => Promise<unknown>
     return () => send('Extensions.triggerAction', { id, targetId: target?.targetId })
   }
@@ -192,7 +201,7 @@ function createChromium(parts: {
       return opened
     },
     async letGo(tab) {
-      // It would draw itself anew whenever a popup opens.
+      // It would be redrawn whenever a popup opens.
       await (await manager)?.close()
       await helper()
       const session = await browser.target().createCDPSession()
@@ -262,7 +271,7 @@ function isPopup(target: Target, id: string): boolean {
   return target.url() === `chrome-extension://${id}/popup.html`
 }
 
-/** Runs `read` inside the popup by way of another page of the extension. Throws when there is no popup. */
+/** Runs `read` inside the popup through another page of the extension. Throws when there is no popup. */
 async function readPopupFrom<Value>(session: CDPSession, read: (popup: Window) => Value): Promise<Value> {
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
     expression: `(${read.toString()})(chrome.extension.getViews({ type: 'popup' })[0])`,

@@ -1,17 +1,17 @@
 import type { ConsoleMessage, Page } from 'puppeteer-core'
 import { until } from '../../e2e/server-process.ts'
 
-// What browsers say by themselves: that a server refuses or is not there, which is what some tests are about.
+// Messages of the browser itself about a refusing or missing server, which some tests provoke.
 const ofTheBrowser = /^Failed to load resource|^Cross-Origin Request Blocked|^Access to fetch/
 
-/** Where a new page is to be: with the others, or in a window apart. */
+/** Opens a new page: among the others, or in a separate window. */
 export interface PageOpener {
   newPage(): Promise<Page>
 }
 
 /**
- * Opens a page of the extension and waits until it shows anything. What it writes to its console, and what it fails with,
- * is added to `complaints`.
+ * Opens a page of the extension and waits until it shows something. Adds its console output and errors to
+ * `complaints`.
  */
 export async function openExtensionPage(
   opener: PageOpener,
@@ -26,7 +26,7 @@ export async function openExtensionPage(
   return page
 }
 
-/** Waits for an element of a page that is on its way. Looking may fail while one page gives way to another. */
+/** Waits for an element of a loading page. Queries may fail during a navigation. */
 export async function waitForPage(page: Page, selector: string): Promise<void> {
   await until(
     () => page.evaluate((selector) => document.querySelector(selector) !== null, selector).catch(() => false),
@@ -34,17 +34,17 @@ export async function waitForPage(page: Page, selector: string): Promise<void> {
   )
 }
 
-/** Waits until the page has taken on the colours that it was told to. */
+/** Waits until the page has applied the requested colour scheme. */
 export async function waitForColors(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await until(
     () => page.evaluate((query) => matchMedia(query).matches, `(prefers-color-scheme: ${colorScheme})`),
     `${colorScheme} colours`,
   )
-  // Colours that fade into others are neither.
+  // Colours in transition belong to neither scheme.
   await page.evaluate('Promise.allSettled(document.getAnimations().map((animation) => animation.finished))')
 }
 
-/** Adds whatever the page says or fails with from now on. */
+/** Adds all further console output and errors of the page. */
 export function listen(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(`error: ${String(error)}`))
   page.on('console', (message: ConsoleMessage) => {

@@ -6,8 +6,8 @@ import type { BrowserKind } from './test-browser.ts'
 const missingFirefox = 'no Firefox found: set FIREFOX_BIN or install the apt package `firefox-esr`'
 
 /**
- * Path of the browser to test with: CHROMIUM_BIN or FIREFOX_BIN, else `chromium`, `firefox-esr` or `firefox` on PATH, else
- * undefined. Prints one line when there is none, and throws instead when CI=true.
+ * Finds the browser to test with: CHROMIUM_BIN or FIREFOX_BIN, or else `chromium`, `firefox-esr` or `firefox` on
+ * PATH, or else undefined. Prints one line when there is none, and throws instead when CI=true.
  */
 export function findBrowser(
   kind: BrowserKind,
@@ -22,7 +22,7 @@ export function findBrowser(
   return undefined
 }
 
-/** Path of a program on PATH. */
+/** Finds a program on PATH. */
 export function findProgram(name: string, environment: NodeJS.ProcessEnv = process.env): string | undefined {
   return (environment['PATH'] ?? '')
     .split(delimiter)

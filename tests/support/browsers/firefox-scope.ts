@@ -1,20 +1,20 @@
 import type { Browser } from 'puppeteer-core'
 
 /**
- * The window of Firefox itself, and not of a page: from there the toolbar is clicked and a permission given, and the popup
- * can be looked into. Drivers do not show it, but let the protocol through.
+ * The window of Firefox itself rather than of a page: it can click the toolbar, grant a permission and access the
+ * popup. Drivers do not expose it, but pass the protocol through.
  */
 export interface BrowserScope {
   clickToolbar(geckoId: string): Promise<void>
-  /** Resolves when a popup is open and shows anything but that it is loading. */
+  /** Resolves when a popup is open and no longer shows that it is loading. */
   waitForPopup(): Promise<void>
   grant(geckoId: string, patterns: readonly string[]): Promise<void>
-  /** Runs a function, given as source, with the window of the popup; answers its value. */
+  /** Runs a function, given as source, with the window of the popup; returns its value. */
   readPopup(source: string): Promise<unknown>
   setPreference(name: string, value: number): Promise<void>
 }
 
-/** WebDriver BiDi as the driver speaks it; the member is not in its types. */
+/** WebDriver BiDi as the driver uses it; the member is missing from its types. */
 interface Connection {
   send(method: string, parameters: object): Promise<{ result: Record<string, unknown> }>
 }
@@ -25,7 +25,7 @@ interface Evaluated {
   exceptionDetails?: { text: string }
 }
 
-/** Needs a Firefox that was started with `--remote-allow-system-access`. */
+/** Requires a Firefox started with `--remote-allow-system-access`. */
 export async function openBrowserScope(browser: Browser): Promise<BrowserScope> {
   const { connection } = browser as unknown as { connection: Connection }
   const tree = await connection.send('browsingContext.getTree', { 'moz:scope': 'chrome' })
@@ -54,7 +54,7 @@ export async function openBrowserScope(browser: Browser): Promise<BrowserScope> 
   }
 }
 
-// What follows runs inside Firefox and uses its own modules; it is text, because no types of ours describe it.
+// The following runs inside Firefox with its own modules; it is text, because our types do not describe it.
 
 const grant = `async (id, origins) => {
   const { ExtensionPermissions } = ChromeUtils.importESModule('resource://gre/modules/ExtensionPermissions.sys.mjs')
@@ -64,7 +64,7 @@ const grant = `async (id, origins) => {
   await ExtensionPermissions.add(id, { origins, permissions: [], data_collection: consents }, extension)
 }`
 
-/** By a script in the process of the popup, which is another than that of the window. */
+/** Uses a script in the process of the popup, which differs from that of the window. */
 const readPopup = `async (source, patienceMs = 5000) => {
   const popups = document.querySelectorAll('.webextension-popup-browser')
   const { messageManager } = popups[popups.length - 1]
@@ -100,7 +100,7 @@ const waitForPopup = `async () => {
   const isReady = '(popup) => popup.document.body?.hasAttribute("data-ready") ?? false'
   const end = Date.now() + 10000
   while (Date.now() < end) {
-    // It begins in one process and goes on in another: what was asked in between is never answered.
+    // It starts in one process and continues in another: requests in between are never answered.
     const isOpen = document.querySelector('.webextension-popup-browser') !== null
     if (isOpen && (await (${readPopup})(isReady, 300).catch(() => false))) return
     await new Promise((resolve) => setTimeout(resolve, 25))

@@ -5,15 +5,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Browser, launch, type Page } from 'puppeteer-core'
 import { openExtensionPage, type PageOpener, waitForColors } from './extension-page.ts'
 import { type BrowserScope, openBrowserScope } from './firefox-scope.ts'
-import { hostPatterns } from './test-browser.ts'
-import type { BrowserOptions, ExtensionApi, RealPopup, Tab, TestBrowser } from './test-browser.ts'
+import {
+  hostPatterns,
+  type BrowserOptions,
+  type ExtensionApi,
+  type RealPopup,
+  type Tab,
+  type TestBrowser,
+} from './test-browser.ts'
 
 declare const browser: ExtensionApi
 
-/** Firefox gives every installation another; a known one can be opened. */
+/** Firefox gives every installation a different one; a known one can be opened. */
 const uuid = '4f1ad7be-0b5c-4b56-8c1e-5d8f1d3b7a10'
 
-/** For all pages at once: the driver cannot do it for one. Its values are the places in `schemes`. */
+/** Applies to all pages at once: the driver cannot set it for one. Its values are the indexes in `schemes`. */
 const schemePreference = 'layout.css.prefers-color-scheme.content-override'
 const schemes = ['dark', 'light']
 
@@ -21,7 +27,7 @@ const quiet = {
   'app.update.enabled': false,
   'browser.aboutwelcome.enabled': false,
   'browser.safebrowsing.enabled': false,
-  // What tests paste into a page would be on disk, as what was typed there.
+  // Text that tests paste into a page would be saved to disk like user input.
   'browser.sessionstore.privacy_level': 2,
   'browser.shell.checkDefaultBrowser': false,
   'datareporting.policy.dataSubmissionEnabled': false,
@@ -46,12 +52,12 @@ export async function startFirefox(options: BrowserOptions & { geckoId: string }
       headless: true,
       acceptInsecureCerts: true,
       args: ['--remote-allow-system-access'],
-      // Else it would look for extensions in the home of whoever runs the tests.
+      // Otherwise it would look for extensions in the home of the user who runs the tests.
       env: { ...process.env, HOME: profile },
       extraPrefsFirefox: {
         ...quiet,
         'extensions.webextensions.uuids': JSON.stringify({ [geckoId]: uuid }),
-        // Every question of an extension is answered with yes.
+        // Grants every request of an extension.
         'extensions.webextOptionalPermissionPrompts': false,
         'network.proxy.type': 1,
         'network.proxy.http': host,
@@ -86,7 +92,7 @@ function createFirefox(parts: {
   const open = (path: string): Promise<Page> =>
     openExtensionPage(running, `moz-extension://${uuid}/${path}`, complaints)
 
-  /** A page of the extension that stays open, to call its interfaces in. */
+  /** Opens a page of the extension that stays open, to call its interfaces in. */
   function helper(): Promise<Page> {
     helperPage ??= open('options.html')
     return helperPage
@@ -118,7 +124,7 @@ function createFirefox(parts: {
       await scope.waitForPopup()
       return realPopup(scope)
     },
-    // The driver speaks to the browser here, and never to the popup.
+    // The driver talks to the browser here, and never to the popup.
     async letGo(tab) {
       await tab.page.bringToFront()
       return async () => {
@@ -134,7 +140,7 @@ function createFirefox(parts: {
       const known = new Set(await running.pages())
       for (let attempt = 0; attempt < 400; attempt++) {
         for (const page of await running.pages()) {
-          // Asking fails while the page is on its way.
+          // Queries fail while the page is loading.
           if (!known.has(page) && (await page.$('body[data-ready]').catch(() => null))) return page
         }
         await delay(25)
@@ -145,7 +151,7 @@ function createFirefox(parts: {
       await scope.setPreference(schemePreference, schemes.indexOf(colorScheme))
       await waitForColors(page, colorScheme)
     },
-    // A preference says so for all of them.
+    // A preference grants all of them.
     answerYes: async () => undefined,
     grant: (...hosts) => scope.grant(geckoId, hostPatterns(hosts)),
     async badge(tab) {

@@ -7,15 +7,15 @@ import type { BrowserKind, TestBrowser } from './test-browser.ts'
 
 export const browserKinds: readonly BrowserKind[] = ['chromium', 'firefox']
 
-/** The browsers at hand. Says which are missing, or throws when CI=true. */
+/** Returns the available browsers. Reports missing ones, or throws when CI=true. */
 export function browsersAtHand(): BrowserKind[] {
   return browserKinds.filter((kind) => findBrowser(kind) !== undefined)
 }
 
 /**
- * Starts that browser with the built extension. `hosts` are names that lead to ports of this computer (`*.NAME` is
- * everything below NAME); others, but for localhost and 127.0.0.1, cannot be reached from it.
- * `builds` is a folder as the build makes it, in place of that one.
+ * Starts a browser with the built extension. `hosts` maps names to ports of this computer (`*.NAME` is everything
+ * below NAME); other hosts except localhost and 127.0.0.1 are unreachable. `builds` replaces the default build
+ * folder.
  */
 export async function launchBrowser(
   kind: BrowserKind,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request as send, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
-/** A request as it left the browser: of whichever page, worker or part of the browser itself. */
+/** A request that left the browser, from any page, worker or the browser itself. */
 export interface ObservedRequest {
   method: string
   url: string
@@ -9,18 +9,18 @@ export interface ObservedRequest {
   body: string
 }
 
-/** What a browser sends everything through, also what goes to this computer. */
+/** A proxy for all of a browser's traffic, including that to this computer. */
 export interface ObservingProxy {
   /** `HOST:PORT` of the proxy itself. */
   address: string
-  /** Plain requests, in order. Of those inside TLS only the tunnel is seen, as `CONNECT HOST:PORT`. */
+  /** Plain requests, in order. For TLS only the tunnel is visible, as `CONNECT HOST:PORT`. */
   requests: readonly ObservedRequest[]
   close(): Promise<void>
 }
 
 /**
- * A forward proxy that keeps what it passes on. It reaches this computer only: `hosts` names further hosts (`*.NAME` for
- * all below NAME) and the loopback port that stands for each; anything else gets 502 and never leaves the machine.
+ * Starts a forward proxy that records what it passes on. It reaches only this computer: `hosts` maps further hosts
+ * (`*.NAME` for all below NAME) to loopback ports; anything else gets 502 and never leaves the machine.
  */
 export async function startObservingProxy(hosts: ReadonlyMap<string, number>): Promise<ObservingProxy> {
   const requests: ObservedRequest[] = []
@@ -68,7 +68,7 @@ export async function startObservingProxy(hosts: ReadonlyMap<string, number>): P
       outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
       answer.pipe(outgoing)
     })
-    // As a browser sees a port that nobody listens on.
+    // Looks to the browser like a closed port.
     forwarded.on('error', () => outgoing.destroy())
     outgoing.on('close', () => forwarded.destroy())
     forwarded.end(body)

@@ -9,12 +9,12 @@ export async function waitForView(popup: Page, kind: PopupView['kind']): Promise
   await popup.waitForSelector(`body[data-view="${kind}"]`)
 }
 
-/** Which screen the popup shows. */
+/** Returns the popup's current screen. */
 export function viewOf(popup: Page): Promise<string | undefined> {
   return popup.$eval('body', (body) => body.dataset['view'])
 }
 
-/** What can be read in a place of the popup's page; empty when it is hidden. */
+/** Returns the visible text of a slot in the popup's page; empty when it is hidden. */
 export function shown(popup: Page, slot: string): Promise<string> {
   return popup.$eval(
     `[data-slot="${slot}"], [data-list="${slot}"]`,
@@ -22,7 +22,7 @@ export function shown(popup: Page, slot: string): Promise<string> {
   )
 }
 
-/** Clicks the button called `name`, and of several the one with that value. The page comes to the front. */
+/** Clicks the button called `name`, with that value if there are several. Brings the page to the front. */
 export async function press(popup: Page, name: string, value?: string): Promise<void> {
   await popup.bringToFront()
   const selector = `button[name="${name}"]${value === undefined ? '' : `[value="${value}"]`}`
@@ -34,14 +34,14 @@ export async function press(popup: Page, name: string, value?: string): Promise<
   throw new Error(`No button ${selector} can be seen.`)
 }
 
-/** Copies that format in the popup, and answers what the clipboard then holds. */
+/** Copies a format in the popup, and returns the content of the clipboard. */
 export async function copied(popup: Page, tab: Tab, format: string = 'token'): Promise<string> {
   await press(popup, 'copy', format)
   await popup.waitForSelector(`button[value="${format}"].copied`)
   return pasted(tab)
 }
 
-/** What pasting into a text field of the tab's page gives. */
+/** Pastes into a text field of the tab's page, and returns its content. */
 export async function pasted(tab: Tab): Promise<string> {
   const { page } = tab
   await page.bringToFront()
@@ -55,7 +55,7 @@ export async function pasted(tab: Tab): Promise<string> {
   return page.$eval('textarea', (field) => field.value)
 }
 
-/** Opens the popup again in the same page, which is faster than another one. */
+/** Reopens the popup in the same page, which is faster than in another one. */
 export async function reopen(popup: Page): Promise<void> {
   await popup.evaluate(() => {
     document.documentElement.dataset['old'] = ''
@@ -64,7 +64,7 @@ export async function reopen(popup: Page): Promise<void> {
   await waitForPage(popup, 'html:not([data-old]) > body[data-ready]')
 }
 
-/** Waits until the page has closed itself. Drivers do not always say so. */
+/** Waits until the page has closed itself. Drivers do not always report it. */
 export async function untilGone(page: Page): Promise<void> {
   await until(() => page.evaluate(() => false).catch(() => true), 'the page to close')
 }

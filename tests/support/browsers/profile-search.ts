@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Files below `folder` that contain `text`, as bytes. What cannot be read (sockets, what is gone by then) is passed over. */
+/** Finds files below `folder` that contain the bytes of `text`. Skips unreadable ones (sockets, deleted files). */
 export function filesWith(folder: string, text: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createSelfSignedCertificate } from '../server/self-signed-certificate.ts'
 
-/** What a site answers to a request for a page. */
+/** A site's response to a request for a page. */
 export interface SampleAnswer {
   setCookies?: readonly string[]
   /** Markup in its head. */
@@ -12,18 +12,18 @@ export interface SampleAnswer {
   script?: string
 }
 
-/** Web apps of the tests' own making, over https on every host name that is led to `port`. */
+/** Web apps defined by the tests, over https on every host name that leads to `port`. */
 export interface SampleSite {
   port: number
   /**
-   * Makes `HOST` a site that answers with these, one request of a page after the other, the last again and again. A site
-   * without any is an empty page.
+   * Makes `HOST` a site that answers the requests for a page with these in turn, repeating the last. A site without
+   * any is an empty page.
    */
   add(host: string, ...answers: readonly SampleAnswer[]): void
   close(): Promise<void>
 }
 
-/** Starts it, for host names below `domain`. */
+/** Starts it for host names below `domain`. */
 export async function startSampleSite(domain: string): Promise<SampleSite> {
   const sites = new Map<string, SampleAnswer[]>()
   const certificate = createSelfSignedCertificate([`*.${domain}`])

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 
-/** A session as the vendor's library keeps it. Its token is signed by nobody. */
+/** A session as stored by the vendor's library, with an unsigned token. */
 export interface SessionSample extends Record<string, unknown> {
   access_token: string
   refresh_token: string
 }
 
-/** A session of ada, alive for `seconds` more (negative: over since), with `metadata` for its user. */
+/** Returns a session of ada that expires in `seconds` (negative: in the past), with `metadata` for its user. */
 export function sessionSample(
   given: { seconds?: number; email?: string; metadata?: object; claims?: object } = {},
 ): SessionSample {
@@ -33,13 +33,13 @@ export function sessionSample(
   }
 }
 
-/** A JWT with that payload, whatever it is. */
+/** Returns a JWT with any payload. */
 export function tokenSample(payload: unknown): string {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   return `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(payload)}.${randomBytes(32).toString('base64url')}`
 }
 
-/** `Set-Cookie` values that hold that session under that name; `attributes` such as `HttpOnly; Secure`. */
+/** Returns `Set-Cookie` values for that session and name; `attributes` such as `HttpOnly; Secure`. */
 export function setCookies(session: object, options: { name?: string; attributes?: string } = {}): string[] {
   const { name = 'sb-abcdefghijklmnopqrst-auth-token', attributes = '' } = options
   return writeSessionCookies(session, { name }).map(

@@ -8,12 +8,12 @@ import type { TestBrowser } from './test-browser.ts'
 
 type Language = 'en' | 'de'
 
-/** A page of the production build that shows whatever view it is handed. */
+/** A page of the production build that shows any given view. */
 export interface Stage<View> {
   page: Page
-  /** `now`, in epoch seconds, is what countdowns are counted from. */
+  /** Countdowns are relative to `now`, in epoch seconds. */
   show(view: View, now?: number): Promise<void>
-  /** Shows one view after the other, and answers what `look`, which runs in the page, says of each. */
+  /** Shows the views one after the other, and returns the results of `look`, which runs in the page, for each. */
   each<Value>(
     views: Readonly<Record<string, View>>,
     now: number,
@@ -25,24 +25,24 @@ interface StageWindow {
   show(view: unknown, messages: object, now: number | undefined): void
 }
 
-/** Opens the popup, for a tab that there is none of, so that nothing but the stage shows anything in it. */
+/** Opens the popup for a tab that does not exist, so that only the stage shows anything in it. */
 export async function openPopupStage(
   browser: TestBrowser,
   language: Language = 'en',
 ): Promise<Stage<PopupView>> {
   const page = await browser.openPopupFor({ id: 2_000_000_000 })
   await page.evaluate(() => {
-    // The countdown of the popup itself would draw over the stage.
+    // The popup's own countdown would draw over the stage.
     for (let timer = Number(setTimeout(() => undefined)); timer > 0; timer--) clearInterval(timer)
-    // A page without a view is new, and gets the texts that never change.
+    // A page without a view is new, and gets its static texts.
     delete document.body.dataset['view']
-    // A popup that is not a page of its own is not as high as it likes.
+    // Only a popup opened as a page has unlimited height.
     document.body.classList.remove('page')
   })
   return createStage(page, 'popup-stage.ts', language)
 }
 
-/** Opens the page of settings. */
+/** Opens the settings page. */
 export async function openSettingsStage(
   browser: TestBrowser,
   language: Language = 'en',
@@ -64,7 +64,7 @@ async function createStage(page: Page, script: string, language: Language): Prom
       )
     },
     async each(views, now, look) {
-      // In one go: asking the page for each of them takes several times as long.
+      // In one call: a call for each takes several times as long.
       const shown = await page.evaluate(
         `(async (views, messages, now) => {
           const seen = {}
@@ -82,7 +82,7 @@ async function createStage(page: Page, script: string, language: Language): Prom
 
 const bundles = new Map<string, Promise<string>>()
 
-/** The script of a stage as one that can be run anywhere. */
+/** Bundles the script of a stage so that it can run anywhere. */
 function bundled(script: string): Promise<string> {
   const known = bundles.get(script) ?? bundle(script)
   bundles.set(script, known)

@@ -1,77 +1,80 @@
 import type { Page } from 'puppeteer-core'
-import type { Settings } from '../../../extension/core/settings.ts'
+import type { Settings } from '../../../extension/core/profile.ts'
 import type { ObservedRequest } from './observing-proxy.ts'
 
 export type BrowserKind = 'chromium' | 'firefox'
 
-/** A tab with a page of the web in it. */
+/** A tab with a web page. */
 export interface Tab {
   page: Page
-  /** The browser's own number of it. */
+  /** The browser's id of it. */
   id: number
 }
 
-/** The popup as a click on the toolbar opens it, over the page. In Firefox no driver reaches it but by this. */
+/** The popup as opened by a click on the toolbar, over the page. In Firefox drivers reach it only this way. */
 export interface RealPopup {
-  /** Runs `read` inside the popup: it sees nothing outside itself, and returns what JSON can hold. */
+  /** Runs `read` inside the popup: it must be self-contained, and return a JSON value. */
   read<Value>(read: (popup: Window) => Value): Promise<Value>
-  /** Clicks, as a person does as far as permissions of the browser are concerned. */
+  /** Clicks with a user gesture, as far as the browser's permissions are concerned. */
   click(selector: string): Promise<void>
 }
 
-/** A running browser with an empty profile and the built extension in it. */
+/** A running browser with an empty profile and the built extension. */
 export interface TestBrowser {
   readonly kind: BrowserKind
   /** Folder of the profile. Removed by `close`. */
   readonly profile: string
-  /** Every request that left the browser, of the extension and of pages. */
+  /** Every request that left the browser, from the extension and from pages. */
   readonly requests: readonly ObservedRequest[]
-  /** What pages of the extension wrote to their consoles, and what they failed with. */
+  /** Console output and errors of the extension's pages. */
   readonly complaints: string[]
   openTab(url: string): Promise<Tab>
-  /** A tab with cookies of its own: a private window in Chromium, a container in Firefox. */
+  /** Opens a tab with separate cookies: a private window in Chromium, a container in Firefox. */
   openSeparateTab(url: string): Promise<Tab>
-  /** The popup for that tab, as a page of its own, in a private window if the tab is. Resolves when it shows anything but that it is loading. */
+  /**
+   * Opens the popup for that tab as a page, in a private window if the tab is in one. Resolves when it no longer
+   * shows that it is loading.
+   */
   openPopupFor(tab: Pick<Tab, 'id'> & { page?: Page }): Promise<Page>
   openSettings(hash?: string): Promise<Page>
   /** Clicks the icon in the toolbar while `tab` is in front. */
   clickToolbar(tab: Tab): Promise<RealPopup>
   /**
-   * Lets go of every page, as a driver that watches a popup makes it slower: it holds it at its start and asks of it while
-   * it loads. What is returned clicks the icon over that tab and resolves when the click is done, not when the popup is
-   * there. Nothing else of this browser may be used from then on, but for `close`.
+   * Detaches from every page, since a driver that watches a popup slows it down: it stops it at its start and queries
+   * it while it loads. Returns a function that clicks the icon over that tab and resolves when the click is done, not
+   * when the popup has opened. Only `close` may be used afterwards.
    */
   letGo(tab: Tab): Promise<() => Promise<Pick<RealPopup, 'read'>>>
-  /** Waits for a popup that the extension opens by itself. Call it before what leads to that. */
+  /** Waits for a popup that the extension opens by itself. Call it before the action that opens it. */
   nextPopup(): Promise<RealPopup>
-  /** Waits for a page of settings that the extension opens by itself. Call it before what leads to that. */
+  /** Waits for a settings page that the extension opens by itself. Call it before the action that opens it. */
   nextSettings(): Promise<Page>
-  /** Whenever the extension asks for those hosts from now on, the answer is yes. */
+  /** Grants all later requests of the extension for those hosts. */
   answerYes(...hosts: readonly string[]): Promise<void>
-  /** Allows the extension to read cookies of those hosts (`*.NAME` is all below NAME), as its own question would. */
+  /** Allows the extension to read cookies of those hosts (`*.NAME` is all below NAME), as its own prompt would. */
   grant(...hosts: readonly string[]): Promise<void>
-  /** Makes a page believe that this is what the person prefers. */
+  /** Makes a page see this user preference. */
   prefer(page: Page, colorScheme: 'light' | 'dark'): Promise<void>
-  /** Text of the badge for that tab. */
+  /** Returns the text of the badge for that tab. */
   badge(tab: Tab): Promise<string>
-  /** Everything that the extension stored, as JSON. */
+  /** Returns everything that the extension stored, as JSON. */
   stored(): Promise<string>
-  /** Stores settings as the page of settings does. */
+  /** Stores settings like the settings page. */
   store(settings: Settings): Promise<void>
   close(): Promise<void>
 }
 
-/** What a browser is started with. */
+/** Options for starting a browser. */
 export interface BrowserOptions {
   executablePath: string
   /** Folder of the built extension. */
   extension: string
-  /** `HOST:PORT` of the proxy that everything goes through. */
+  /** `HOST:PORT` of the proxy for all traffic. */
   proxy: string
   requests: readonly ObservedRequest[]
 }
 
-/** The part of the extensions' interface that tests call inside its pages; named alike in both browsers. */
+/** The part of the extension interface that tests call inside its pages; the same names in both browsers. */
 export interface ExtensionApi {
   tabs: { query(query: object): Promise<{ id: number }[]> }
   permissions: {
@@ -85,7 +88,7 @@ export interface ExtensionApi {
   >
 }
 
-/** What the extension asks for to read a host: Chromium wants the scheme of each cookie. */
+/** Returns the patterns that the extension requests to read a host: Chromium needs the scheme of each cookie. */
 export function hostPatterns(hosts: readonly string[]): string[] {
   return hosts.flatMap((host) => [`https://${host}/*`, `http://${host}/*`])
 }

@@ -6,7 +6,7 @@ import { findProgram } from './find-browser.ts'
 
 const missing = 'Xvfb, openbox or xdotool is missing: install the apt packages `xvfb openbox xdotool`'
 
-/** Whether there can be a display. Prints one line when not, and throws instead when CI=true. */
+/** Returns whether a display is available. Prints one line when not, and throws instead when CI=true. */
 export function hasVirtualDisplay(environment: NodeJS.ProcessEnv = process.env): boolean {
   if (['Xvfb', 'openbox', 'xdotool'].every((name) => findProgram(name, environment))) return true
   if (environment['CI'] === 'true') throw new Error(missing)
@@ -14,11 +14,11 @@ export function hasVirtualDisplay(environment: NodeJS.ProcessEnv = process.env):
   return false
 }
 
-/** A screen that nobody sees, with a window manager and a keyboard: for what only real windows show. */
+/** An invisible screen with a window manager and a keyboard, for features of real windows. */
 export interface VirtualDisplay {
   /** Value of DISPLAY. */
   name: string
-  /** Presses a key in the window that has the focus, called as in X (`Tab`, `Return`). */
+  /** Presses a key, by its X name (`Tab`, `Return`), in the focused window. */
   press(key: string): Promise<void>
   close(): Promise<void>
 }

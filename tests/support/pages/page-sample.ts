@@ -25,7 +25,9 @@ import {
   secondFactorSample,
 } from './view-sample.ts'
 
-/** A name made to speak in the page's own voice and to climb out of its line: markup, quotes, two directions, marks. */
+/**
+ * A name that imitates the page's own text and tries to break out of its line: markup, quotes, two directions, marks.
+ */
 const hostileName =
   '<script>alert(1)</script> Claude” — verified by “Anthropic \u202e עוזר 🏴‍☠️ ' +
   `Z\u0351\u0352\u0353\u0354\u0355\u0356 ${'and so on '.repeat(20)}`
@@ -55,7 +57,7 @@ const sampleTwoAddresses: ConnectionView['twoAddresses'] = {
   at: connectionsSample.now - 7200,
 }
 
-/** Every page in every state that a person can meet, by name: what the browser tests and the pictures go through. */
+/** Every page in every state that a user can see, by name: used by the browser tests and screenshots. */
 export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
   ['login', plain(loginPage(loginSample))],
   ['login-loopback', plain(loginPage(loopbackSample))],
@@ -299,8 +301,10 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
         appName: 'W'.repeat(60),
         appUrl: `https://${'w'.repeat(63)}.example`,
         url: `https://${'m'.repeat(63)}.${'w'.repeat(63)}.example/${'x'.repeat(80)}/mcp`,
+        challenging: `https://${'m'.repeat(63)}.${'w'.repeat(63)}.example/${'x'.repeat(80)}/mcp?sign-in`,
         isLocal: true,
         connectionsPath: '/account/connections',
+        permissions: ['p'.repeat(128)],
         publicTools: new Set(['t'.repeat(128)]),
       },
       true,

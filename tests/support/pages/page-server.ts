@@ -1,18 +1,18 @@
 import { createServer } from 'node:http'
 
-/** A document to serve, with the Content-Security-Policy that it has in production. */
+/** A document to serve, with its Content-Security-Policy in production. */
 export interface ServedPage {
   document: string
   contentSecurityPolicy: string
 }
 
-/** Where the pages are, and the one way to stop serving them. */
+/** Address of the pages, and a way to stop serving them. */
 export interface PageServer {
   urlOf: (name: string) => string
   close: () => Promise<void>
 }
 
-/** Serves each page at `/NAME` on a free loopback port, policy header included, so that a browser enforces it. */
+/** Serves each page at `/NAME` on a free loopback port, with the policy header, so that a browser enforces it. */
 export async function servePages(pages: ReadonlyMap<string, ServedPage>): Promise<PageServer> {
   const server = createServer((request, response) => {
     const page = pages.get((request.url ?? '').slice(1))

@@ -1,7 +1,7 @@
 import type { HTTPRequest, Page } from 'puppeteer-core'
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
 
-/** What the stand-in widget puts into the form once it was pressed. */
+/** The token that the stand-in widget puts into the form once pressed. */
 export const standInToken = 'stand-in-captcha-token'
 
 /** Hosts, container class and field of the real widgets. */
@@ -18,8 +18,8 @@ const widgets: Readonly<Record<Captcha['kind'], { host: string; className: strin
   },
 }
 
-// As the real ones: a frame of the vendor's in its fixed size, which reports to the script that made it. hCaptcha also
-// loads a stylesheet and calls its API from the page.
+// Like the real ones: a frame of the vendor's in its fixed size, which reports to the script that created it.
+// hCaptcha also loads a stylesheet and calls its API from the page.
 const widgetScript = ({ host, className, field }: (typeof widgets)['hcaptcha'], extras: boolean): string => `
 document.querySelectorAll('.${className}').forEach((slot) => {
   const frame = document.createElement('iframe')
@@ -48,8 +48,8 @@ button{box-sizing:border-box;width:100%;height:100vh;border:1px solid #888;backg
 document.querySelector('button').onclick=(event)=>{event.target.textContent='\\u2611 I am a person (stand-in)';parent.postMessage('${standInToken}','*')}</script>`
 
 /**
- * Answers what `page` asks of a captcha vendor, so that no network is needed, and lets everything else through. Call it
- * before the page is opened. The page's own policy stays in force: what it blocks never comes here.
+ * Answers requests of `page` to a captcha vendor, so that no network is needed, and lets everything else through.
+ * Call it before opening the page. The page's own policy stays in force: requests that it blocks never arrive here.
  */
 export async function standInForCaptcha(page: Page): Promise<void> {
   await page.setRequestInterception(true)

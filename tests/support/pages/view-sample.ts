@@ -8,7 +8,7 @@ import type { FinishedView, MessageView } from '../../../server/http/pages/finis
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
 
-/** The web app that every sample is about. */
+/** The web app in every sample. */
 const app = { appName: 'Example Notes', appUrl: 'https://notes.example.com' }
 
 const permissions = ['Use this app’s tools as you', 'Stay connected for 30 days']
@@ -22,7 +22,7 @@ export const requestSample: RequestView = {
   permissions,
 }
 
-/** A request of a program that registered itself and returns to this computer. */
+/** A request of a self-registered program that returns to this computer. */
 export const loopbackRequest: RequestView = {
   ...requestSample,
   client: { name: 'VS Code' },
@@ -30,7 +30,7 @@ export const loopbackRequest: RequestView = {
   returnsToThisComputer: true,
 }
 
-/** A device that asks with the metadata document of somebody. */
+/** A device with a client's metadata document. */
 export const deviceSample: DeviceView = {
   kind: 'device',
   isLocal: false,
@@ -41,7 +41,7 @@ export const deviceSample: DeviceView = {
   permissions,
 }
 
-/** A login view with every part present: a client with a verified host, a password form, one social method. */
+/** A login view with all parts: a client with a verified host, a password form, one social method. */
 export const loginSample: LoginView = {
   ...app,
   action: '/oauth/authorize',
@@ -63,13 +63,13 @@ export const secondFactorSample: SecondFactorView = {
   factors: [{ id: 'factor-1', label: 'Phone' }],
 }
 
-/** Every captcha there is, by vendor. The keys are the ones that the vendors give out for tests. */
+/** Every captcha by vendor. The keys are the vendors' test keys. */
 export const captchaSamples: Readonly<Record<Captcha['kind'], Captcha>> = {
   hcaptcha: { kind: 'hcaptcha', siteKey: '10000000-ffff-ffff-ffff-000000000001' },
   turnstile: { kind: 'turnstile', siteKey: '1x00000000000000000000AA' },
 }
 
-/** An error view with every part present. */
+/** An error view with all parts. */
 export const errorSample: ErrorView = {
   title: 'This sign-in link can’t be used',
   message:
@@ -89,14 +89,14 @@ export const finishedSample: FinishedView = {
   redirectHost: 'cursor',
 }
 
-/** The page that takes the code of a device, empty. */
+/** The empty page that asks for the code of a device. */
 export const deviceEntrySample: DeviceEntryView = {
   ...app,
   action: '/oauth/device',
   form: 'v1.k1.c2VhbGVkLWZvcm0',
 }
 
-/** How a sign-in for a device ends. */
+/** The final page of a sign-in for a device. */
 export const messageSample: MessageView = {
   title: 'Your device can connect now',
   bridge: 'lowered',
@@ -106,7 +106,7 @@ export const messageSample: MessageView = {
   link: { url: '/account/connections', label: 'See or end your connections' },
 }
 
-/** The connections of somebody with three: a client with a host, a program of this computer, a device. */
+/** The connections of a user with three: a client with a host, a program of this computer, a device. */
 export const connectionsSample: ConnectionsView = {
   ...app,
   action: '/account/connections',
@@ -161,11 +161,13 @@ export const connectionsSample: ConnectionsView = {
   now: 1_791_000_100,
 }
 
-/** The page of a server that everybody can reach. */
+/** The page of a publicly reachable server. */
 export const connectSample: ConnectView = {
   ...app,
   url: 'https://mcp.example.com/mcp',
+  challenging: 'https://mcp.example.com/mcp?sign-in',
   isLocal: false,
   connectionsPath: '/account/connections',
+  permissions: ['Read your notes', 'Add and delete notes'],
   publicTools: new Set(),
 }

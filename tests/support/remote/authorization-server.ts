@@ -3,14 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
-import { createGrants, newSecret } from './grants.ts'
-import type { Grants, TokenAnswer } from './grants.ts'
+import { createGrants, newSecret, type Grants, type TokenAnswer } from './grants.ts'
 import { OAuthFailure } from './oauth-failure.ts'
-import { count } from './remote-counters.ts'
-import type { RemoteCounters } from './remote-counters.ts'
+import { count, type RemoteCounters } from './remote-counters.ts'
 import type { RemoteSettings } from './remote-settings.ts'
 
-/** A client that the authorization server knows. */
+/** A client known to the authorization server. */
 export interface RemoteClient {
   clientId: string
   clientSecret: string | undefined
@@ -19,17 +17,17 @@ export interface RemoteClient {
 
 /** The authorization server of the remote. */
 export interface AuthorizationServer {
-  /** Answers a request for one of its paths; false if it is none of them. */
+  /** Answers a request for one of its paths; false for any other. */
   handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>
   readonly grants: Grants
-  /** Adds a client by hand. */
+  /** Adds a client manually. */
   addClient(client: Partial<RemoteClient>): RemoteClient
   forgetClients(): void
-  /** Lets go of every `/authorize` and device code that waits. */
+  /** Approves every waiting `/authorize` and device code. */
   approve(): void
-  /** Refuses them. */
+  /** Denies them. */
   deny(): void
-  /** Link for a person, of device codes that wait. */
+  /** Returns the links for the user of waiting device codes. */
   userCodes(): string[]
 }
 
@@ -63,24 +61,22 @@ export function createAuthorizationServer(
   function metadata(): Record<string, unknown> {
     const at = issuer()
     return {
-      issuer: settings.metadataIssuer ?? at,
+      issuer: at,
       authorization_endpoint: `${settings.pageOrigin ?? at}/authorize`,
       token_endpoint: `${at}/token`,
-      ...(settings.registration ? { registration_endpoint: `${at}/register` } : {}),
-      ...(settings.revocation ? { revocation_endpoint: `${at}/revoke` } : {}),
+      registration_endpoint: `${at}/register`,
+      revocation_endpoint: `${at}/revoke`,
       ...(settings.deviceGrant ? { device_authorization_endpoint: `${at}/device_authorization` } : {}),
       scopes_supported: [settings.scope, 'mcp:admin', 'offline_access'],
       response_types_supported: ['code'],
       grant_types_supported: [
         'authorization_code',
         'refresh_token',
-        'client_credentials',
         ...(settings.deviceGrant ? [deviceGrantType] : []),
       ],
       token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-      ...(settings.pkceAdvertised ? { code_challenge_methods_supported: ['S256'] } : {}),
+      code_challenge_methods_supported: ['S256'],
       ...(settings.iss === 'none' ? {} : { authorization_response_iss_parameter_supported: true }),
-      ...(settings.clientIdMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
     }
   }
 
@@ -113,21 +109,13 @@ export function createAuthorizationServer(
     })
   }
 
-  function knownClient(clientId: string): RemoteClient | undefined {
-    const known = clients.get(clientId)
-    if (known !== undefined || !settings.clientIdMetadataDocuments || !clientId.startsWith('https://'))
-      return known
-    return { clientId, clientSecret: undefined, redirectUris: [] }
-  }
-
   async function authorize(response: ServerResponse, url: URL): Promise<void> {
     counters.tabs++
     const query = url.searchParams
-    const client = knownClient(query.get('client_id') ?? '')
+    const client = clients.get(query.get('client_id') ?? '')
     const redirectUri = query.get('redirect_uri') ?? ''
     if (client === undefined) return sendText(response, 400, 'unknown client')
     if (!allowsRedirect(client, redirectUri)) return sendText(response, 400, 'redirect_uri does not fit')
-    await pause(settings.authorizeDelayMs)
     const back = new URL(redirectUri)
     const state = query.get('state')
     if (state !== null) back.searchParams.set('state', state)
@@ -157,10 +145,10 @@ export function createAuthorizationServer(
     if (query.get('response_type') !== 'code') return 'unsupported_response_type'
     if (query.get('code_challenge_method') !== 'S256' || query.get('code_challenge') === null)
       return 'invalid_request'
-    return query.get('resource') !== null && !settings.resourceParameter ? 'invalid_target' : undefined
+    return undefined
   }
 
-  /** Resolves when somebody decided. The browser waits on its request meanwhile. */
+  /** Resolves with the user's decision. The browser's request waits meanwhile. */
   async function isAllowed(response: ServerResponse): Promise<boolean> {
     if (settings.approval !== 'wait') return settings.approval === 'auto'
     return new Promise((resolve) => {
@@ -178,8 +166,7 @@ export function createAuthorizationServer(
     if (client.redirectUris.includes(redirectUri)) return true
     const url = new URL(redirectUri)
     const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
-    if (client.clientId.startsWith('https://')) return isLoopback
-    if (!settings.anyLoopbackPort || !isLoopback) return false
+    if (!isLoopback) return false
     url.port = ''
     return client.redirectUris.some((registered) => {
       const other = new URL(registered)
@@ -204,24 +191,14 @@ export function createAuthorizationServer(
 
   async function serveToken(request: IncomingMessage, form: URLSearchParams): Promise<TokenAnswer> {
     const client = authenticate(request, form)
-    if (form.has('resource') && !settings.resourceParameter) {
-      throw new OAuthFailure('invalid_target', 'resource is not known here')
-    }
     const scope = form.get('scope') ?? undefined
     switch (form.get('grant_type')) {
       case 'authorization_code':
         return redeemCode(client, form)
       case 'refresh_token':
-        if (settings.refreshNeedsScope && scope === undefined) {
-          throw new OAuthFailure('invalid_request', 'scope is missing')
-        }
         return grants.refresh(form.get('refresh_token') ?? '', client.clientId, scope)
       case deviceGrantType:
         return redeemDeviceCode(client, form)
-      case 'client_credentials':
-        if (client.clientSecret === undefined) throw new OAuthFailure('unauthorized_client', 'no secret')
-        counters.clientCredentialsGrants++
-        return grants.open(client.clientId, scope ?? settings.scope, false)
       default:
         throw new OAuthFailure('unsupported_grant_type', 'unknown grant')
     }
@@ -278,14 +255,14 @@ export function createAuthorizationServer(
     })
   }
 
-  /** The client of a request of `/token`, `/revoke` or the device endpoint. */
+  /** Authenticates the client of a request to `/token`, `/revoke` or the device endpoint. */
   function authenticate(request: IncomingMessage, form: URLSearchParams): RemoteClient {
     const basic = /^Basic (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
     const [id, secret] =
       basic === undefined
         ? [form.get('client_id') ?? '', form.get('client_secret') ?? undefined]
         : Buffer.from(basic, 'base64').toString().split(':').map(decodeURIComponent)
-    const client = knownClient(id ?? '')
+    const client = clients.get(id ?? '')
     if (client === undefined || client.clientSecret !== secret) {
       throw new OAuthFailure('invalid_client', 'the client is not known', 401)
     }
@@ -320,7 +297,6 @@ export function createAuthorizationServer(
         sendJson(response, 200, metadata())
         return true
       case 'POST /register':
-        if (!settings.registration) return false
         await register(request, response)
         return true
       case 'GET /authorize':
@@ -330,7 +306,6 @@ export function createAuthorizationServer(
         await token(request, response)
         return true
       case 'POST /revoke':
-        if (!settings.revocation) return false
         await revoke(request, response)
         return true
       case 'POST /device_authorization':

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { count } from './remote-counters.ts'
-import type { RemoteCounters } from './remote-counters.ts'
+import { count, type RemoteCounters } from './remote-counters.ts'
 import type { RemoteSettings } from './remote-settings.ts'
 
-/** What a method may do while it works. */
+/** Actions available to a method. */
 export interface CallContext {
   settings: RemoteSettings
   counters: RemoteCounters
@@ -14,17 +12,20 @@ export interface CallContext {
   signal: AbortSignal
   /** Sends a notification that belongs to this request. */
   notify(method: string, params: JsonObject): void
-  /** Asks the client; several questions at once under their keys. Rejects with {@link RpcFailure} where it cannot be. */
+  /**
+   * Asks the client; several questions at once under their keys. Rejects with {@link RpcFailure} where that is
+   * impossible.
+   */
   ask(questions: Record<string, { method: string; params: JsonObject }>): Promise<Record<string, unknown>>
-  /** Who calls, from the token; empty without authorization. */
+  /** The caller, from the token; empty without authorization. */
   caller: { clientId: string; scope: string }
-  /** Tells everybody who wants to know. */
+  /** Notifies all interested clients. */
   broadcast(method: string, params: JsonObject): void
-  /** Tools that were added by `change`. */
+  /** Tools added by `change`. */
   extraTools: string[]
 }
 
-/** An error answer. */
+/** An error response. */
 export class RpcFailure extends Error {
   readonly code: number
   readonly data: unknown
@@ -36,7 +37,7 @@ export class RpcFailure extends Error {
   }
 }
 
-/** What both eras declare. */
+/** Capabilities of both eras. */
 export const capabilities = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
@@ -48,10 +49,10 @@ export const capabilities = {
 /** Name and version of the remote. */
 export const serverInfo = { name: 'remote', version: '1.0.0' }
 
-/** Told to the model. */
+/** Instructions for the model. */
 export const instructions = 'Call echo.'
 
-/** The result of a method that is the same in both eras. Throws {@link RpcFailure}. */
+/** Returns the result of a method that is the same in both eras. Throws {@link RpcFailure}. */
 export async function answerMethod(method: string, context: CallContext): Promise<JsonObject> {
   const { params } = context
   switch (method) {
@@ -210,25 +211,19 @@ const tools: Record<string, Tool> = {
   ],
 }
 
-/** The `x-mcp-header` arguments of a tool: header suffix by property. */
+/** Returns the `x-mcp-header` arguments of a tool: header suffix by property. */
 export function headerArguments(tool: string): Record<string, string> {
   return tool === 'region' ? { region: 'Region', urgent: 'Urgent' } : {}
 }
 
-function listTools({ settings, extraTools }: CallContext): JsonObject[] {
+function listTools({ extraTools }: CallContext): JsonObject[] {
   const listed = Object.entries(tools).map(([name, [description, properties]]) => ({
     name,
     description,
     inputSchema: { type: 'object', properties: { ...properties, key: string } },
   }))
   const extra = extraTools.map((name) => ({ name, description: name, inputSchema: { type: 'object' } }))
-  const properties = { where: { type: 'number', 'x-mcp-header': 'Where' } }
-  const offending = {
-    name: 'offending',
-    description: 'Wrong header',
-    inputSchema: { type: 'object', properties },
-  }
-  return [...listed, ...extra, ...(settings.offendingTool ? [offending] : [])]
+  return [...listed, ...extra]
 }
 
 async function callTool(context: CallContext): Promise<JsonObject> {

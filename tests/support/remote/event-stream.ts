@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** The messages of one stream, kept so that it can be resumed, and the response it flows into at the moment. */
+/** The messages of one stream, kept so that it can be resumed, and its current response. */
 export class EventStream {
   readonly id: string
   readonly #retryMs: number
@@ -14,17 +14,17 @@ export class EventStream {
     this.#retryMs = retryMs
   }
 
-  /** Whether somebody listens. */
+  /** Returns whether a response is attached. */
   get attached(): boolean {
     return this.#response !== undefined
   }
 
-  /** How many events went out so far, over whatever connection. */
+  /** Counts the events sent so far, over any connection. */
   get delivered(): number {
     return this.#sent
   }
 
-  /** Sends from event number `from` on into `response`, whose head is written here. `onGone` runs when it is over. */
+  /** Writes the head of `response` and sends events from number `from`. Calls `onGone` when the response ends. */
   attach(response: ServerResponse, from: number, onGone: () => void): void {
     this.#response?.end()
     this.#response = response
@@ -43,7 +43,7 @@ export class EventStream {
     this.#flush()
   }
 
-  /** An event with an id and no message, which makes a stream resumable from its start (2025-11-25). */
+  /** Sends an event with an id and no message, which makes a stream resumable from its start (2025-11-25). */
   prime(): void {
     this.#keep('')
   }
@@ -52,19 +52,19 @@ export class EventStream {
     this.#keep(JSON.stringify(message))
   }
 
-  /** No more will come. */
+  /** Marks the stream as complete. */
   end(): void {
     this.#ended = true
     this.#flush()
   }
 
-  /** Ends the response but not the stream: the client is to come back with `Last-Event-ID`. */
+  /** Ends the response but not the stream: the client should return with `Last-Event-ID`. */
   detach(): void {
     this.#response?.end()
     this.#response = undefined
   }
 
-  /** Cuts the connection. */
+  /** Resets the connection. */
   cut(): void {
     this.#response?.socket?.resetAndDestroy()
     this.#response = undefined
@@ -86,7 +86,7 @@ export class EventStream {
   }
 }
 
-/** Reads what {@link EventStream} writes as an event's id; `next` is the first event that is still missing. */
+/** Parses the event id of an {@link EventStream}; `next` is the first missing event. */
 export function parseEventId(text: string): { stream: string; next: number } | undefined {
   const [, stream, number] = /^(.+)_(\d+)$/.exec(text) ?? []
   return stream === undefined ? undefined : { stream, next: Number(number) + 1 }

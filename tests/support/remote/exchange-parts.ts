@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Fault, RemoteSettings } from './remote-settings.ts'
 
-/** The whole body as text. By events, for iterating over the request would take as long as all the rest. */
+/** Reads the whole body as text. Uses events, as iterating over the request would take as long as everything else. */
 export function readText(request: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -34,12 +34,12 @@ export function sendText(response: ServerResponse, status: number, text: string)
   response.end(text)
 }
 
-/** Resolves after that many milliseconds; at once, without a turn of the loop, for 0. */
+/** Resolves after `ms` milliseconds; synchronously for 0. */
 export function pause(ms: number): Promise<void> | undefined {
   return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined
 }
 
-/** Does to an exchange what a fault says. */
+/** Applies a fault to a response. */
 export function strike(response: ServerResponse, fault: Fault, settings: RemoteSettings): void {
   switch (fault) {
     case 'hang':

@@ -3,7 +3,7 @@ import { OAuthFailure } from './oauth-failure.ts'
 import type { RemoteCounters } from './remote-counters.ts'
 import type { RemoteSettings } from './remote-settings.ts'
 
-/** The answer of `/token`. */
+/** Response of `/token`. */
 export interface TokenAnswer {
   access_token: string
   token_type: 'Bearer'
@@ -25,24 +25,24 @@ interface RefreshToken {
   successor?: { answer: TokenAnswer; at: number }
 }
 
-/** The tokens of the remote. Times are taken from the system clock. */
+/** The tokens of the remote. Times come from the system clock. */
 export interface Grants {
-  /** New tokens of a new grant. */
-  open(clientId: string, scope: string, withRefreshToken?: boolean): TokenAnswer
+  /** Issues tokens of a new grant. */
+  open(clientId: string, scope: string): TokenAnswer
   /** Throws {@link OAuthFailure}. `scope` may narrow. */
   refresh(token: string, clientId: string, scope: string | undefined): TokenAnswer
-  /** Whom an access token belongs to, while it is valid. */
+  /** Returns the owner of an access token while it is valid. */
   caller(accessToken: string): { clientId: string; scope: string } | undefined
-  /** RFC 7009: either kind of token; of a refresh token the whole grant. */
+  /** RFC 7009: revokes either kind of token; for a refresh token the whole grant. */
   revoke(token: string): void
   revokeAccessTokens(): void
-  /** Refresh tokens too. */
+  /** Revokes refresh tokens too. */
   revokeAll(): void
-  /** Everything secret that was ever given out. */
+  /** All secrets issued so far. */
   readonly secrets: Set<string>
 }
 
-/** No token is guessable, and each says by its prefix what it is, so that a search for leaks finds it. */
+/** Tokens are unguessable, and their prefixes identify them in a search for leaks. */
 export function createGrants(settings: RemoteSettings, counters: RemoteCounters): Grants {
   const accessTokens = new Map<string, { grant: Grant; expiresAt: number }>()
   const refreshTokens = new Map<string, RefreshToken>()
@@ -74,9 +74,9 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
 
   return {
     secrets,
-    open(clientId, scope, withRefreshToken = settings.refreshTokens) {
+    open(clientId, scope) {
       const grant = { clientId, scope, ended: false }
-      return issue(grant, scope, withRefreshToken ? newRefreshToken(grant) : undefined)
+      return issue(grant, scope, settings.refreshTokens ? newRefreshToken(grant) : undefined)
     },
     refresh(token, clientId, scope) {
       const found = refreshTokens.get(token)
@@ -94,7 +94,6 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
         throw new OAuthFailure('invalid_grant', 'the refresh token was used before: the grant has ended')
       }
       counters.refreshesOk++
-      if (!settings.rotation) return issue(found.grant, scope ?? found.grant.scope, undefined)
       const answer = issue(found.grant, scope ?? found.grant.scope, newRefreshToken(found.grant))
       found.successor = { answer, at: Date.now() }
       return answer
@@ -117,7 +116,7 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
   }
 }
 
-/** 256 bits behind a prefix that no other program uses. */
+/** Returns 256 bits with a prefix that no other program uses. */
 export function newSecret(kind: string): string {
   return `remote-secret-${kind}-${randomBytes(32).toString('base64url')}`
 }

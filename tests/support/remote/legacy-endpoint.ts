@@ -1,23 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  jsonRpcCode,
+  jsonRpcError,
+  parseJsonRpcMessage,
+  type JsonRpcRequest,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpErrorCode, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { capabilities, instructions, serverInfo } from './catalogue.ts'
-import { header } from './endpoint-world.ts'
-import type { Caller, EndpointWorld, McpExchange } from './endpoint-world.ts'
+import { header, type Caller, type EndpointWorld, type McpExchange } from './endpoint-world.ts'
 import { EventStream, parseEventId } from './event-stream.ts'
 import { sendJson, sendText } from './exchange-parts.ts'
-import { countMessage, LegacySession } from './legacy-session.ts'
-import type { Reply } from './legacy-session.ts'
+import { countMessage, LegacySession, type Reply } from './legacy-session.ts'
 import { count } from './remote-counters.ts'
 
 interface HttpSession {
   session: LegacySession
-  /** Of GET. */
+  /** The GET stream. */
   standing: EventStream
-  /** All, by id, the standing one too. */
+  /** All streams by id, including the GET stream. */
   streams: Map<string, EventStream>
 }
 
@@ -25,40 +27,36 @@ interface HttpSession {
 export interface LegacyEndpoint {
   handle(exchange: McpExchange): void
   sessions(): LegacySession[]
-  /** Forgets all sessions; their streams stay open, as when another replica answers from now on. */
+  /** Forgets all sessions; their streams stay open, as if another replica answered from now on. */
   dropSessions(): void
-  /** Resets the connections of all streams that are open. */
+  /** Resets the connections of all open streams. */
   dropStreams(): void
   /** Ends them properly; they may be resumed. */
   endStreams(): void
 }
 
-/** The endpoint, without authorization. */
+/** Creates the endpoint, without authorization. */
 export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
   const sessions = new Map<string, HttpSession>()
   const flowing = new Set<EventStream>()
-  /** For `sessions: false`. */
-  let shared: HttpSession | undefined
 
   function openSession(): HttpSession {
     const standing = new EventStream(shortId(), world.settings.sseRetryMs)
     const session = new LegacySession(world, (message) => standing.send(message))
     const opened = { session, standing, streams: new Map([[standing.id, standing]]) }
-    if (!world.settings.sessions) return (shared = opened)
     sessions.set(session.id, opened)
     world.counters.sessionsOpened++
     world.counters.sessionsOpen = sessions.size
     return opened
   }
 
-  /** The session that a request names; answers itself if there is none. */
+  /** Returns the session named by a request; answers the request if there is none. */
   function findSession(request: IncomingMessage, response: ServerResponse): HttpSession | undefined {
     const version = header(request, mcpHeader.protocolVersion)
     if (version !== undefined && !world.settings.revisions.includes(version)) {
       refuse(response, 400, 'Bad Request: Unsupported protocol version')
       return undefined
     }
-    if (!world.settings.sessions) return (shared ??= openSession())
     const id = header(request, mcpHeader.sessionId)
     const found = id === undefined ? undefined : sessions.get(id)
     if (id === undefined) refuse(response, 400, 'Bad Request: Mcp-Session-Id header is required')
@@ -98,12 +96,11 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
     response: ServerResponse,
     opens: boolean,
   ): void {
-    const headers = opens && world.settings.sessions ? { [mcpHeader.sessionId]: found.session.id } : {}
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    if (opens) response.setHeader(mcpHeader.sessionId, found.session.id)
     void found.session.answer(message, caller, postReply(found, response, opens))
   }
 
-  /** JSON as long as nothing comes before the response. */
+  /** Replies with JSON unless a message precedes the response. */
   function postReply(found: HttpSession, response: ServerResponse, opens: boolean): Reply {
     let stream: EventStream | undefined
     const open = (): EventStream => {
@@ -168,11 +165,9 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
           return refuse(exchange.response, 405, 'Method not allowed.')
       }
     },
-    sessions: () =>
-      [...(shared === undefined ? [] : [shared]), ...sessions.values()].map(({ session }) => session),
+    sessions: () => [...sessions.values()].map(({ session }) => session),
     dropSessions() {
       sessions.clear()
-      shared = undefined
       world.counters.sessionsOpen = 0
     },
     dropStreams() {
@@ -184,7 +179,7 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
   }
 }
 
-/** Answers a request of 2026-07-28 with the revisions that are served here, for `discoverable`. */
+/** Answers a request of 2026-07-28 with the supported revisions, for `discoverable`. */
 export function answerWithRevisions(
   { id, method, params }: JsonRpcRequest,
   { response }: McpExchange,

@@ -1,21 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { JsonRpcId, JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  jsonRpcCode,
+  jsonRpcError,
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { answerMethod, capabilities, instructions, RpcFailure, serverInfo } from './catalogue.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
 import { count } from './remote-counters.ts'
 
-/** Where the answer to one message goes. */
+/** Receives the answer to one message. */
 export interface Reply {
-  /** A message before the response. */
+  /** Sends a message before the response. */
   interim(message: JsonObject): void
-  /** The response; `undefined` when the request was cancelled. */
+  /** Sends the response; `undefined` when the request was cancelled. */
   finish(message: JsonObject | undefined): void
 }
 
-/** One client of a revision with `initialize`, whatever the transport. */
+/** One client of a revision with `initialize`, over any transport. */
 export class LegacySession {
   readonly id: string = randomUUID()
   revision: string
@@ -29,14 +33,14 @@ export class LegacySession {
   readonly #running = new Map<JsonRpcId, AbortController>()
   readonly #asked = new Map<string, { resolve(result: unknown): void; reject(error: Error): void }>()
 
-  /** `unsolicited` takes what belongs to no request. */
+  /** `unsolicited` receives messages that belong to no request. */
   constructor(world: EndpointWorld, unsolicited: (message: JsonObject) => void) {
     this.#world = world
     this.revision = world.settings.revisions[0] ?? '2025-11-25'
     this.#unsolicited = unsolicited
   }
 
-  /** Handles a notification or response of the client. */
+  /** Handles a notification or response from the client. */
   accept(message: JsonRpcMessage): void {
     if (!('method' in message)) {
       const asked = this.#asked.get(String(message.id))
@@ -71,7 +75,7 @@ export class LegacySession {
     }
   }
 
-  /** Sends a request of the server; by `send`, or as something that belongs to no request. */
+  /** Sends a request of the server, through `send` or by default outside any request. */
   ask(method: string, params: JsonObject, send = this.#unsolicited): Promise<unknown> {
     const needed = {
       'elicitation/create': 'elicitation',
@@ -90,7 +94,7 @@ export class LegacySession {
     })
   }
 
-  /** Sends a notification that belongs to no request, if the client wants it. */
+  /** Sends a notification outside any request, if the client wants it. */
   tell(method: string, params: JsonObject): void {
     if (method === 'notifications/resources/updated' && !this.subscriptions.has(String(params['uri']))) return
     this.#unsolicited({ jsonrpc: '2.0', method, params })

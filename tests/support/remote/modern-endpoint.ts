@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { JsonRpcId, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  jsonRpcCode,
+  jsonRpcError,
+  parseJsonRpcMessage,
+  type JsonRpcId,
+  type JsonRpcRequest,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { mcpErrorCode, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import {
@@ -14,12 +18,11 @@ import {
   RpcFailure,
   serverInfo,
 } from './catalogue.ts'
-import { header } from './endpoint-world.ts'
-import type { Caller, EndpointWorld, McpExchange } from './endpoint-world.ts'
+import { header, type Caller, type EndpointWorld, type McpExchange } from './endpoint-world.ts'
 import { sendJson, sendText } from './exchange-parts.ts'
 import { count } from './remote-counters.ts'
 
-/** 2026-07-28: every request for itself. */
+/** 2026-07-28: every request is independent. */
 export interface ModernEndpoint {
   handle(exchange: McpExchange): void
   /** Sends a notification on the listen streams that asked for its kind. */
@@ -34,7 +37,7 @@ interface Listener {
   response: ServerResponse
 }
 
-/** Questions that the client has to answer by sending the request again. */
+/** Questions that the client answers by repeating the request. */
 class InputRequired extends Error {
   readonly questions: Record<string, { method: string; params: JsonObject }>
 
@@ -44,7 +47,7 @@ class InputRequired extends Error {
   }
 }
 
-/** The endpoint, without authorization. */
+/** Creates the endpoint, without authorization. */
 export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
   const listeners = new Set<Listener>()
   const states = new Set<string>()
@@ -239,7 +242,7 @@ function missingCapabilities(
   return missing.length === 0 ? undefined : Object.fromEntries(missing.map((capability) => [capability, {}]))
 }
 
-/** What is wrong with headers and `_meta` of a request (MCP 2026-07-28 transports). */
+/** Returns the fault in headers and `_meta` of a request (MCP 2026-07-28 transports). */
 function faultOf(message: JsonRpcRequest, request: IncomingMessage): JsonObject | undefined {
   const refuse = (code: number, text: string, data?: unknown): JsonObject => ({
     ...jsonRpcError(message.id, code, text, data),

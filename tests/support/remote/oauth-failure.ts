@@ -1,4 +1,4 @@
-/** An error answer of the authorization server. */
+/** An error response of the authorization server. */
 export class OAuthFailure extends Error {
   readonly code: string
   readonly status: number

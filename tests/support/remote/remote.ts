@@ -1,48 +1,44 @@
-import { createServer } from 'node:http'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { freePort } from '../server/free-port.ts'
-import { createAuthorizationServer } from './authorization-server.ts'
-import type { RemoteClient } from './authorization-server.ts'
+import { createAuthorizationServer, type RemoteClient } from './authorization-server.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
 import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
 import type { TokenAnswer } from './grants.ts'
 import { answerWithRevisions, createLegacyEndpoint } from './legacy-endpoint.ts'
 import { createModernEndpoint } from './modern-endpoint.ts'
-import { count, createCounters } from './remote-counters.ts'
-import type { RemoteCounters } from './remote-counters.ts'
-import { usualSettings } from './remote-settings.ts'
-import type { RemoteSettings } from './remote-settings.ts'
+import { count, createCounters, type RemoteCounters } from './remote-counters.ts'
+import { usualSettings, type RemoteSettings } from './remote-settings.ts'
 import { createSseEndpoint } from './sse-endpoint.ts'
 
-/** What is fixed at the start; every member of {@link RemoteSettings} may be given too. */
+/** Settings fixed at the start, and initial {@link RemoteSettings}. */
 export interface RemoteOptions extends Partial<RemoteSettings> {
-  /** 0, and the default, for any that is free. */
+  /** 0, the default, for any free port. */
   port?: number
-  /** Whether the authorization server has an origin of its own. */
+  /** Puts the authorization server on a separate origin. */
   ownAuthorizationServer?: boolean
 }
 
 /** A running remote on 127.0.0.1. */
 export interface Remote {
   origin: string
-  /** Of Streamable HTTP. */
+  /** URL of Streamable HTTP. */
   url: string
-  /** Of the transport of 2024-11-05. */
+  /** URL of the transport of 2024-11-05. */
   sseUrl: string
   issuer: string
   /** May be changed at any time. */
   readonly settings: RemoteSettings
   readonly counters: RemoteCounters
-  /** Everything secret that was given out so far, to look for in files and logs. */
+  /** All secrets issued so far, to look for in files and logs. */
   readonly secrets: ReadonlySet<string>
   set(changes: Partial<RemoteSettings>): void
   resetCounters(): void
-  /** The next `times` POSTs of `/mcp` fail that way. */
+  /** Makes the next `times` POSTs of `/mcp` fail that way. */
   failNext(fault: RemoteSettings['fault'], times?: number, method?: string): void
   failNextToken(fault: RemoteSettings['tokenFault'], times?: number): void
   /** Forgets all sessions, so that their ids get `lostSessionStatus`; streams stay open. */
@@ -53,32 +49,32 @@ export interface Remote {
   endStreams(): void
   /** Resets every connection. */
   dropConnections(): void
-  /** Makes all access tokens invalid; refresh tokens live on. */
+  /** Invalidates all access tokens, but not refresh tokens. */
   revokeAccessTokens(): void
-  /** Makes every token invalid. */
+  /** Invalidates every token. */
   revokeGrants(): void
   forgetClients(): void
   addClient(client?: Partial<RemoteClient>): RemoteClient
-  /** Tokens as if somebody had signed in, for a client that is made for it if none is named. */
+  /** Issues tokens as after a sign-in, for a new client if none is named. */
   issueTokens(grant?: { clientId?: string; scope?: string }): TokenAnswer & { client_id: string }
   /** Answers everything that waits with `approval: 'wait'`. */
   approve(): void
   deny(): void
-  /** The user codes of devices, in order. */
+  /** Returns the user codes of devices, in order. */
   userCodes(): string[]
-  /** A notification for every client, on its standing stream. */
+  /** Sends a notification to every client, on its GET stream. */
   broadcast(method: string, params?: JsonObject): void
-  /** Adds a tool and tells so. */
+  /** Adds a tool and notifies clients. */
   changeTools(): void
-  /** A request of the server to the legacy client that came last, on its standing stream. */
+  /** Sends a request to the most recent legacy client, on its GET stream. */
   ask(method: string, params?: JsonObject): Promise<unknown>
-  /** Log level that the legacy client which came last asked for. */
+  /** Returns the log level requested by the most recent legacy client. */
   logLevel(): string | undefined
-  /** URIs that the legacy client which came last subscribed to. */
+  /** Returns the URIs that the most recent legacy client subscribed to. */
   subscriptions(): string[]
-  /** Nobody listens any more, and every connection is reset. */
+  /** Stops listening and resets every connection. */
   stop(): Promise<void>
-  /** Listens again on the same port. Sessions, tokens and clients are still known. */
+  /** Listens again on the same port. Keeps sessions, tokens and clients. */
   start(): Promise<void>
   close(): Promise<void>
 }
@@ -115,7 +111,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     return { 'WWW-Authenticate': bearerChallenge({ resourceMetadata, scope, error }) }
   }
 
-  /** Who asks; answers 401 itself for nobody. */
+  /** Returns the caller; answers 401 if there is none. */
   function authenticate(request: IncomingMessage, response: ServerResponse): Caller | undefined {
     if (!settings.auth) return { clientId: '', scope: '' }
     const token = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
@@ -134,7 +130,6 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     const needed = isAdmin ? [settings.scope, 'mcp:admin'] : [settings.scope]
     const granted = caller.scope.split(' ')
     if (needed.every((scope) => granted.includes(scope))) return true
-    counters.forbidden++
     const scope = needed.join(' ')
     sendJson(response, 403, { error: 'insufficient_scope' }, challenge(scope, 'insufficient_scope'))
     return false
@@ -169,7 +164,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     else legacy.handle(exchange)
   }
 
-  /** With `cookies`: whoever has a session must come back to the same replica. */
+  /** With `cookies`: a client with a session must return to the same replica. */
   function stick(request: IncomingMessage, response: ServerResponse): boolean {
     if (!settings.cookies) return true
     if (request.headers['mcp-session-id'] === undefined) {
@@ -233,7 +228,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     else origins.issuer = origins.mcp
   }
 
-  /** The one it had, also after a stop: so no port that somebody else may be given meanwhile. */
+  /** Keeps the port, also after a stop; other programs could take a random one meanwhile. */
   async function portOf(origin: string, wanted = 0): Promise<number> {
     if (origin !== '') return Number(new URL(origin).port)
     return wanted === 0 ? await freePort() : wanted

@@ -5,7 +5,7 @@ import type { EndpointWorld, McpExchange } from './endpoint-world.ts'
 import { sendText } from './exchange-parts.ts'
 import { countMessage, LegacySession } from './legacy-session.ts'
 
-/** The transport of 2024-11-05: a stream at `/sse` that names the place for POSTs, `/messages`. */
+/** The transport of 2024-11-05: a stream at `/sse` that names the address for POSTs, `/messages`. */
 export interface SseEndpoint {
   handle(exchange: McpExchange, url: URL): void
   sessions(): LegacySession[]
@@ -15,7 +15,7 @@ export interface SseEndpoint {
   endStreams(): void
 }
 
-/** The endpoint, without authorization. */
+/** Creates the endpoint, without authorization. */
 export function createSseEndpoint(world: EndpointWorld): SseEndpoint {
   const sessions = new Map<string, { session: LegacySession; response: ServerResponse }>()
 

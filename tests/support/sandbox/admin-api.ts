@@ -1,17 +1,26 @@
 import { Hono } from 'hono'
+import { z } from 'zod'
 import { type Account, normalizeEmail } from '../../../server/sandbox/provider/accounts/account.ts'
 import { AuthError, renderAuthError } from '../../../server/sandbox/provider/auth-error.ts'
 import { describeUser, type AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
-import { isUuid, readClaims } from '../../../server/sandbox/provider/api/bearer.ts'
+import { readClaims } from '../../../server/sandbox/provider/api/bearer.ts'
 import { parseGoDuration } from './go-duration.ts'
-import { readJsonBody, type JsonBody } from '../../../server/sandbox/provider/api/json-body.ts'
+import { object, readJsonBody, text } from '../../../server/sandbox/provider/api/json-body.ts'
 import { hashPassword, validatePassword } from '../../../server/sandbox/provider/accounts/password.ts'
 
 const DEFAULT_PAGE_SIZE = 50
 
+const shape = {
+  email: text,
+  password: text,
+  email_confirm: z.boolean().default(false),
+  user_metadata: object,
+  ban_duration: text,
+}
+
 const ADMIN_ROLES: ReadonlySet<unknown> = new Set(['service_role', 'supabase_admin'])
 
-/** Whether an operator signed the request. */
+/** Returns whether an operator signed the request. */
 export function isAdmin(services: AuthServices, request: Request): Promise<boolean> {
   return readClaims(services, request).then(
     (claims) => ADMIN_ROLES.has(claims['role']),
@@ -19,7 +28,7 @@ export function isAdmin(services: AuthServices, request: Request): Promise<boole
   )
 }
 
-/** The routes of the auth API with which an operator manages accounts, below `path`. */
+/** Creates the routes of the auth API with which an operator manages accounts, below `path`. */
 export function createAdminApi(services: AuthServices, path: string): Hono {
   const { accounts, database } = services
   const api = new Hono().basePath(path)
@@ -30,7 +39,7 @@ export function createAdminApi(services: AuthServices, path: string): Hono {
   })
   api.use(async (c, next) => {
     const claims = await readClaims(services, c.req.raw)
-    // The token of a user or the `anon` key.
+    // A user's token or the `anon` key.
     if (!ADMIN_ROLES.has(claims['role'])) throw new AuthError(403, 'not_admin', 'User not allowed')
     await next()
   })
@@ -45,23 +54,23 @@ export function createAdminApi(services: AuthServices, path: string): Hono {
   })
 
   api.post('/', async (c) => {
-    const body = await readJsonBody(c.req.raw)
-    const email = body.text('email')
+    const body = await readJsonBody(c.req.raw, shape)
+    const { email } = body
     if (email === '') {
       throw new AuthError(400, 'validation_failed', 'Cannot create a user without either an email or phone')
     }
     refuseTaken(email)
-    const ban = readBan(body)
-    // Without a password it has one that nobody knows.
-    const password = body.text('password') || randomPassword()
+    const ban = readBan(body.ban_duration)
+    // Without a password it gets a random one.
+    const password = body.password || randomPassword()
     const passwordHash = await hashPassword(password, services.runtime.randomBytes(16))
     const id = database.transaction(() => {
       refuseTaken(email)
-      const metadata = body.object('user_metadata') ?? {}
+      const metadata = body.user_metadata ?? {}
       const created = accounts.create({
         email,
         passwordHash,
-        confirmed: body.flag('email_confirm'),
+        confirmed: body.email_confirm,
         metadata,
       })
       services.identities.addEmail(created)
@@ -75,20 +84,20 @@ export function createAdminApi(services: AuthServices, path: string): Hono {
 
   api.put('/:id', async (c) => {
     const account = load(c.req.param('id'))
-    const body = await readJsonBody(c.req.raw)
-    const ban = readBan(body)
-    const password = body.text('password')
+    const body = await readJsonBody(c.req.raw, shape)
+    const ban = readBan(body.ban_duration)
+    const { password } = body
     if (password !== '') validatePassword(password)
     const passwordHash =
       password === '' ? undefined : await hashPassword(password, services.runtime.randomBytes(16))
     database.transaction(() => {
-      changeEmail(account, body.text('email'))
-      if (body.flag('email_confirm')) accounts.confirm(account.id)
+      changeEmail(account, body.email)
+      if (body.email_confirm) accounts.confirm(account.id)
       if (passwordHash !== undefined) {
         accounts.setPasswordHash(account.id, passwordHash)
         services.sessions.endAll(account.id)
       }
-      accounts.mergeMetadata(account.id, body.object('user_metadata') ?? {})
+      accounts.mergeMetadata(account.id, body.user_metadata ?? {})
       applyBan(account.id, ban)
     })
     return c.json(describeUser(services, account.id))
@@ -101,7 +110,6 @@ export function createAdminApi(services: AuthServices, path: string): Hono {
   return api
 
   function load(id: string): Account {
-    if (!isUuid(id)) throw new AuthError(404, 'validation_failed', 'user_id must be an UUID')
     const account = accounts.findById(id)
     if (account === undefined) throw new AuthError(404, 'user_not_found', 'User not found')
     return account
@@ -125,11 +133,10 @@ export function createAdminApi(services: AuthServices, path: string): Hono {
     )
   }
 
-  /** The seconds of a ban, 0 to lift it; undefined when nothing is said about it. */
-  function readBan(body: JsonBody): number | undefined {
-    const text = body.text('ban_duration')
-    if (text === '') return undefined
-    const seconds = text === 'none' ? 0 : parseGoDuration(text)
+  /** Returns the seconds of a ban, 0 to lift it; undefined when the request does not mention it. */
+  function readBan(duration: string): number | undefined {
+    if (duration === '') return undefined
+    const seconds = duration === 'none' ? 0 : parseGoDuration(duration)
     if (seconds !== undefined) return seconds
     throw new AuthError(400, 'validation_failed', 'invalid format for ban duration')
   }

@@ -1,24 +1,24 @@
-/** A browser without a screen: it keeps cookies by path, follows redirects and sends forms as one does. */
+/** A browser without a screen: it keeps cookies by path, follows redirects and submits forms. */
 export interface FakeBrowser {
-  /** Cookies by name; a test may plant or read them. */
+  /** Cookies by name; a test may set or read them. */
   cookies: Map<string, { value: string; path: string; attributes: string }>
   /** Every `Set-Cookie` value received, in order. */
   received: string[]
-  /** Where the last page came from. */
+  /** URL of the last page. */
   url: () => URL
   get: (url: string) => Promise<Page>
-  /** Sends a form of the current page. */
+  /** Submits a form of the current page. */
   post: (path: string, fields: Record<string, string>, headers?: Record<string, string>) => Promise<Page>
 }
 
-/** What the browser shows in the end. */
+/** The final page of a navigation. */
 export interface Page {
   status: number
   text: string
   headers: Headers
 }
 
-/** A browser whose whole network is `fetch`. */
+/** Creates a browser whose whole network is `fetch`. */
 export function createFakeBrowser(
   origin: string,
   fetch: (request: Request) => Promise<Response>,

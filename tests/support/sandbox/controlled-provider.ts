@@ -12,12 +12,12 @@ import { createProviderAdmin, type ProviderAdmin, type ProviderControls } from '
 import { createProviderCounters, type ProviderCounters, type SignOutScope } from './provider-counters.ts'
 import { brokenLimit, type SessionTimes } from './session-limits.ts'
 
-/** The embedded provider with what tests need to play production: an operator's API, counters, limits and faults. */
+/** The embedded provider with features for tests: an operator's API, counters, limits and faults. */
 export interface ControlledProvider extends EmbeddedProvider {
   admin: ProviderAdmin
 }
 
-/** Starts the embedded provider under control of a test. */
+/** Starts the embedded provider under the control of a test. */
 export function createControlledProvider(
   config: EmbeddedProviderConfig,
   runtime: Runtime,
@@ -82,7 +82,7 @@ function count(counters: ProviderCounters, route: string, type: string | null): 
   }
 }
 
-/** Refuses a request without the captcha token that is asked for. An operator's request needs none. */
+/** Rejects a request without the required captcha token. Operators' requests need none. */
 async function checkCaptcha(
   services: AuthServices,
   { captchaToken }: ProviderControls,
@@ -97,7 +97,7 @@ async function checkCaptcha(
   throw new AuthError(400, 'captcha_failed', `captcha protection: request disallowed (${reason})`)
 }
 
-/** Refreshes within the limits of sessions; counts what came of it and loses the answers that are to be lost. */
+/** Refreshes within the limits of sessions; counts the outcomes, and drops the replies that should be lost. */
 function createRefreshControl(
   { fetch, services }: EmbeddedProvider,
   controls: ProviderControls,
@@ -149,7 +149,7 @@ function createRefreshControl(
   }
 }
 
-/** Notes which session was signed in or refreshed last. */
+/** Records which session was signed in or refreshed last. */
 function noteActivity(activity: Map<string, number>, response: Response): void {
   const id = response.headers.get('sb-auth-session-id')
   if (response.status === 200 && id !== null) activity.set(id, Math.max(0, ...activity.values()) + 1)

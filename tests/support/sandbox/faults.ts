@@ -1,30 +1,33 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../../../server/sandbox/provider/auth-error.ts'
 
-/** Production trouble to play; each call of `setFaults` replaces all of it. */
+/** Simulated production faults; each call of `setFaults` replaces all of them. */
 export interface ProviderFaults {
-  /** Delay before every answer. */
+  /** Delay before every response. */
   latencyMs?: number
-  /** The next `count` requests (whose path ends in `path`, when given) get this status and an HTML body. */
+  /**
+   * Answers the next `count` requests (limited to paths that end in `path`, if given) with this status and an HTML
+   * body.
+   */
   failNext?: { status: number; count: number; path?: string }
-  /** The next `count` refreshes are committed, then the connection breaks: `fetch` rejects. */
+  /** Commits the next `count` refreshes, then breaks the connection: `fetch` rejects. */
   dropReplyAfterRotation?: number
-  /** `/token` answers 429 after `limit` requests in a window, without `Retry-After`. */
+  /** Answers `/token` with 429 after `limit` requests in a window, without `Retry-After`. */
   rateLimit?: { limit: number; windowSeconds: number }
 }
 
-/** The faults in force. */
+/** The active faults. */
 export interface Faults {
   set(faults: ProviderFaults): void
-  /** Waits, and returns the answer to give instead of the real one, if any. */
+  /** Waits, and returns a replacement for the real response, if any. */
   before(path: string): Promise<Response | undefined>
-  /** Throws what a broken connection throws. */
+  /** Throws the error of a broken connection. */
   afterRotation(): void
   /** Throws `over_request_rate_limit`. */
   checkRate(): void
 }
 
-/** A fresh set of faults: none. */
+/** Creates an empty set of faults. */
 export function createFaults(runtime: Runtime): Faults {
   let faults: ProviderFaults = {}
   let failuresLeft = 0

@@ -8,7 +8,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   h: 3600,
 }
 
-/** The seconds of a duration as Go writes it, such as `876000h` or `1h30m`; undefined for anything else. */
+/** Parses a Go duration such as `876000h` or `1h30m` into seconds; undefined for anything else. */
 export function parseGoDuration(text: string): number | undefined {
   if (/^[+-]?0$/.test(text)) return 0
   const parts = /^([+-]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)$/.exec(text)

@@ -1,5 +1,5 @@
 import { normalizeEmail, type Account } from '../../../server/sandbox/provider/accounts/account.ts'
-import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
+import type { AuthServices, Confirmation } from '../../../server/sandbox/provider/auth-services.ts'
 import { hashPassword } from '../../../server/sandbox/provider/accounts/password.ts'
 import type { Session } from '../../../server/sandbox/provider/sessions/session.ts'
 import type { SigningAlgorithm } from '../../../server/sandbox/provider/sessions/signing-keys.ts'
@@ -7,16 +7,16 @@ import type { Faults, ProviderFaults } from './faults.ts'
 import { createProviderCounters, type ProviderCounters } from './provider-counters.ts'
 import type { SessionLimits } from './session-limits.ts'
 
-/** What the admin of a `ControlledProvider` changes. */
+/** Settings that the admin of a `ControlledProvider` changes. */
 export interface ProviderControls {
   faults: Faults
   counters: ProviderCounters
   limits: SessionLimits
-  /** The one captcha token that is good; undefined: none is asked for. */
+  /** The only valid captcha token; undefined: none is required. */
   captchaToken: string | undefined
 }
 
-/** A user to create without going through the sign-up page. */
+/** A user to create without the sign-up page. */
 export interface NewUser {
   email: string
   /** Without one the user can only sign in socially. Its strength is not checked. */
@@ -27,55 +27,55 @@ export interface NewUser {
   banned?: boolean
 }
 
-/** The part of a user that tests ask for. */
+/** The parts of a user that tests read. */
 export interface ProviderUser {
   id: string
   email: string
 }
 
-/** How tests provoke what happens in production; none of it is reachable over HTTP. */
+/** Lets tests provoke production situations; not reachable over HTTP. */
 export interface ProviderAdmin {
   /** Rejects with `user_already_exists` when the address is taken. */
   createUser(user: NewUser): Promise<ProviderUser>
   findUser(email: string): ProviderUser | undefined
   confirmUser(userId: string): void
-  /** A banned user keeps sessions and tokens, but every call of the API refuses them. */
+  /** A banned user keeps sessions and tokens, but every call of the API rejects them. */
   banUser(userId: string): void
   unbanUser(userId: string): void
   /** Deletes the user with sessions, identities and factors. */
   deleteUser(userId: string): void
-  /** Adds a TOTP factor that counts as verified; `secret` is base32, for `computeTotp`. */
+  /** Adds a verified TOTP factor; `secret` is base32, for `computeTotp`. */
   enrollTotp(userId: string): { factorId: string; secret: string }
   /** Oldest first. */
   listSessions(userId: string): Pick<Session, 'id' | 'aal' | 'refreshCounter'>[]
   endSession(sessionId: string): void
-  /** Takes back the last refresh of the session, as a database does that was restored from an older copy. */
+  /** Reverts the last refresh of the session, like a database restored from an older copy. */
   rewindSession(sessionId: string): void
-  /** Seconds in which concurrent refreshes are forgiven; 10 at start. */
+  /** Sets the seconds in which concurrent refreshes are forgiven; initially 10. */
   setReuseInterval(seconds: number): void
-  /** Replaces the limits of sessions, which hold at the next refresh; none at start. */
+  /** Replaces the limits of sessions, which apply at the next refresh; initially none. */
   setSessionLimits(limits: SessionLimits): void
-  /** From now on a password and a sign-up need `secret` as their captcha token; without one, none. */
+  /** Requires `secret` as captcha token for passwords and sign-ups; without one, none. */
   setCaptcha(captcha: { secret?: string }): void
-  /** Whether sign-ups are confirmed at once; true at start. */
-  setAutoconfirm(on: boolean): void
-  /** `dropOld` takes the old keys out of the JWKS at once, as a revocation does. */
+  /** Initially `done`. */
+  setConfirmation(confirmation: Confirmation): void
+  /** `dropOld` removes the old keys from the JWKS at once, as a revocation does. */
   rotateSigningKey(options?: { dropOld?: boolean }): void
   setAlgorithm(algorithm: SigningAlgorithm): void
   /** The HS256 secret, as text. */
   readonly jwtSecret: string
-  /** The API key of an operator, for `/admin/users`: a `service_role` token that lives for ten years. */
+  /** Returns an operator's API key for `/admin/users`: a `service_role` token valid for ten years. */
   serviceKey(): Promise<string>
   /** Signs any claims with the current key: wrong audiences, service roles, tokens of the past. */
   signClaims(claims: Record<string, unknown>): Promise<string>
-  /** Replaces the faults in force; `{}` ends them. */
+  /** Replaces the active faults; `{}` ends them. */
   setFaults(faults: ProviderFaults): void
   /** A live view. */
   readonly counters: Readonly<ProviderCounters>
   resetCounters(): void
 }
 
-/** The admin of one provider. */
+/** Creates the admin of one provider. */
 export function createProviderAdmin(services: AuthServices, controls: ProviderControls): ProviderAdmin {
   const { accounts, database, factors, identities, keys, runtime, sessions } = services
 
@@ -122,8 +122,8 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
     setCaptcha({ secret }) {
       controls.captchaToken = secret
     },
-    setAutoconfirm(on) {
-      services.autoconfirm = on
+    setConfirmation(confirmation) {
+      services.confirmation = confirmation
     },
     rotateSigningKey: (options) => keys.rotate(options),
     setAlgorithm: (algorithm) => keys.setAlgorithm(algorithm),
@@ -146,7 +146,7 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
 
 const TEN_YEARS = 315_360_000
 
-/** Year 3000: the real API's bans have an end too. */
+/** Year 3000: the real API's bans end too. */
 const FOREVER = 32_503_680_000
 
 function toUser({ id, email }: Account): ProviderUser {

@@ -1,25 +1,24 @@
-/** Which sessions a sign-out ends: all of the user, this one, or all but this one. */
+/** The sessions that a sign-out ends: all of the user, this one, or all but this one. */
 export type SignOutScope = 'global' | 'local' | 'others'
 
-/** Requests received since the last reset, and what came of some of them. */
+/** Requests received since the last reset, and some of their outcomes. */
 export interface ProviderCounters {
   /** `POST /token` by `grant_type`, successful or not. */
   token: Record<'password' | 'refresh_token' | 'pkce', number>
-  /** Refreshes that spent a token; a forgiven replay is not one. */
+  /** Refreshes that spent a token, not counting forgiven replays. */
   rotations: number
-  /** Families of refresh tokens that ended because a used one came again. */
+  /** Families of refresh tokens that ended because of a reuse. */
   reuseRevocations: number
   signup: number
   user: number
   /** `POST /logout`, successful or not. */
   logout: number
-  /** Sign-outs that were done. */
+  /** Completed sign-outs. */
   signOuts: Record<SignOutScope, number>
   authorize: number
   jwks: number
 }
 
-/** Counters at zero. */
 export function createProviderCounters(): ProviderCounters {
   return {
     token: { password: 0, refresh_token: 0, pkce: 0 },

@@ -3,18 +3,21 @@ import { createFakeRuntime, type FakeRuntime } from '../server/fake-runtime.ts'
 import type { EmbeddedProviderConfig } from '../../../server/sandbox/provider/embedded-config.ts'
 import { type ControlledProvider, createControlledProvider } from './controlled-provider.ts'
 
-/** A runtime for tests that also notes what was slept, in milliseconds. */
+/** A runtime for tests that also records sleeps, in milliseconds. */
 export interface NotedRuntime extends FakeRuntime {
   slept: number[]
 }
 
-/** Real chance, no network, a clock that starts at the host's time (which the real clients use) and no waiting. */
+/**
+ * Creates a runtime with real randomness, no network, a clock that starts at the host's time (which the real clients
+ * use) and no waiting.
+ */
 export function fakeRuntime(): NotedRuntime {
   const slept: number[] = []
   return { ...createFakeRuntime(), sleep: async (ms) => void slept.push(ms), slept }
 }
 
-/** Where the provider of the tests seems to live. */
+/** Apparent origin of the tests' provider. */
 export const SITE = 'http://localhost:8788'
 
 /** Base URL of its auth API. */
@@ -23,13 +26,13 @@ export const AUTH: string = `${SITE}/auth/v1`
 /** A provider under test. */
 export interface ProviderFixture extends ControlledProvider {
   runtime: NotedRuntime
-  /** An unmodified client with its own memory; its network is the provider. */
+  /** Creates an unmodified client with its own memory, whose network is the provider. */
   client: () => SupabaseClient
-  /** A JSON request to the auth API in the dialect of current clients. */
+  /** Sends a JSON request to the auth API in the dialect of current clients. */
   call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>
 }
 
-/** A provider in memory, or in the given file. */
+/** Starts a provider in memory, or in the given file. */
 export function startProvider(
   overrides: Partial<EmbeddedProviderConfig> = {},
   runtime: NotedRuntime = fakeRuntime(),
@@ -65,7 +68,9 @@ export function startProvider(
   }
 }
 
-/** Walks a browser from `/authorize` through the stand-in Google, clicking the button; returns the last redirect. */
+/**
+ * Takes a browser from `/authorize` through the stand-in for Google, clicking the button; returns the last redirect.
+ */
 export async function walkGoogle(
   provider: Pick<ControlledProvider, 'fetch'>,
   authorizeUrl: string,

@@ -1,22 +1,25 @@
-/** What may end a session from outside; each is checked at the refresh only. */
+/** Limits that may end a session; checked only at the refresh. */
 export interface SessionLimits {
-  /** Life of a session, counted from its sign-in. */
+  /** Lifetime of a session, from its sign-in. */
   timeboxSeconds?: number
-  /** How long a session may go without a refresh. */
+  /** Maximum time between refreshes of a session. */
   inactivitySeconds?: number
-  /** Only the session of a user that signed in or refreshed last goes on. */
+  /** Only the session of a user that signed in or refreshed last continues. */
   singlePerUser?: boolean
 }
 
-/** When a session did what. */
+/** Times of a session's events. */
 export interface SessionTimes {
   created_at: number
   refreshed_at: number
-  /** Grows with every sign-in and refresh of anyone: orders those within one second. */
+  /** Increases with every sign-in and refresh of any user, to order those within one second. */
   activity: number
 }
 
-/** Why a session may not go on at `now`, in the words of the real API; undefined when it may. `others` are the user's. */
+/**
+ * Returns why a session must not continue at `now`, in the words of the real API; undefined when it may. `others` are
+ * the user's.
+ */
 export function brokenLimit(
   session: SessionTimes,
   others: readonly SessionTimes[],

@@ -18,23 +18,23 @@ import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 /** The first token of the fixture. */
 export const adminToken = 'the-token-of-a-test-of-the-admin-api'
 
-/** The issuer of the people of the fixture's grants. */
+/** Issuer of the users in the fixture's grants. */
 export const adminIssuer = 'https://provider'
 
-/** An admin API on a store in memory, with its files in a folder of their own. */
+/** An admin API on a store in memory, with its files in a separate folder. */
 export interface AdminFixture {
   store: Store
   runtime: FakeRuntime
   tokenFile: string
   keyFile: string
-  /** Sends a request with the token, or with the `authorization` that is given. */
+  /** Sends a request with the token, or with the given `authorization`. */
   ask(method: string, path: string, authorization?: string): Promise<Response>
-  /** Log lines of that event. */
+  /** Returns the log lines of that event. */
   logged(event: string): Record<string, unknown>[]
   close(): Promise<void>
 }
 
-/** Opens one. `ports` replace what the fixture would use. The client `file-client` is configured. */
+/** Opens an admin API. `ports` replace the fixture's defaults. The client `file-client` is configured. */
 export function createAdminFixture(ports: Partial<AdminPorts> = {}): AdminFixture {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-admin-'))
   const [tokenFile, keyFile] = [join(folder, 'token'), join(folder, 'keys')]
@@ -55,6 +55,7 @@ export function createAdminFixture(ports: Partial<AdminPorts> = {}): AdminFixtur
     providerIssuer: adminIssuer,
     events,
     isStopped: () => false,
+    version: '0.1.0',
     token: new AdminToken(tokenFile, runtime, reportTo(log)),
     log,
     addressOf: (_request, peer) => peer?.address,

@@ -1,21 +1,21 @@
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 
-/** Where a navigation came to rest. `response` is undefined when that is an address nobody here serves. */
+/** End of a navigation. `response` is undefined at an address outside the test. */
 export interface Visit {
   url: URL
   response: Response | undefined
   html: string
 }
 
-/** A browser as far as signing in needs one: cookies per host name, redirects, forms. It runs no script. */
+/** A browser with the features needed to sign in: cookies per host name, redirects, forms. It runs no script. */
 export interface Browser {
   visit(url: string | URL): Promise<Visit>
-  /** Posts the form of `at` that has a field or button named `field`, with `fields` filled in. */
+  /** Submits the form of `at` that has a field or button named `field`, with `fields` filled in. */
   submit(at: Visit, field: string, fields: Record<string, string>): Promise<Visit>
   cookieHeader(url: string): string
 }
 
-/** A browser whose network is `fetch`; it answers undefined for an address outside the system under test. */
+/** Creates a browser whose network is `fetch`, which returns undefined for addresses outside the system under test. */
 export function createBrowser(fetch: (request: Request) => Promise<Response> | undefined): Browser {
   const jars = new Map<string, Map<string, string>>()
   const jarOf = (hostname: string): Map<string, string> => {
@@ -81,7 +81,7 @@ export function createBrowser(fetch: (request: Request) => Promise<Response> | u
 
 interface Form {
   action: string
-  /** Values of hidden fields and of chosen radio buttons. */
+  /** Values of hidden fields and selected radio buttons. */
   given: [name: string, value: string][]
   names: Set<string>
 }

@@ -1,17 +1,17 @@
 import type { CommandInput } from '../../../server/cli/command.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 
-/** The command line of a test: settings by variable name without prefix, and what commands said. */
+/** The command line of a test: settings by variable name without prefix, and the output of commands. */
 export interface CommandFixture {
   input: CommandInput
   runtime: FakeRuntime
-  /** What went to stdout and to stderr since it was last asked. */
+  /** Returns the output on stdout and stderr since the last call. */
   said(): { stdout: string; stderr: string }
-  /** The one JSON object on stdout since it was last asked. */
+  /** Returns the single JSON object on stdout since the last call. */
   facts(): Record<string, unknown>
 }
 
-/** A command line without colours. Nothing of the environment of the test gets into it. */
+/** Creates a command line without colours, isolated from the environment of the test. */
 export function createCommandFixture(
   settings: Readonly<Record<string, string>>,
   options: { json?: boolean; runtime?: FakeRuntime } = {},

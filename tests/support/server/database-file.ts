@@ -5,12 +5,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach } from 'vitest'
 
 /**
- * Where a sync costs nothing, for tests about answers; durability is tested on a real disk.
- * The default temporary folder where there is no such thing.
+ * Syncs cost nothing here, for tests of results; durability is tested on a real disk. Falls back to the default
+ * temporary folder.
  */
 const fastDisk: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-/** Answers paths of databases that do not exist yet, each in a folder of its own, which is gone after the test. */
+/** Returns paths of databases that do not exist yet, each in a separate folder that is removed after the test. */
 export function useDatabaseFiles(): (disk?: string) => string {
   const folders: string[] = []
   afterEach(() => {
@@ -23,7 +23,7 @@ export function useDatabaseFiles(): (disk?: string) => string {
   }
 }
 
-/** Runs `read` on the database at `path`, past the store that may have it open. */
+/** Runs `read` on the database at `path`, bypassing a store that may have it open. */
 export function inspectDatabase<Result>(path: string, read: (database: DatabaseSync) => Result): Result {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
@@ -33,7 +33,7 @@ export function inspectDatabase<Result>(path: string, read: (database: DatabaseS
   }
 }
 
-/** Rows of every table at `path`. */
+/** Counts the rows of every table at `path`. */
 export function countRows(path: string): Record<string, number> {
   return inspectDatabase(path, (database) => {
     const tables = database
@@ -47,7 +47,7 @@ export function countRows(path: string): Record<string, number> {
   })
 }
 
-/** What SQLite says of the file's structure: `ok`, or what is wrong. */
+/** Returns SQLite's check of the file's structure: `ok`, or what is wrong. */
 export function checkIntegrity(path: string): unknown {
   return inspectDatabase(path, (database) =>
     database

@@ -11,19 +11,19 @@ import { type ControlledProvider, createControlledProvider } from '../sandbox/co
 import type { ProviderAdmin } from '../sandbox/provider-admin.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 
-/** Where the system under test seems to live. */
+/** Apparent origin of the system under test. */
 export const baseUrl = 'http://localhost:8787'
 
-/** Where the demo web app and the embedded provider seem to live. */
+/** Apparent origin of the demo web app and the embedded provider. */
 export const appUrl = 'http://localhost:8788'
 
-/** Return address of the test client; nobody listens there. */
+/** Redirect URI of the test client; no program listens there. */
 export const redirectUri = 'http://127.0.0.1:4711/callback'
 
 /** The account that every fixture has. */
 export const account = { email: 'ada@example.com', password: 'correct horse battery' } as const
 
-/** What the token endpoint answered. */
+/** Response of the token endpoint. */
 export interface Tokens {
   access_token: string
   refresh_token: string
@@ -34,19 +34,19 @@ export interface Tokens {
 /** A whole Drawbridge in memory, reached by requests instead of sockets. */
 export interface DrawbridgeFixture {
   app: App
-  /** Of the embedded provider; throws when another one is configured. */
+  /** The embedded provider's admin; throws when another provider is configured. */
   readonly admin: ProviderAdmin
   runtime: FakeRuntime
-  /** Everything that was logged, as text. */
+  /** Returns the whole log as text. */
   logged: () => string
   browser(): Browser
   fetch(path: string, init?: RequestInit): Promise<Response>
   postForm(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Response>
   register(metadata?: Record<string, unknown>): Promise<{ client_id: string; client_secret?: string }>
   authorizeUrl(clientId: string, parameters?: Record<string, string>): URL
-  /** Opens the login page of a fresh request and signs in with the fixture's account. */
+  /** Opens the login page of a new request and signs in with the fixture's account. */
   signIn(clientId: string, browser?: Browser, parameters?: Record<string, string>): Promise<Visit>
-  /** A code that may be redeemed with the PKCE verifier of the fixture. */
+  /** Returns a code that can be redeemed with the PKCE verifier of the fixture. */
   code(clientId: string): Promise<string>
   redeem(clientId: string, code: string, fields?: Record<string, string>): Promise<Response>
   refresh(clientId: string, refreshToken: string, fields?: Record<string, string>): Promise<Response>
@@ -57,12 +57,12 @@ export interface DrawbridgeFixture {
   close(): Promise<void>
 }
 
-/** PKCE verifier of every authorization request the fixture makes. */
+/** PKCE verifier of every authorization request of the fixture. */
 export const codeVerifier: string = createCodeVerifier((length) => new Uint8Array(length).fill(7))
 
 const codeChallenge = await deriveCodeChallenge(codeVerifier)
 
-/** Starts a fixture with its account already there. Settings default to a store in memory, tools to those of the demo. */
+/** Starts a fixture with its account. By default uses a store in memory and the tools of the demo. */
 export async function startDrawbridge(
   settings: Settings = {},
   runtime: FakeRuntime = createFakeRuntime(),

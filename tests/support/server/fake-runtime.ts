@@ -6,7 +6,10 @@ export interface FakeRuntime extends Runtime {
   advance(seconds: number): void
 }
 
-/** Real chance, a still clock, no network, and sleeping that moves the clock instead of waiting. */
+/**
+ * Creates a runtime with real randomness, a stopped clock and no network; sleeping moves the clock instead of
+ * waiting.
+ */
 export function createFakeRuntime(start: number = Math.floor(Date.now() / 1000)): FakeRuntime {
   let milliseconds = start * 1000
   return {

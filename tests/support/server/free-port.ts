@@ -3,12 +3,13 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ranges from which operating systems take ports for outgoing connections and for `listen(0)`. */
+/** Below the ranges that operating systems use for outgoing connections and for `listen(0)`. */
 const allPorts = { from: 15_000, to: 32_000 }
 
 /**
- * A loopback port on which nothing listens, for this process alone until it ends: a server on it can be stopped and started
- * again. Programs that choose their ports in another way are not kept off it. Rejects when 200 random ports were all taken.
+ * Returns a free loopback port, reserved for this process until it exits: a server on it can be stopped and
+ * restarted. Does not stop programs that choose their ports in another way. Rejects when 200 random ports were all
+ * taken.
  */
 export async function freePort(range: { from: number; to: number } = allPorts): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
@@ -19,8 +20,8 @@ export async function freePort(range: { from: number; to: number } = allPorts): 
 }
 
 /**
- * The UDP port of that number stands for the TCP port: the system gives it to one process at a time, and takes it back when
- * the process ends, however it does so.
+ * Reserves the UDP port of that number in place of the TCP port: the system gives it to one process at a time, and
+ * releases it when the process exits for any reason.
  */
 async function reserve(port: number): Promise<boolean> {
   const reservation = createSocket('udp4')

@@ -1,14 +1,13 @@
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { launch } from 'puppeteer-core'
-import type { Browser } from 'puppeteer-core'
+import { launch, type Browser } from 'puppeteer-core'
 
 const missingBrowser = 'no Chromium found: set CHROMIUM_BIN or install the apt package `chromium`'
 
 /**
- * Path of the Chromium to test with: CHROMIUM_BIN, else `chromium` on PATH, else undefined. Prints one line when there
- * is none, and throws instead when CI=true. Not checked: that the file is really a browser.
+ * Path of the Chromium to test with: CHROMIUM_BIN, or else `chromium` on PATH, or else undefined. Prints one line
+ * when there is none, and throws instead when CI=true. Does not check that the file is really a browser.
  */
 export function findChromium(environment: NodeJS.ProcessEnv = process.env): string | undefined {
   const candidates = [
@@ -22,7 +21,7 @@ export function findChromium(environment: NodeJS.ProcessEnv = process.env): stri
   return undefined
 }
 
-/** Starts a headless Chromium with an empty profile, lends it to `work`, and closes and removes both in any case. */
+/** Runs `work` with a headless Chromium and an empty profile, and always closes and removes both. */
 export async function withChromium<Result>(
   executablePath: string,
   work: (browser: Browser) => Promise<Result>,
@@ -35,21 +34,21 @@ export async function withChromium<Result>(
   }
 }
 
-/** A started browser and the one way to end it. */
+/** A started browser. */
 export interface RunningChromium {
   browser: Browser
   close: () => Promise<void>
 }
 
-// What style sheets can ask about the devices at hand: else it would depend on the machine that the tests run on.
+// Media queries about input devices would otherwise depend on the machine.
 const pointing = {
   none: 'primaryHoverType=1,availableHoverTypes=1,primaryPointerType=1,availablePointerTypes=1',
   mouse: 'primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
 } as const
 
 /**
- * Starts a headless Chromium with an empty temporary profile; the caller closes it, which removes the profile. Without a
- * mouse a test can click all the same, but pages do not wait for one to rest on them.
+ * Starts a headless Chromium with an empty temporary profile; the caller closes it, which removes the profile. Tests
+ * can click without a mouse, but pages do not wait for hovering.
  */
 export async function startChromium(
   executablePath: string,

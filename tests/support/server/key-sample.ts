@@ -1,6 +1,6 @@
 import { exportJWK, generateKeyPair, type GenerateKeyPairResult, type JWK, SignJWT } from 'jose'
 
-/** A key pair of a provider, with the public half as it is published. */
+/** A provider's key pair, with the public half as published. */
 export interface KeySample {
   kid: string
   algorithm: 'ES256' | 'RS256'
@@ -9,14 +9,14 @@ export interface KeySample {
   publicKey: GenerateKeyPairResult['publicKey']
 }
 
-/** A fresh key pair named `kid`. */
+/** Creates a key pair named `kid`. */
 export async function keySample(kid: string, algorithm: 'ES256' | 'RS256' = 'ES256'): Promise<KeySample> {
   const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
   const published = { ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' }
   return { kid, algorithm, published, privateKey, publicKey }
 }
 
-/** `claims` signed with `key`; `header` overrides members of the protected header. */
+/** Signs `claims` with `key`; `header` overrides members of the protected header. */
 export function signWith(
   key: KeySample,
   claims: Record<string, unknown>,

@@ -22,28 +22,28 @@ import { type Browser, createBrowser, type Visit } from './browser.ts'
 import type { FakeRuntime } from './fake-runtime.ts'
 import { authorizationRequest, publicClient, signInPortsSample } from './core/sign-in-sample.ts'
 
-/** The login flow over HTTP, in front of a provider that a test makes up. */
+/** The login flow over HTTP, with a provider defined by the test. */
 export interface LoginFixture {
   fetch: FetchHandler
-  /** What all instances of one server have in common. */
+  /** State shared by all instances of one server. */
   shared: Pick<ReturnType<typeof signInPortsSample>, 'store' | 'sealer' | 'runtime'>
   runtime: FakeRuntime
-  /** A browser at an address; without one no limit per address holds. */
+  /** Creates a browser at an address; without one no limit per address applies. */
   browser(address?: string): Browser
-  /** Opens the login page of a fresh request. */
+  /** Opens the login page of a new request. */
   open(browser: Browser): Promise<Visit>
   authorizeUrl(): URL
-  /** Starts a device of the fixture's client, at an address. */
-  startDevice(address?: string): Promise<DeviceAuthorizationResponse>
-  /** What the device is told that asks for its tokens: the error, or `approved`. */
+  /** Starts a device of the fixture's client, at an address, which requests `scope`. */
+  startDevice(address?: string, scope?: string): Promise<DeviceAuthorizationResponse>
+  /** Polls for a device's tokens: returns the error, or `approved`. */
   pollDevice(deviceCode: string): Promise<string>
-  /** Names and fields of what was reported, as text. */
+  /** Returns names and fields of reported events, as text. */
   logged: () => string
-  /** Half-way sessions that are due for sign-out, by id. */
+  /** Returns the ids of incomplete sessions that are due for sign-out. */
   toSignOut(): Promise<string[]>
 }
 
-/** Where the flow is served, and whether it is another instance of one that is there. */
+/** Options of the flow, such as being another instance of an existing server. */
 export interface LoginFixtureOptions {
   baseUrl?: string
   limitPerMinute?: number
@@ -51,7 +51,7 @@ export interface LoginFixtureOptions {
   access?: AccessControl
 }
 
-/** The flow for `provider`, with one client registered. */
+/** Creates the flow for `provider`, with one client registered. */
 export async function createLoginFixture(
   provider: SessionProvider,
   options: LoginFixtureOptions = {},
@@ -74,7 +74,7 @@ export async function createLoginFixture(
       runtime,
       providerIssuer: provider.issuer,
       sessionTtlSeconds: 30 * 86_400,
-      scopes: createScopeCatalogue(),
+      scopes: createScopeCatalogue({ 'notes:write': 'Change your notes' }),
       accessTokenTtlSeconds: 3600,
       reportGrantEnd: () => {},
     },
@@ -114,8 +114,8 @@ export async function createLoginFixture(
       ),
     open: (browser) => browser.visit(authorizeUrl()),
     authorizeUrl,
-    startDevice: (address) =>
-      startDeviceAuthorization({ client, scope: undefined, resources: [], address }, devicePorts),
+    startDevice: (address, scope) =>
+      startDeviceAuthorization({ client, scope, resources: [], address }, devicePorts),
     async pollDevice(deviceCode) {
       try {
         await redeemDeviceCode({ client, deviceCode, resources: [] }, devicePorts)

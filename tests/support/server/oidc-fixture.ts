@@ -6,7 +6,7 @@ import {
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 import { oidcClient, type OidcServer, type OidcServerOptions, startOidcServer } from './oidc-server.ts'
 
-/** Where the provider sends people back to; nobody listens there. */
+/** The provider's redirect address; no program listens there. */
 export const callbackUrl = 'http://localhost:8787/oauth/callback'
 
 /** The adapter under test in front of a real provider. */
@@ -14,27 +14,27 @@ export interface OidcFixture {
   server: OidcServer
   runtime: FakeRuntime
   provider: SessionProvider
-  /** The adapter with other settings, at the same provider. */
+  /** Creates an adapter with other settings for the same provider. */
   providerWith(config: Partial<OidcConfig>): SessionProvider
-  /** Plays `play` in place of the next request to `path`; `send` lets the provider answer. */
+  /** Handles the next request to `path` with `play`; `send` lets the provider answer. */
   intercept(path: string, play: Interception): void
-  /** Starts a sign-in and lets the person do `what`; what came back, ready for `socialFinish`. */
+  /** Starts a sign-in and lets the user do `what`; returns the result for `socialFinish`. */
   goAndReturn(what?: 'sign in' | 'refuse'): Promise<Returned>
-  /** A whole sign-in. */
+  /** Completes a whole sign-in. */
   signIn(): Promise<SignIn>
 }
 
-/** What `socialFinish` takes. */
+/** Input of `socialFinish`. */
 export interface Returned {
   params: URLSearchParams
   secret: string
   callbackUrl: string
 }
 
-/** What happens to one request instead of being sent, or around it. */
+/** Replaces or wraps one request. */
 export type Interception = (request: Request, send: () => Promise<Response>) => Promise<Response> | Response
 
-/** Starts a provider and the adapter. Consent is asked for, since this provider gives no refresh token without. */
+/** Starts a provider and the adapter. Requests consent, since this provider otherwise issues no refresh token. */
 export async function startOidcFixture(
   options: Partial<OidcServerOptions> = {},
   config: Partial<OidcConfig> = {},
@@ -89,7 +89,7 @@ export async function startOidcFixture(
   return fixture
 }
 
-/** The JSON of what is sent, with `members` in place of its own; undefined leaves one out. */
+/** Replaces members in the JSON of the response; undefined removes one. */
 export function replacing(members: Record<string, unknown>): Interception {
   return async (_request, send) => {
     const body = (await (await send()).json()) as Record<string, unknown>

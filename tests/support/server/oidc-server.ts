@@ -1,54 +1,57 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { exportJWK } from 'jose'
 import { type Configuration, Provider } from 'oidc-provider'
 import { createBrowser } from './browser.ts'
 import { keySample, type KeySample, signWith } from './key-sample.ts'
 
-/** The client that is registered there. */
+/** The client registered there. */
 export const oidcClient = { id: 'drawbridge', secret: 'secret of drawbridge ~ %+ at the provider' } as const
 
-/** The person who has an account there. */
+/** The user with an account there. */
 export const oidcAccount = { sub: 'user-1', email: 'ada@example.com', name: 'Ada Lovelace' } as const
 
-/** What an {@link OidcServer} is like; everything left out is as most providers have it. */
+/** Behaviour of an {@link OidcServer}; defaults are as at most providers. */
 export interface OidcServerOptions {
   callbackUrl: string
   accessTokenSeconds?: number
-  /** Whether a refresh gives a new refresh token, and using the old one again ends the session. On unless false. */
+  /** A refresh returns a new refresh token, and reusing the old one ends the session. On unless false. */
   rotation?: boolean
   revocation?: boolean
   endSession?: boolean
-  /** Whether the ID token holds email and name; else only userinfo does. */
+  /** Puts email and name into the ID token; otherwise only userinfo has them. */
   claimsInIdToken?: boolean
   authMethod?: 'client_secret_basic' | 'client_secret_post' | 'none'
-  /** Access tokens are JWTs with this audience, which userinfo refuses. */
+  /** Makes access tokens JWTs with this audience, which userinfo rejects. */
   audience?: string
-  /** Where it says whom it has signed out (OpenID Connect Back-Channel Logout 1.0). */
+  /** Address for notifications of sign-outs (OpenID Connect Back-Channel Logout 1.0). */
   backchannelLogoutUri?: string
-  /** The groups that the person is in now. */
+  /** Returns the user's current groups. */
   groups?: () => readonly string[]
 }
 
-/** A real OpenID provider on a loopback port. Its clock is the real one. */
+/** A real OpenID provider on a loopback port, with the real clock. */
 export interface OidcServer {
   issuer: string
-  /** Signs what its own key signs: claims of a token, with members of the protected header to replace. */
+  /** Signs with its own key: claims of a token, with replacements for members of the protected header. */
   sign(claims: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>
-  /** Opens an authorization request in a new browser, signs in or refuses, and answers where the browser was sent. */
+  /** Signs a JWT that userinfo accepts instead of `accessToken`. Other providers issue such tokens themselves. */
+  signAccessToken(accessToken: string, claims: Record<string, unknown>): Promise<string>
+  /** Opens an authorization request in a new browser, signs in or refuses, and returns the final redirect. */
   visit(authorizationUrl: string, what?: 'sign in' | 'refuse'): Promise<URL>
-  /** Ends everything that anybody has allowed: what an administrator does who signs a person out. */
+  /** Ends all grants, like an administrator who signs a user out. */
   endSessions(): Promise<void>
   /** Requests so far, as `POST /token`. */
   requests: string[]
   close(): Promise<void>
 }
 
-// Making an RSA key takes longer than most tests.
+// Creating an RSA key takes longer than most tests.
 let madeKey: KeySample | undefined
 
-/** Starts one on a free port. */
+/** Starts a provider on a free port. */
 export async function startOidcServer(options: OidcServerOptions): Promise<OidcServer> {
   const key = (madeKey ??= await keySample('provider-1', 'RS256'))
   const requests: string[] = []
@@ -65,6 +68,9 @@ export async function startOidcServer(options: OidcServerOptions): Promise<OidcS
   const callback = provider.callback()
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const standsFor = readJwt(request.headers.authorization?.split(' ')[1] ?? '')?.claims['jti']
+    if (request.url === '/me' && typeof standsFor === 'string')
+      request.headers.authorization = `Bearer ${standsFor}`
     if (!request.url?.startsWith('/interaction/')) return callback(request, response)
     if (request.method === 'GET') return showForm(request.url, response)
     const fields = new URLSearchParams(await text(request))
@@ -85,12 +91,13 @@ export async function startOidcServer(options: OidcServerOptions): Promise<OidcS
     issuer,
     requests,
     sign: (claims, header) => signWith(key, claims, header),
+    signAccessToken: (accessToken, claims) => signWith(key, { ...claims, jti: accessToken }),
     async visit(authorizationUrl, what = 'sign in') {
       const browser = createBrowser((request) =>
         new URL(request.url).origin === issuer ? fetch(request) : undefined,
       )
       const page = await browser.visit(authorizationUrl)
-      // A request that is wrong, or needs nobody, comes back without a page.
+      // An invalid request, or one that needs no user, returns without a page.
       if (!page.response) return page.url
       const left =
         what === 'refuse'
@@ -140,21 +147,25 @@ async function configurationOf(options: OidcServerOptions, key: KeySample): Prom
     clientAuthMethods: [authMethod],
     jwks: { keys: [{ ...(await exportJWK(key.privateKey)), kid: key.kid, alg: key.algorithm, use: 'sig' }] },
     cookies: { keys: ['cookie key of the test provider'], long: { sameSite: 'none', signed: true } },
-    // For logout by POST, which wants its cookies sent across sites.
+    // For logout by POST, which needs its cookies in cross-site requests.
     enableHttpPostMethods: true,
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'], groups: ['groups'] },
     conformIdTokenClaims: options.claimsInIdToken !== true,
     findAccount: (_context, accountId) => ({
       accountId,
-      claims: () => ({
-        ...oidcAccount,
-        sub: accountId,
-        email_verified: true,
-        groups: options.groups?.() ?? [],
-      }),
+      claims() {
+        const groups = options.groups?.() ?? []
+        return {
+          ...oidcAccount,
+          sub: accountId,
+          email_verified: true,
+          // Keycloak omits it too when there are none.
+          ...(groups.length > 0 && { groups }),
+        }
+      },
     }),
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
-    // Its own agent refuses loopback addresses.
+    // Its own agent rejects loopback addresses.
     fetch: (url, { method, headers, body, redirect, signal } = {}) =>
       fetch(url, {
         ...(method && { method }),

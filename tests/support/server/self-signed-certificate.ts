@@ -8,7 +8,7 @@ export interface SelfSignedCertificate {
 
 const ecdsaWithSha256 = sequence(Buffer.from('06082a8648ce3d040302', 'hex'))
 
-/** An X.509 certificate for those DNS names, valid for a year around now (RFC 5280 section 4.1). */
+/** Creates an X.509 certificate for those DNS names, valid for a year around now (RFC 5280 section 4.1). */
 export function createSelfSignedCertificate(names: readonly string[]): SelfSignedCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const name = sequence(
@@ -47,7 +47,7 @@ function sequence(...parts: readonly Buffer[]): Buffer {
   return element(0x30, ...parts)
 }
 
-/** One element of DER: tag, length, content. */
+/** Encodes one DER element: tag, length, content. */
 function element(tag: number, ...parts: readonly (Buffer | string)[]): Buffer {
   const content = Buffer.concat(parts.map((part) => Buffer.from(part as string)))
   const { length } = content

@@ -7,7 +7,7 @@ import { createGotrueProvider, type GotrueConfig } from '../../../server/provide
 
 const siteUrl = 'http://localhost:8788'
 
-/** Where the social provider sends the browser back to. */
+/** Redirect address of the social provider. */
 export const callbackUrl = 'http://localhost:8787/oauth/callback'
 
 /** Settings of an adapter for the embedded provider. */
@@ -22,7 +22,7 @@ export const gotrueConfig: GotrueConfig = {
   secondFactor: 'if-enrolled',
 }
 
-/** Credentials as the login page hands them on. */
+/** Credentials as passed on by the login page. */
 export const ada = { email: 'ada@example.com', password: 'correct horse battery', captchaToken: undefined }
 
 /** The adapter in front of an embedded provider in memory. */
@@ -30,14 +30,14 @@ export interface GotrueFixture {
   runtime: FakeRuntime
   embedded: ControlledProvider
   provider: ReturnType<typeof createGotrueProvider>
-  /** Another adapter for the same provider, or for what `fetch` makes of it. */
+  /** Creates another adapter for the same provider, or for `fetch` around it. */
   configured(
     changes: Partial<GotrueConfig>,
     fetch?: (request: Request) => Promise<Response>,
   ): ReturnType<typeof createGotrueProvider>
-  /** A return from the stand-in Google after its first account was chosen. */
+  /** Returns from the stand-in for Google after choosing its first account. */
   returned(): Promise<{ params: URLSearchParams; secret: string; callbackUrl: string }>
-  /** A session without a password, whose hash would take its time. */
+  /** Creates a session without a password, whose hash would take time. */
   signInSocially(): Promise<SignIn>
 }
 
@@ -75,13 +75,13 @@ export function startGotrue(): GotrueFixture {
   }
 }
 
-/** The sign-in of a step that needed no second one. */
+/** Returns the sign-in of a step that needed no second one. */
 export function completed(step: SignInStep): SignIn {
   if (step.kind !== 'signed_in') throw new Error(`The sign-in stopped at ${step.kind}.`)
   return step.signIn
 }
 
-/** An adapter whose provider gives `response` to every call. */
+/** Creates an adapter whose provider answers every call with `response`. */
 export function answering(
   response: () => Response,
   changes: Partial<GotrueConfig> = {},

@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A wire to a server that tests can damage. */
+/** A connection to a server that tests can disrupt. */
 export interface TcpProxy {
   port: number
-  /** How many connections were made so far. */
+  /** Counts the connections so far. */
   connections(): number
-  /** Connections that are there now break as soon as something is sent on them, as after a silent change of the network. */
+  /** Makes existing connections break at the next write, as after a silent change of the network. */
   goStale(): void
-  /** From now on nothing comes through in either direction, on old and new connections, and nobody is told. */
+  /** Blocks all traffic in both directions, on old and new connections, without an error. */
   freeze(): void
-  /** Whatever was held back by {@link freeze} goes through. */
+  /** Delivers everything held back by {@link freeze}. */
   thaw(): void
   close(): Promise<void>
 }

@@ -1,12 +1,12 @@
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import { account, appUrl, type DrawbridgeFixture } from './drawbridge-fixture.ts'
 
-/** A session of the embedded provider, as the web app has it. */
+/** A session of the embedded provider, as held by the web app. */
 export interface WebAppSession extends Record<string, unknown> {
   access_token: string
 }
 
-/** Signs in to the web app itself, without any client, as the fixture's account or another one with its password. */
+/** Signs in to the web app itself, without a client, as the fixture's account or another one with its password. */
 export async function signInToWebApp(
   { app }: Pick<DrawbridgeFixture, 'app'>,
   email: string = account.email,
@@ -22,7 +22,7 @@ export async function signInToWebApp(
   return (await response.json()) as WebAppSession
 }
 
-/** What a browser sends that holds `session` for the web app. */
+/** Returns the cookie header of a browser that has `session` for the web app. */
 export function sessionCookieHeader(session: object): string {
   return writeSessionCookies(session, { name: 'sb-localhost-auth-token' })
     .map(({ name, value }) => `${name}=${value}`)

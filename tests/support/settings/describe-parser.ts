@@ -1,7 +1,7 @@
 import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
 import { describe, expect, it } from 'vitest'
 
-/** One parser, what it accepts and what it refuses. */
+/** Tests what a parser accepts and rejects. */
 export function describeParser<Value>(
   name: string,
   parse: ValueParser<Value>,

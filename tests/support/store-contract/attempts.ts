@@ -3,7 +3,7 @@ import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts } from './texts.ts'
 
-/** The part of the store contract about counted attempts. */
+/** Store contract: counted attempts. */
 export function describeAttempts({ store, race }: StoreInstances): void {
   describe('attempts', () => {
     it('are counted within a window that begins with the first', async () => {

@@ -6,12 +6,12 @@ import type { StoreInstances } from './instances.ts'
 
 const daySeconds = 86_400
 
-/** The part of the store contract about registrations that are trimmed: which ones, and how many. */
+/** Store contract: which registrations are trimmed, and how many. */
 export function describeTrimming({ store, race }: StoreInstances): void {
   const ids = async (): Promise<string[]> =>
     (await store().listClients({ after: '', limit: 200 })).map(({ id }) => id)
   const register = async (count: number): Promise<void> => {
-    // In no order of their age.
+    // Not sorted by age.
     for (let index = 0; index < count; index += 1) {
       const age = (index * 7) % count
       await store().addClient({ ...clientSample, id: `r${age}`, createdAt: start + age })
@@ -34,7 +34,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
 
     it('come from the network that has most of them, and the oldest there go first', async () => {
       const networks = ['192.0.2.0/24', '198.51.100.0/24', '2001:db8:1::/48']
-      // The flood is newer than the others; of a few it takes none.
+      // The flood is newer than the others; it takes none of the few.
       for (const [index, network] of networks.entries()) {
         for (let age = 0; age < [2, 3, 9][index]!; age += 1) {
           const id = `n${index} ${age}`
@@ -76,14 +76,14 @@ export function describeTrimming({ store, race }: StoreInstances): void {
         await store().replaceClient({ ...clientSample, id, createdAt: start + index })
         await store().putClient({ ...clientSample, id, createdAt: start + index })
       }
-      // Of the two of one network the older goes, unless its page is open.
+      // Of two from one network the older goes, unless its page is open.
       expect(await store().trimClients(2, 100, start + 60)).toBe(1)
       expect(await ids()).toEqual(['one', 'two'])
       expect(await store().trimClients(1, 100, start + 61)).toBe(1)
       expect(await ids()).toEqual(['one'])
     })
 
-    it('are none of those that somebody signed in with, that have no end, or that are no registrations', async () => {
+    it('never include clients with a sign-in, without an expiry, or that are not registrations', async () => {
       await register(3)
       await store().keepClient('r0', start)
       const others: Client[] = [
@@ -98,7 +98,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await ids()).toEqual(['configured', 'document', 'endless', 'r0'])
     })
 
-    it('are none that were stored again after somebody signed in with them', async () => {
+    it('never include clients stored again after a sign-in', async () => {
       await register(1)
       await store().keepClient('r0', start)
       await store().replaceClient({ ...clientSample, id: 'r0', name: 'replaced' })
@@ -106,7 +106,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await store().trimClients(0, 100, start)).toBe(0)
     })
 
-    it('a client that was removed and registered again begins anew', async () => {
+    it('a client that was removed and registered again starts over', async () => {
       await register(1)
       await store().keepClient('r0', start)
       await store().removeClient('r0')
@@ -122,7 +122,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect((await ids()).length).toBe(30)
     })
 
-    it('fifty registrations and trims at once lose nobody who signed in', async () => {
+    it('fifty registrations and trims at once lose no client with a sign-in', async () => {
       await race(async (each, index) => {
         await each.addClient({ ...clientSample, id: `k${index}`, createdAt: start + index })
         await each.keepClient(`k${index}`, start + 2 * daySeconds)

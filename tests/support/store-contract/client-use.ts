@@ -8,7 +8,7 @@ import { awkwardTexts, longText } from './texts.ts'
 
 const daySeconds = 86_400
 
-/** The part of the store contract about what becomes of clients: changed, kept, listed, trimmed, removed, expired. */
+/** Store contract: clients that are changed, kept, listed, trimmed, removed or expired. */
 export function describeClientUse(instances: StoreInstances): void {
   describeChanges(instances)
   describeKeptClients(instances)
@@ -82,7 +82,7 @@ function describeKeptClients({ store, race }: StoreInstances): void {
       .then((client) => client?.expiresAt)
   const first = start + daySeconds
 
-  describe('clients that somebody signs in with', () => {
+  describe('clients with a sign-in', () => {
     it.each([
       ['later', first + 1, first + 1],
       ['as it is', first, first],
@@ -112,7 +112,7 @@ function describeKeptClients({ store, race }: StoreInstances): void {
       expect(await end()).toBe(first + 49)
     })
 
-    it('whoever stores it again with the end it had before does not shorten it', async () => {
+    it('storing it again with its earlier expiry does not shorten it', async () => {
       await store().addClient(clientSample)
       await store().keepClient(clientSample.id, first + 9)
       await store().replaceClient({ ...clientSample, name: 'replaced' })
@@ -125,7 +125,7 @@ function describeKeptClients({ store, race }: StoreInstances): void {
       expect(await end()).toBeUndefined()
     })
 
-    it('one that nobody signed in with may get an earlier end', async () => {
+    it('one without a sign-in may get an earlier expiry', async () => {
       await store().addClient(clientSample)
       await store().replaceClient({ ...clientSample, expiresAt: first - 5 })
       expect(await end()).toBe(first - 5)
@@ -191,7 +191,7 @@ function describeExpiry({ store }: StoreInstances): void {
       for (let index = 0; index < 5; index += 1) await store().addClient({ ...clientSample, id: `${index}` })
       expect(await store().collectExpired(start + daySeconds, 3)).toBe(3)
       expect(await store().collectExpired(start + daySeconds, 3)).toBe(2)
-      // What is collected is no longer counted among what may be trimmed.
+      // A collected client no longer counts for trimming.
       await store().addClient(clientSample)
       expect(await store().trimClients(1, 10, start)).toBe(0)
     })

@@ -4,7 +4,7 @@ import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 
-/** A registered client with everything that one can have, which is more than one client has. */
+/** A registered client with every possible member, more than a real one has. */
 export const clientSample: Client = {
   id: 'mcpc_1',
   kind: 'registered',
@@ -23,7 +23,7 @@ export const clientSample: Client = {
   expiresAt: start + 86_400,
 }
 
-/** A client with nothing that it need not have. */
+/** A client without optional members. */
 export const bareClient: Client = {
   ...clientSample,
   name: undefined,
@@ -39,7 +39,7 @@ export const bareClient: Client = {
   expiresAt: undefined,
 }
 
-/** The part of the store contract about clients. */
+/** Store contract: clients. */
 export function describeClients({ store, race }: StoreInstances): void {
   describe('clients', () => {
     it('gives back what was added', async () => {

@@ -3,7 +3,7 @@ import { addGrant, dueSignOuts, grantSample, mintedSample, start } from '../serv
 import type { StoreInstances } from './instances.ts'
 import { longText } from './texts.ts'
 
-/** The part of the store contract about authorization codes. */
+/** Store contract: authorization codes. */
 export function describeCodes({ store, race }: StoreInstances): void {
   const { code, session, tokens, grant } = grantSample('a')
   const redeem = (now: number) => store().redeemAuthorizationCode(code.codeHash, tokens, now)
@@ -76,7 +76,7 @@ export function describeCodes({ store, race }: StoreInstances): void {
       }
     })
 
-    it('whose session was given up is expired, even to a clock that runs behind', async () => {
+    it('whose session was abandoned is expired, even for a slow clock', async () => {
       await store().collectExpired(start + 60, 500)
       expect(await redeem(start + 59)).toEqual({ kind: 'expired' })
       expect(await store().findAccessToken(tokens.accessHash, start)).toBeUndefined()

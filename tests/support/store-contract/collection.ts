@@ -14,7 +14,7 @@ import { socialSignInSample } from './social-sign-ins.ts'
 
 const daySeconds = 86_400
 
-/** The part of the store contract about what has expired. */
+/** Store contract: expired rows. */
 export function describeCollection(instances: StoreInstances): void {
   describeDeletion(instances)
   describeGivenUpSessions(instances)
@@ -64,7 +64,7 @@ function describeDeletion({ store }: StoreInstances): void {
       const { code, session, tokens } = grantSample('a')
       await store().addAuthorizationCode(code, session)
       if (used) await store().redeemAuthorizationCode(code.codeHash, tokens, start)
-      // The access token of a used code is long expired by then, the session of the other given up.
+      // By then the access token of a used code has long expired, and the session of the other was abandoned.
       await store().collectExpired(code.expiresAt + daySeconds - 1, 500)
       expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
       expect(await store().redeemAuthorizationCode(code.codeHash, tokens, start + daySeconds)).toEqual(
@@ -119,7 +119,7 @@ function describeDeletion({ store }: StoreInstances): void {
 function describeGivenUpSessions({ store, race }: StoreInstances): void {
   const claim = (now: number) => store().claimSignOuts({ limit: 10, until: now }, now)
 
-  describe('sessions that nobody uses any more', () => {
+  describe('unused sessions', () => {
     it('that of a grant is due for sign-out when the grant has expired', async () => {
       const { session } = await addGrant(store(), grantSample('a'))
       await store().collectExpired(start + grantSeconds - 1, 500)
@@ -188,7 +188,7 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
         const { code, session } = grantSample(`racer ${index}`)
         return each.addAuthorizationCode(code, session)
       })
-      // A clock that runs behind may redeem what another already collects.
+      // An instance with a slow clock may redeem what another already collects.
       const redeemed = await race(async (each, index) => {
         if (index % 5 === 0) await each.collectExpired(start + 60, 4)
         const { code, tokens } = grantSample(`racer ${index}`)
@@ -250,7 +250,8 @@ function describeBatches({ store, race }: StoreInstances): void {
         if (deleted === 0) break
         batches.push(deleted)
       }
-      // The code, twenty access tokens, each with the refresh token that brought it, the last refresh token, the grant.
+      // The code, twenty access tokens, each with the refresh token that requested it, the last refresh token, the
+      // grant.
       expect(batches.reduce((sum, deleted) => sum + deleted, 0)).toBe(1 + 20 + 1 + 1)
       for (const hash of hashes) expect(await store().findRefreshToken(hash)).toBeUndefined()
       expect(await dueSignOuts(store(), start + grantSeconds)).toHaveLength(1)

@@ -4,7 +4,7 @@ import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 
-/** A device named `name` that waits ten minutes. */
+/** Returns a device named `name` that waits ten minutes. */
 export function deviceSample(name: string): PendingDevice {
   return {
     deviceHash: `device ${name}`,
@@ -18,7 +18,7 @@ export function deviceSample(name: string): PendingDevice {
   }
 }
 
-/** The part of the store contract about devices that wait to be allowed. */
+/** Store contract: devices that wait for approval. */
 export function describeDevices(instances: StoreInstances): void {
   describeWaiting(instances)
   describeDecisions(instances)
@@ -139,7 +139,7 @@ function describeDecisions({ store, race }: StoreInstances): void {
       expect((await poll(start)).kind).toBe(decide(decided.indexOf(true)))
     })
 
-    it('fifty decisions and polls at once: whoever asks afterwards is told', async () => {
+    it('fifty decisions and polls at once: later polls get the decision', async () => {
       await race<unknown>((each, index) =>
         index === 25
           ? each.decideDevice(device.deviceHash, 'approved', start)
@@ -202,7 +202,7 @@ function describePolls({ store, race }: StoreInstances): void {
       expect(await poll(600)).toEqual({ kind: 'expired' })
     })
 
-    it('whoever asks too early for what is decided is told the decision, each time', async () => {
+    it('polling too early after a decision returns it, each time', async () => {
       await poll(0)
       await store().decideDevice(device.deviceHash, 'approved', start)
       for (const after of [0, 0, 1]) expect(await poll(after)).toStrictEqual({ kind: 'approved', device })

@@ -15,7 +15,7 @@ import type { StoreInstances } from './instances.ts'
 
 const reasons: readonly GrantEndReason[] = ['refresh_token_reuse', 'code_reuse', 'provider_session_ended']
 
-/** The part of the store contract about grants that end before their time, and what is left to sign out. */
+/** Store contract: grants that end early, and their pending sign-outs. */
 export function describeEndedGrants(instances: StoreInstances): void {
   describeEndGrant(instances)
   describeLateSaves(instances)
@@ -153,7 +153,7 @@ function describeLateSaves({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start)).toEqual([sample.session])
     })
 
-    it('fifty saves and ends at once: the newest session is signed out, whoever came first', async () => {
+    it('fifty saves and ends at once: the newest session is signed out, in any order', async () => {
       const other = await addGrant(store(), grantSample('b'))
       await race(async (each, index) =>
         index % 2 === 0

@@ -18,7 +18,7 @@ const person = (name: string): Grant['user'] => ({
   name: undefined,
 })
 
-/** The part of the store contract about grants as people look at them and end them. */
+/** Store contract: grants that users list and end. */
 export function describeGrantRecords(instances: StoreInstances): void {
   describeLists(instances)
   describeUses(instances)
@@ -180,7 +180,7 @@ function describeUses({ store, race }: StoreInstances): void {
       expect((await store().findGrant('grant b'))?.twoAddresses).toBeUndefined()
     })
 
-    it('of grants that are unknown or ended harm nobody', async () => {
+    it('of unknown or ended grants do no harm', async () => {
       await store().endGrant('grant b', 'code_reuse', start)
       await store().recordGrantUses([])
       await store().recordGrantUses([use('nothing', 1), use('a', 2), use('', 3), use('b', 4), use('A', 5)])
@@ -222,7 +222,7 @@ function describeEndings({ store, race }: StoreInstances): void {
   const page = { now: start + 5, limit: 100 }
   const idsOf = (grants: readonly Grant[]): string[] => grants.map(({ id }) => id).sort()
 
-  describe('all grants of somebody', () => {
+  describe('all grants of a user', () => {
     it.each([
       ['a user', { userId: 'p#ann' }, ['grant a', 'grant b'], 'grant c'],
       ['a client', { clientId: 'one' }, ['grant a', 'grant c'], 'grant b'],
@@ -257,7 +257,7 @@ function describeEndings({ store, race }: StoreInstances): void {
       ])
     })
 
-    it('at most as many as asked for; whoever asks again gets the rest', async () => {
+    it('at most as many as requested; the next call gets the rest', async () => {
       for (const name of ['a', 'b', 'c', 'd', 'e']) await add(name)
       const pages: string[][] = []
       for (;;) {
@@ -284,7 +284,7 @@ function describeEndings({ store, race }: StoreInstances): void {
       expect(await store().endGrants({ userId: user.id }, 'revoked_by_user', page)).toEqual([])
     })
 
-    it('with a limit of 0, and of nobody: none', async () => {
+    it('with a limit of 0, and of an unknown user: none', async () => {
       await add('a')
       expect(await store().endGrants({ userId: user.id }, 'revoked_by_user', { ...page, limit: 0 })).toEqual(
         [],

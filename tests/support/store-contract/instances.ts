@@ -2,19 +2,19 @@ import { afterEach, beforeEach } from 'vitest'
 import type { Store } from '../../../server/core/store.ts'
 import { race } from '../server/core/grant-sample.ts'
 
-/** A store of the suite, fresh and empty. */
+/** A fresh and empty store of the suite. */
 export interface OpenedStore {
   store: Store
-  /** Closes the store and opens what it left behind; a driver that keeps nothing has none. */
+  /** Closes the store and opens its data again; missing for a driver that keeps nothing. */
   reopen?: () => Promise<Store>
-  /** Another instance on the same data; a driver for a single instance has none. */
+  /** Opens another instance on the same data; missing for a driver that supports only one. */
   openSecond?: () => Promise<Store>
 }
 
-/** The stores of the test that runs. */
+/** The stores of the running test. */
 export interface StoreInstances {
   store(): Store
-  /** Runs `work` fifty times at once, spread over both instances where the driver allows a second one. */
+  /** Runs `work` fifty times at once, spread over both instances where the driver supports a second one. */
   race<Result>(work: (store: Store, index: number) => Promise<Result>): Promise<Result[]>
   /** Reopens the store, which forgets what was not durable. False for a driver that keeps nothing. */
   reopen(): Promise<boolean>

@@ -3,7 +3,7 @@ import type { LeaseResult, StoredProviderSession } from '../../../server/core/se
 import { addGrant, type GrantSample, grantSample, nextSession, start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 
-/** The part of the store contract about provider sessions and the right to refresh them. */
+/** Store contract: provider sessions and their leases. */
 export function describeProviderSessions(instances: StoreInstances): void {
   describeSaving(instances)
   describeLeases(instances)
@@ -154,7 +154,7 @@ function describeLeases({ store, race }: StoreInstances): void {
 
 function describeLeaseAttempts({ store, race }: StoreInstances): void {
   let sample: GrantSample
-  /** The attempt of a lease that is had; undefined when it is held by another. */
+  /** Returns the attempt of an acquired lease; undefined when another owner holds it. */
   const attempt = async (owner: string, now: number, version = 1): Promise<number | undefined> => {
     const request = { grantId: sample.grant.id, version, owner, until: now + 15 }
     const result = await store().leaseProviderSession(request, now)
@@ -248,7 +248,7 @@ function describeLeaseAttempts({ store, race }: StoreInstances): void {
 
 function describeRefusals({ store, reopen }: StoreInstances): void {
   let sample: GrantSample
-  /** One leased attempt that ends as told; what its release resolved to. */
+  /** Makes one leased attempt with the given outcome; returns the result of its release. */
   const attempt = async (now: number, refused: boolean, version = 1): Promise<number | undefined> => {
     const lease = { grantId: sample.grant.id, version, owner: 'one', until: now + 15 }
     expect((await store().leaseProviderSession(lease, now)).kind).toBe('leased')
@@ -284,7 +284,7 @@ function describeRefusals({ store, reopen }: StoreInstances): void {
       expect(await attempt(start + 80, true, 2)).toBe(start + 80)
     })
 
-    it('a session that is only sealed anew keeps it', async () => {
+    it('a session that is only resealed keeps it', async () => {
       await attempt(start + 5, true)
       await store().saveProviderSession({ ...sample.session, version: 2, sealed: 'other.sealed' })
       expect(await attempt(start + 70, true, 2)).toBe(start + 5)

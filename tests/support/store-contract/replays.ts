@@ -13,7 +13,7 @@ import {
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts } from './texts.ts'
 
-/** The part of the store contract about refresh tokens that were used before: when they are answered, and when they are collected. */
+/** Store contract: used refresh tokens, when they are answered and when they are collected. */
 export function describeReplays(instances: StoreInstances): void {
   describeWindow(instances)
   describeReplayRecords(instances)

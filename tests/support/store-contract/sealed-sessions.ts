@@ -13,7 +13,7 @@ import {
 import type { StoreInstances } from './instances.ts'
 import { socialSignInSample } from './social-sign-ins.ts'
 
-/** The part of the store contract about the keys that something is sealed with. */
+/** Store contract: keys of sealed values. */
 export function describeSealedSessions({ store }: StoreInstances): void {
   const sealedSample = (name: string, kid: string): GrantSample => {
     const sample = grantSample(name)
@@ -115,7 +115,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
       expect(await list(kid)).toEqual([])
     })
 
-    it('a key whose name begins like another is told apart', async () => {
+    it('a key whose name is a prefix of another is distinguished', async () => {
       await addSealed('a', 'k')
       await addSealed('b', 'k1')
       await addSealed('c', 'k%')
@@ -135,7 +135,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
       expect(await store().listSealingKeys()).toEqual(['new'])
     })
 
-    it('those that nobody has taken up yet are not among them: they end by themselves', async () => {
+    it('those of pending codes and sign-ins are not included: they expire on their own', async () => {
       const { code, session } = sealedSample('a', 'k')
       await store().addAuthorizationCode(code, session)
       await store().addSecondFactor({ ...secondFactorSample('f'), session: sessionSample('f', 'k.x') })

@@ -5,14 +5,14 @@ import { awkwardTexts, longText } from './texts.ts'
 
 const most = 5
 
-/** The part of the store contract about sign-ins that wait for their second factor. */
+/** Store contract: sign-ins that wait for their second factor. */
 export function describeSecondFactors({ store, race }: StoreInstances): void {
   const pending = secondFactorSample('a')
   const attempt = (now: number, id = 'a', bindingHash = 'binding') =>
     store().attemptSecondFactor({ id, bindingHash, most }, now)
 
   describe('second factors', () => {
-    it('an attempt is told what it is about', async () => {
+    it('an attempt gets its pending sign-in', async () => {
       await store().addSecondFactor(pending)
       await store().addSecondFactor(secondFactorSample('b', 'other browser'))
       expect(await attempt(start)).toEqual(pending)
@@ -57,7 +57,7 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
 
     it.each([
       ['that was taken up leaves nothing to sign out', false, []],
-      ['that was given up has its session due for sign-out', true, [pending.session]],
+      ['that was abandoned has its session due for sign-out', true, [pending.session]],
     ])('one %s', async (_what, signOut, due) => {
       await store().addSecondFactor(pending)
       expect(await store().removeSecondFactor('a', signOut, start + 5)).toBe(true)

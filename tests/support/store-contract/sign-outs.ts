@@ -3,11 +3,11 @@ import { addGrant, dueSignOuts, type GrantSample, grantSample, start } from '../
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts } from './texts.ts'
 
-/** The part of the store contract about the outbox of sign-outs. */
+/** Store contract: the outbox of sign-outs. */
 export function describeSignOuts({ store, race }: StoreInstances): void {
   const claim = (limit: number, until: number, now: number) => store().claimSignOuts({ limit, until }, now)
 
-  /** A grant that ended `after` seconds past the start. */
+  /** Adds a grant that ended `after` seconds past the start. */
   async function ended(name: string, after = 0): Promise<GrantSample> {
     const sample = await addGrant(store(), grantSample(name))
     await store().endGrant(sample.grant.id, 'code_reuse', start + after)
@@ -78,7 +78,7 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start)).toEqual([session])
     })
 
-    it('fifty workers at once: nobody gets what another has', async () => {
+    it('fifty workers at once: no two get the same', async () => {
       const samples = await race((each, index) => addGrant(each, grantSample(`racer ${index}`)))
       await race((each, index) => each.endGrant(samples[index]?.grant.id ?? '', 'code_reuse', start))
       const claims = await race((each) => each.claimSignOuts({ limit: 3, until: start + 30 }, start))

@@ -4,7 +4,7 @@ import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 
-/** A social sign-in named `id` that may come back for ten minutes. */
+/** Returns a social sign-in named `id` that may return for ten minutes. */
 export function socialSignInSample(
   id: string,
   bindingHash = 'binding',
@@ -13,7 +13,7 @@ export function socialSignInSample(
   return { id, bindingHash, sealed: `sealed ${id}`, expiresAt }
 }
 
-/** The part of the store contract about pending social sign-ins. */
+/** Store contract: pending social sign-ins. */
 export function describeSocialSignIns({ store, race }: StoreInstances): void {
   const listed = async (bindingHash: string, now = start): Promise<string[]> =>
     (await store().listSocialSignIns(bindingHash, now)).map(({ id }) => id)

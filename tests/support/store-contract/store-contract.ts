@@ -27,7 +27,7 @@ import { describeSocialSignIns, socialSignInSample } from './social-sign-ins.ts'
 import { describeTokens } from './tokens.ts'
 import { describeUnredeemedCodes } from './unredeemed-codes.ts'
 
-/** The contract of the store, the same for every driver. `open` answers a fresh, empty store. */
+/** The contract of the store, the same for every driver. `open` returns a fresh, empty store. */
 export function describeStore(name: string, open: () => Promise<OpenedStore>): void {
   describe(`${name} store`, () => {
     const instances = useInstances(open)

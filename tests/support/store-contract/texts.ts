@@ -1,4 +1,4 @@
-/** Texts that a driver must give back unchanged and tell apart, as names of things and as what they hold. */
+/** Texts that a driver must preserve and distinguish, in names and in values. */
 export const awkwardTexts: readonly (readonly [what: string, text: string])[] = [
   ['nothing', ''],
   ['quotes and SQL', `'; DROP TABLE client; -- "x" \\`],
@@ -9,5 +9,5 @@ export const awkwardTexts: readonly (readonly [what: string, text: string])[] = 
   ['an escape sequence of something else', String.raw`\0 \x00 \u0000 %00 E'\\x00'`],
 ]
 
-/** Too long for the key of an index: only what something holds may be so long. */
+/** Too long for an index key: only values may be so long. */
 export const longText: string = 'x'.repeat(1_000_000)

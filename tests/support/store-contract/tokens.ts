@@ -13,7 +13,7 @@ import {
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts, longText } from './texts.ts'
 
-/** The part of the store contract about access and refresh tokens. */
+/** Store contract: access and refresh tokens. */
 export function describeTokens(instances: StoreInstances): void {
   describeAccessTokens(instances)
   describeRotation(instances)

@@ -13,7 +13,7 @@ import { awkwardTexts } from './texts.ts'
 const ada = { id: 'p#ada', sub: 'ada', email: undefined, name: undefined }
 const page = { now: start, limit: 9 }
 
-/** The part of the store contract about what was allowed and has not been fetched: it can be listed and ended like a grant. */
+/** Store contract: allowed but unredeemed codes, which can be listed and ended like a grant. */
 export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
   async function allow(name: string, expiresAt = start + 60): Promise<GrantSample> {
     const sample = grantSample(name, { user: ada, clientId: 'one' })
@@ -24,7 +24,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
   const redeem = (name: string, now = start): Promise<{ kind: string }> =>
     store().redeemAuthorizationCode(`code ${name}`, mintedSample(`${name} 1`), now)
 
-  describe('codes that nobody has redeemed', () => {
+  describe('unredeemed codes', () => {
     it('are listed by user, by client and all, those that expire first before the others', async () => {
       const late = await allow('late', start + 120)
       const soon = await allow('soon')

@@ -1,6 +1,6 @@
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server'
 
-/** How much of a session is kept for replay. Bytes are those of the messages as JSON. */
+/** Limits of what is kept of a session for replay. Bytes are those of the messages as JSON. */
 export interface EventLimits {
   events: number
   bytes: number

@@ -1,7 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { largestGroup } from '../../subscriptions.ts'
 
-/** How many sessions there may be, and how long an idle one is kept. */
 export interface SessionLimits {
   total: number
   perUser: number
@@ -41,7 +40,7 @@ export class SessionTable<Session> {
     this.#onEvict = onEvict
   }
 
-  /** Whether one more session may be opened for that user. Evicts the least recently used one to make room. */
+  /** Returns whether the user may open one more session. Evicts the least recently used one to make room. */
   makeRoom(userId: string): boolean {
     this.sweep()
     const own = this.all().filter((entry) => entry.userId === userId)

@@ -1,47 +1,37 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import {
-  type McpServer,
-  ProtocolError,
-  ProtocolErrorCode,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, jsonRpcError, requestIdOf } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { McpEndpointConfig } from '../../endpoint-config.ts'
+import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { CreatePeer, McpEndpointConfig, Peer } from '../../endpoint-config.ts'
 import { isEventStream, keepAliveMs } from '../../event-stream.ts'
+import { failureResponse, internalError, sessionNotFound } from '../../failure-response.ts'
 import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../../incoming.ts'
 import { type OpenStreams, ownerOf } from '../../open-streams.ts'
-import type { ServerFactory } from '../sdk-server.ts'
 import { createEventStore, type EventLimits } from './session-events.ts'
 import { type SessionEntry, type SessionLimits, SessionTable } from './session-table.ts'
-import type { ModuleNotifications } from '../../tools/tool-module.ts'
 import { signedIn } from '../../../core/tokens/caller.ts'
 
-/** What the sessions need. */
 export interface SessionTransportPorts {
   config: Pick<McpEndpointConfig, 'runtime' | 'resourceMetadata' | 'report'>
   limits: SessionLimits
-  servers: ServerFactory
+  createPeer: CreatePeer
   streams: OpenStreams
 }
 
 const eventLimits: EventLimits = { events: 256, bytes: 256 * 1024 }
-/** How long a client waits before it resumes a stream that a tool closed on purpose. */
+/** Clients wait this long before they resume a stream that a tool closed on purpose. */
 const retryMs = 1000
-const maxSubscriptions = 256
 
 interface Session {
   id: string
-  server: McpServer
+  peer: Peer
   transport: WebStandardStreamableHTTPServerTransport
-  subscriptions: Set<string>
   isInitialized: boolean
 }
 
 /**
- * Serves sessions of the revisions up to 2025-11-25 on the SDK's transport, for modules that ask the client: requests
+ * Serves sessions of the revisions up to 2025-11-25 on the SDK's transport, for peers that ask the client: requests
  * of the server to the client, notifications, and streams that a client resumes after they broke (MCP 2025-11-25
  * transports, session management).
  *
@@ -50,35 +40,17 @@ interface Session {
  */
 export class SessionTransport {
   readonly #config: SessionTransportPorts['config']
-  readonly #servers: ServerFactory
+  readonly #createPeer: CreatePeer
   readonly #streams: OpenStreams
   readonly #table: SessionTable<Session>
-  /** What each session is serving at the moment. */
+  /** The request that each session is serving. */
   readonly #serving = new AsyncLocalStorage<Incoming>()
-  readonly notify: ModuleNotifications
 
-  constructor({ config, limits, servers, streams }: SessionTransportPorts) {
+  constructor({ config, limits, createPeer, streams }: SessionTransportPorts) {
     this.#config = config
-    this.#servers = servers
+    this.#createPeer = createPeer
     this.#streams = streams
     this.#table = new SessionTable(limits, config.runtime, (session) => void this.#endSession(session))
-    const notifyAll = (send: (session: Session) => Promise<void>): void => {
-      for (const { session } of this.#table.all()) send(session).catch(() => {})
-    }
-    this.notify = {
-      toolsChanged: () => notifyAll(({ server }) => server.server.sendToolListChanged()),
-      promptsChanged: () => notifyAll(({ server }) => server.server.sendPromptListChanged()),
-      resourcesChanged: () => notifyAll(({ server }) => server.server.sendResourceListChanged()),
-      resourceUpdated: (uri) =>
-        notifyAll(async ({ server, subscriptions }) => {
-          if (subscriptions.has(uri)) await server.server.sendResourceUpdated({ uri })
-        }),
-    }
-  }
-
-  /** Whether a message of those revisions belongs to a session or opens one. */
-  accepts(request: Request, body: unknown): boolean {
-    return request.headers.has(mcpHeader.sessionId) || opensSession(body)
   }
 
   async handle(request: Request, incoming: Incoming): Promise<Response> {
@@ -95,29 +67,30 @@ export class SessionTransport {
     await Promise.all(this.#table.all().map(({ session }) => this.#endSession(session)))
   }
 
-  async #endSession({ id, server }: Session): Promise<void> {
+  async #endSession({ id, peer }: Session): Promise<void> {
     this.#table.remove(id)
-    await server.close().catch((error: unknown) => this.#config.report('mcp_rejected', error))
+    await peer.close().catch((error: unknown) => this.#config.report('mcp_rejected', error))
   }
 
   #create({ caller, calls }: Incoming): SessionEntry<Session> {
     const id = encodeBase64url(this.#config.runtime.randomBytes(24))
     // Without the message that opened the session, which would stay in memory with it.
     const opening = { caller, body: undefined, calls }
-    const server = this.#servers.create({
+    const peer = this.#createPeer({
       kind: 'session',
       incoming: () => this.#serving.getStore() ?? opening,
     })
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessioninitialized: () => void (session.isInitialized = true),
-      onsessionclosed: () => this.#table.remove(id),
       eventStore: createEventStore(eventLimits),
       keepAliveMs,
       retryInterval: retryMs,
     })
-    const session: Session = { id, server, transport, subscriptions: new Set(), isInitialized: false }
-    serveSubscriptions(session, this.#servers)
+    // Also when the peer is what ends.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it has no other way
+    transport.onclose = () => this.#table.remove(id)
+    const session: Session = { id, peer, transport, isInitialized: false }
     return this.#table.add(id, { userId: signedIn(caller).user.id, owner: ownerOf(caller) }, session)
   }
 
@@ -128,8 +101,8 @@ export class SessionTransport {
     const entry = this.#create(incoming)
     const { session } = entry
     try {
-      const response = await this.#during(entry, async () => {
-        await session.server.connect(session.transport)
+      const response = await this.#during(entry, incoming, async () => {
+        await session.peer.connect(session.transport)
         return this.#handleMessage(request, incoming, session)
       })
       return session.isInitialized ? this.#trackStream(response, request, incoming, entry) : response
@@ -142,14 +115,23 @@ export class SessionTransport {
   async #resume(id: string, request: Request, incoming: Incoming): Promise<Response> {
     const entry = this.#table.find(id, ownerOf(incoming.caller))
     if (!entry) return sessionNotFound(incoming.body)
-    const response = await this.#during(entry, () => this.#handleMessage(request, incoming, entry.session))
+    const response = await this.#during(entry, incoming, () =>
+      this.#handleMessage(request, incoming, entry.session),
+    )
     return this.#trackStream(response, request, incoming, entry)
   }
 
-  /** Counts `work` as a call of the session. */
-  #during<T>(entry: SessionEntry<Session>, work: () => Promise<T>): Promise<T> {
+  /** Counts `work` as a call of the session, during which it is held. */
+  async #during<T>(entry: SessionEntry<Session>, incoming: Incoming, work: () => Promise<T>): Promise<T> {
     entry.calls += 1
-    return work().finally(() => (entry.calls -= 1))
+    let release: (() => void) | undefined
+    try {
+      release = await entry.session.peer.hold?.(incoming)
+      return await work()
+    } finally {
+      release?.()
+      entry.calls -= 1
+    }
   }
 
   #handleMessage(request: Request, incoming: Incoming, { transport }: Session): Promise<Response> {
@@ -169,6 +151,7 @@ export class SessionTransport {
     const kind = request.method === 'GET' ? 'notifications' : 'call'
     const counter = kind === 'notifications' ? 'listening' : 'calls'
     entry[counter] += 1
+    if (kind === 'notifications') entry.session.peer.listens?.(true)
     return this.#streams.track(response, {
       caller,
       calls,
@@ -176,6 +159,7 @@ export class SessionTransport {
       ended: (how) => {
         entry[counter] -= 1
         entry.usedAt = this.#config.runtime.now()
+        if (kind === 'notifications' && entry.listening === 0) entry.session.peer.listens?.(false)
         // A call ends with its grant.
         if (how === 'refused' && kind === 'call') void this.#endSession(entry.session)
       },
@@ -183,55 +167,12 @@ export class SessionTransport {
   }
 }
 
-/** `resources/subscribe` and its opposite, where the module announces them (MCP 2025-11-25 resources, subscriptions). */
-function serveSubscriptions({ server: { server }, subscriptions }: Session, servers: ServerFactory): void {
-  if (server.getCapabilities().resources?.subscribe !== true) return
-  server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
-    if (subscriptions.has(uri)) return {}
-    const length = [...subscriptions].reduce((sum, each) => sum + each.length, uri.length)
-    if (length > maxKeptLength || subscriptions.size >= maxSubscriptions)
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `At most ${maxSubscriptions} subscriptions are possible, to URIs of at most ${maxKeptLength} characters together.`,
-      )
-    subscriptions.add(uri)
-    await servers.watch?.(uri).catch((error: unknown) => {
-      subscriptions.delete(uri)
-      throw error
-    })
-    return {}
-  })
-  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
-    subscriptions.delete(uri)
-    return {}
-  })
-}
-
-/** Whether a body has the `initialize` that opens a session. */
-export function opensSession(body: unknown): boolean {
-  return (Array.isArray(body) ? body : [body]).some(
-    (message) => isJsonObject(message) && message['method'] === 'initialize',
-  )
-}
-
 function tooLong(body: unknown): Response {
-  const text = `An initialize message can have at most ${maxKeptLength} characters. Send a shorter one.`
-  return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.invalidParams, text), { status: 400 })
-}
-
-/** The answer for a session that is unknown, has ended, or belongs to somebody else. */
-export function sessionNotFound(body: unknown): Response {
-  const text = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
-  return Response.json(jsonRpcError(requestIdOf(body), transportErrorCode.sessionNotFound, text), {
-    status: 404,
-  })
+  const message = `An initialize message can have at most ${maxKeptLength} characters. Send a shorter one.`
+  return failureResponse(400, { code: jsonRpcCode.invalidParams, message }, body)
 }
 
 function tooMany(body: unknown): Response {
   const text = 'Too many sessions have running calls. Close one, or try again in a moment.'
-  const headers = { 'retry-after': '5' }
-  return Response.json(jsonRpcError(requestIdOf(body), jsonRpcCode.internalError, text), {
-    status: 503,
-    headers,
-  })
+  return failureResponse(503, internalError(text), body, { 'retry-after': '5' })
 }

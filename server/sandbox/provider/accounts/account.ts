@@ -6,32 +6,26 @@ import type { Database } from '../database.ts'
 /** Free-form JSON object of an account. */
 export type Metadata = Record<string, unknown>
 
-/** A user of the embedded provider. Times are epoch seconds. */
-export interface Account {
+interface AccountRow {
   id: string
   email: string
-  passwordHash: string | undefined
-  confirmedAt: number | undefined
-  bannedUntil: number | undefined
-  metadata: Metadata
-  lastSignInAt: number | undefined
+  passwordHash: string | null
+  confirmedAt: number | null
+  bannedUntil: number | null
+  metadata: string
+  lastSignInAt: number | null
   createdAt: number
   updatedAt: number
 }
 
-interface AccountRow {
-  id: string
-  email: string
-  password_hash: string | null
-  confirmed_at: number | null
-  banned_until: number | null
-  user_metadata: string
-  last_sign_in_at: number | null
-  created_at: number
-  updated_at: number
-}
+/** A user of the embedded provider. Times are epoch seconds. */
+export type Account = Omit<AccountRow, 'metadata'> & { metadata: Metadata }
 
-/** The lower-case form of an address under which accounts are stored, or `validation_failed`. */
+const select = `SELECT id, email, password_hash AS passwordHash, confirmed_at AS confirmedAt,
+  banned_until AS bannedUntil, user_metadata AS metadata, last_sign_in_at AS lastSignInAt,
+  created_at AS createdAt, updated_at AS updatedAt FROM account`
+
+/** Returns the lower-case form of an address under which accounts are stored; throws `validation_failed`. */
 export function normalizeEmail(email: string): string {
   const normal = email.trim().toLowerCase()
   if (normal.length > 255 || !/^[^\s@]+@[^\s@.]+(\.[^\s@.]+)*$/.test(normal)) {
@@ -50,7 +44,7 @@ export class Accounts {
     this.#runtime = runtime
   }
 
-  /** Throws `user_already_exists` when the address is taken, in any letter case. */
+  /** Throws `user_already_exists` if the address is taken, in any letter case. */
   create(account: {
     email: string
     passwordHash?: string
@@ -58,11 +52,11 @@ export class Accounts {
     metadata?: Metadata
   }): Account {
     const email = normalizeEmail(account.email)
-    const id = randomUUID()
-    const now = this.#runtime.now()
     if (this.findByEmail(email) !== undefined) {
       throw new AuthError(422, 'user_already_exists', 'User already registered')
     }
+    const id = randomUUID()
+    const now = this.#runtime.now()
     this.#database.run(
       `INSERT INTO account (id, email, password_hash, confirmed_at, user_metadata, created_at, updated_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -77,17 +71,17 @@ export class Accounts {
     return this.findById(id)!
   }
 
-  /** In any letter case. Surrounding blanks count, as in the real API. */
+  /** Ignores letter case. Surrounding blanks count, as in the real API. */
   findByEmail(email: string): Account | undefined {
-    return toAccount(this.#database.get('SELECT * FROM account WHERE email = ?', email.toLowerCase()))
+    return readAccount(this.#database.get(`${select} WHERE email = ?`, email.toLowerCase()))
   }
 
   findById(id: string): Account | undefined {
-    return toAccount(this.#database.get('SELECT * FROM account WHERE id = ?', id))
+    return readAccount(this.#database.get(`${select} WHERE id = ?`, id))
   }
 
   isBanned({ bannedUntil }: Account): boolean {
-    return bannedUntil !== undefined && bannedUntil > this.#runtime.now()
+    return bannedUntil !== null && bannedUntil > this.#runtime.now()
   }
 
   confirm(id: string): void {
@@ -99,8 +93,8 @@ export class Accounts {
     this.#update(id, 'banned_until', until ?? null)
   }
 
-  setPasswordHash(id: string, hash: string | undefined): void {
-    this.#update(id, 'password_hash', hash ?? null)
+  setPasswordHash(id: string, hash: string | null): void {
+    this.#update(id, 'password_hash', hash)
   }
 
   /** Merges members into the user metadata; a `null` member removes it. */
@@ -126,17 +120,6 @@ export class Accounts {
   }
 }
 
-function toAccount(row: AccountRow | undefined): Account | undefined {
-  if (row === undefined) return undefined
-  return {
-    id: row.id,
-    email: row.email,
-    passwordHash: row.password_hash ?? undefined,
-    confirmedAt: row.confirmed_at ?? undefined,
-    bannedUntil: row.banned_until ?? undefined,
-    metadata: JSON.parse(row.user_metadata) as Metadata,
-    lastSignInAt: row.last_sign_in_at ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+function readAccount(row: AccountRow | undefined): Account | undefined {
+  return row && { ...row, metadata: JSON.parse(row.metadata) as Metadata }
 }

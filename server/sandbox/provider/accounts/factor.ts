@@ -4,8 +4,8 @@ import { AuthError } from '../auth-error.ts'
 import type { Database } from '../database.ts'
 import { encodeBase32, verifyTotp } from './totp.ts'
 
-const CHALLENGE_SECONDS = 300
-const MAX_FACTORS = 10
+const challengeSeconds = 300
+const maxFactors = 10
 
 /** A second factor; only `verified` ones count at sign-in. */
 export interface Factor {
@@ -19,20 +19,8 @@ export interface Factor {
   updatedAt: number
 }
 
-interface FactorRow {
-  id: string
-  account_id: string
-  friendly_name: string
-  status: 'unverified' | 'verified'
-  secret: string
-  created_at: number
-  updated_at: number
-}
-
-/** Whether a factor counts at sign-in. */
-export function isVerified(factor: Factor): boolean {
-  return factor.status === 'verified'
-}
+const select = `SELECT id, account_id AS accountId, friendly_name AS friendlyName, status, secret,
+  created_at AS createdAt, updated_at AS updatedAt FROM factor`
 
 /** The TOTP factors of all accounts. */
 export class Factors {
@@ -45,16 +33,18 @@ export class Factors {
   }
 
   list(accountId: string): Factor[] {
-    const sql = 'SELECT * FROM factor WHERE account_id = ? ORDER BY created_at, rowid'
-    return this.#database.all<FactorRow>(sql, accountId).map(toFactor)
+    return this.#database.all(`${select} WHERE account_id = ? ORDER BY created_at, rowid`, accountId)
   }
 
-  /** Throws `mfa_factor_not_found` when the factor is not one of the account's. */
+  hasVerified(accountId: string): boolean {
+    return this.list(accountId).some(({ status }) => status === 'verified')
+  }
+
+  /** Throws `mfa_factor_not_found` if the factor does not belong to the account. */
   find(accountId: string, factorId: string): Factor {
-    const sql = 'SELECT * FROM factor WHERE id = ? AND account_id = ?'
-    const row = this.#database.get<FactorRow>(sql, factorId, accountId)
-    if (row === undefined) throw new AuthError(404, 'mfa_factor_not_found', 'Factor not found')
-    return toFactor(row)
+    const factor = this.list(accountId).find(({ id }) => id === factorId)
+    if (factor === undefined) throw new AuthError(404, 'mfa_factor_not_found', 'Factor not found')
+    return factor
   }
 
   enroll(accountId: string, friendlyName: string): Factor {
@@ -63,7 +53,7 @@ export class Factors {
       const message = `A factor with the friendly name ${JSON.stringify(friendlyName)} for this user already exists`
       throw new AuthError(422, 'mfa_factor_name_conflict', message)
     }
-    if (present.length >= MAX_FACTORS) {
+    if (present.length >= maxFactors) {
       const message = 'Maximum number of verified factors reached, unenroll to continue'
       throw new AuthError(422, 'too_many_enrolled_mfa_factors', message)
     }
@@ -87,15 +77,15 @@ export class Factors {
     const id = randomUUID()
     const now = this.#runtime.now()
     this.#database.transaction(() => {
-      // Kept for twice its life, so that a late code is told `expired` rather than `not found`.
-      this.#database.run('DELETE FROM challenge WHERE created_at < ?', now - 2 * CHALLENGE_SECONDS)
+      // Kept for twice its life, so that a late code gets `expired` rather than `not found`.
+      this.#database.run('DELETE FROM challenge WHERE created_at < ?', now - 2 * challengeSeconds)
       const sql = 'INSERT INTO challenge (id, factor_id, created_at) VALUES (?, ?, ?)'
       this.#database.run(sql, id, factor.id, now)
     })
-    return { id, expiresAt: now + CHALLENGE_SECONDS }
+    return { id, expiresAt: now + challengeSeconds }
   }
 
-  /** Marks factor and challenge verified, or throws. Drops the account's other unverified factors. */
+  /** Marks factor and challenge verified, or throws. Deletes the account's other unverified factors. */
   verify(factor: Factor, challengeId: string, code: string): void {
     const challenge = this.#database.get<{ created_at: number; verified_at: number | null }>(
       'SELECT created_at, verified_at FROM challenge WHERE id = ? AND factor_id = ?',
@@ -103,20 +93,19 @@ export class Factors {
       factor.id,
     )
     const now = this.#runtime.now()
+    const refuse = (errorCode: string, message: string): AuthError => new AuthError(422, errorCode, message)
     if (challenge === undefined) {
-      const message = 'MFA factor with the provided challenge ID not found'
-      throw new AuthError(422, 'mfa_factor_not_found', message)
+      throw refuse('mfa_factor_not_found', 'MFA factor with the provided challenge ID not found')
     }
     if (challenge.verified_at !== null) {
-      // The real API answers a used challenge with this code too.
-      throw new AuthError(422, 'mfa_ip_address_mismatch', 'Challenge and verify IP addresses mismatch')
+      // The real API returns this code for a used challenge too.
+      throw refuse('mfa_ip_address_mismatch', 'Challenge and verify IP addresses mismatch')
     }
-    if (now >= challenge.created_at + CHALLENGE_SECONDS) {
-      const message = `MFA challenge ${challengeId} has expired, verify against another challenge or create a new challenge.`
-      throw new AuthError(422, 'mfa_challenge_expired', message)
+    if (now >= challenge.created_at + challengeSeconds) {
+      throw refuse('mfa_challenge_expired', `MFA challenge ${challengeId} has expired`)
     }
     if (!verifyTotp(factor.secret, code, now)) {
-      throw new AuthError(422, 'mfa_verification_failed', 'Invalid TOTP code entered')
+      throw refuse('mfa_verification_failed', 'Invalid TOTP code entered')
     }
     this.#database.transaction(() => {
       this.#database.run('UPDATE challenge SET verified_at = ? WHERE id = ?', now, challengeId)
@@ -126,7 +115,6 @@ export class Factors {
     })
   }
 
-  /** Marks a factor verified without a code. */
   trust(factor: Factor): void {
     const sql = `UPDATE factor SET status = 'verified', updated_at = ? WHERE id = ?`
     this.#database.run(sql, this.#runtime.now(), factor.id)
@@ -134,17 +122,5 @@ export class Factors {
 
   unenroll(factor: Factor): void {
     this.#database.run('DELETE FROM factor WHERE id = ?', factor.id)
-  }
-}
-
-function toFactor(row: FactorRow): Factor {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    friendlyName: row.friendly_name,
-    status: row.status,
-    secret: row.secret,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   }
 }

@@ -7,7 +7,6 @@ import type { Database } from '../database.ts'
 /** One way an account signs in: `email`, or a social provider. */
 export interface Identity {
   id: string
-  accountId: string
   provider: string
   providerId: string
   data: Metadata
@@ -15,22 +14,12 @@ export interface Identity {
   createdAt: number
 }
 
-/** What a social provider says about the person; the address counts as verified. */
+/** A social provider's description of a user; the address counts as verified. */
 export interface SocialProfile {
   provider: string
   subject: string
   email: string
   name: string
-}
-
-interface IdentityRow {
-  id: string
-  account_id: string
-  provider: string
-  provider_id: string
-  data: string
-  last_sign_in_at: number
-  created_at: number
 }
 
 /** The identities of all accounts. */
@@ -46,41 +35,45 @@ export class Identities {
   }
 
   list(accountId: string): Identity[] {
-    const sql = 'SELECT * FROM identity WHERE account_id = ? ORDER BY created_at, rowid'
-    return this.#database.all<IdentityRow>(sql, accountId).map(toIdentity)
+    const rows = this.#database.all<Omit<Identity, 'data'> & { data: string }>(
+      `SELECT id, provider, provider_id AS providerId, data, last_sign_in_at AS lastSignInAt,
+         created_at AS createdAt
+       FROM identity WHERE account_id = ? ORDER BY created_at, rowid`,
+      accountId,
+    )
+    return rows.map((row) => Object.assign(row, { data: JSON.parse(row.data) as Metadata }))
   }
 
   /** Records that the account can sign in by its address. */
   addEmail(account: Account): void {
     this.#add(account.id, 'email', account.id, {
       email: account.email,
-      email_verified: account.confirmedAt !== undefined,
+      email_verified: account.confirmedAt !== null,
       phone_verified: false,
       sub: account.id,
     })
   }
 
-  /** The account of a social profile: the one it was used with before, else the one with its address, else a new one. */
+  /** Returns the account of a social profile: the one it was used with before, else the one with its address, else a new one. */
   signIn(profile: SocialProfile): Account {
+    const { provider, subject, email } = profile
     return this.#database.transaction(() => {
       const known = this.#findAccount(profile)
       const account =
-        known ??
-        this.#accounts.findByEmail(profile.email) ??
-        this.#accounts.create({ email: profile.email, confirmed: true })
+        known ?? this.#accounts.findByEmail(email) ?? this.#accounts.create({ email, confirmed: true })
       if (this.#accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
       const data = profileData(profile)
       if (known) this.#recordSignIn(profile, data)
-      else this.#add(account.id, profile.provider, profile.subject, data)
+      else this.#add(account.id, provider, subject, data)
       this.#accounts.mergeMetadata(account.id, data)
-      if (account.confirmedAt === undefined) this.#claimUnconfirmed(account.id)
+      if (account.confirmedAt === null) this.#claimUnconfirmed(account.id)
       return this.#accounts.findById(account.id)!
     })
   }
 
   #findAccount({ provider, subject }: SocialProfile): Account | undefined {
-    const row = this.#database.get<IdentityRow>(
-      'SELECT * FROM identity WHERE provider = ? AND provider_id = ?',
+    const row = this.#database.get<{ account_id: string }>(
+      'SELECT account_id FROM identity WHERE provider = ? AND provider_id = ?',
       provider,
       subject,
     )
@@ -113,25 +106,13 @@ export class Identities {
   }
 
   /**
-   * Someone registered this address with a password and never confirmed it. Now its owner has signed in: the password may
-   * be an attacker's, so it is removed (account pre-hijacking).
+   * Removes the password of an address that was never confirmed, now that its owner has signed in: it may be an attacker's (account
+   * pre-hijacking).
    */
   #claimUnconfirmed(accountId: string): void {
-    this.#accounts.setPasswordHash(accountId, undefined)
+    this.#accounts.setPasswordHash(accountId, null)
     this.#database.run(`DELETE FROM identity WHERE account_id = ? AND provider = 'email'`, accountId)
     this.#accounts.confirm(accountId)
-  }
-}
-
-function toIdentity(row: IdentityRow): Identity {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    provider: row.provider,
-    providerId: row.provider_id,
-    data: JSON.parse(row.data) as Metadata,
-    lastSignInAt: row.last_sign_in_at,
-    createdAt: row.created_at,
   }
 }
 

@@ -2,16 +2,15 @@ import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { type AuthServices, describeUser, sessionResponse, socialProviders } from '../auth-services.ts'
 import { authenticate } from './bearer.ts'
-import { isVerified } from '../accounts/factor.ts'
-import { type JsonBody, readJsonBody } from './json-body.ts'
+import { object, readJsonBody, text } from './json-body.ts'
 import { hashPassword, validatePassword, verifyPassword } from '../accounts/password.ts'
 
-/** The routes of the auth API about accounts and sessions, relative to its base URL. */
+/** Creates the routes of the auth API for accounts and sessions, relative to its base URL. */
 export function createAuthApi(services: AuthServices): Hono {
   const { keys } = services
   const api = new Hono()
 
-  // Published with the OAuth server off, too; that one is not emulated.
+  // Published even with the OAuth server off, which is not emulated.
   api.get('/.well-known/openid-configuration', (c) => c.json(describeIssuer(services.config.url)))
   api.get('/.well-known/oauth-authorization-server', () => {
     throw new AuthError(404, 'feature_disabled', 'OAuth server is disabled')
@@ -27,11 +26,18 @@ export function createAuthApi(services: AuthServices): Hono {
   api.get('/.well-known/jwks.json', (c) =>
     c.json(keys.jwks(), 200, { 'cache-control': 'public, max-age=600' }),
   )
-  api.post('/signup', async (c) => signUp(services, await readJsonBody(c.req.raw)))
-  api.post('/token', async (c) => {
-    const type = c.req.query('grant_type')
-    if (!isGrantType(type)) throw new AuthError(400, 'invalid_credentials', 'unsupported_grant_type')
-    return GRANTS[type](services, await readJsonBody(c.req.raw))
+  api.post('/signup', async (c) => signUp(services, c.req.raw))
+  api.post('/token', (c) => {
+    switch (c.req.query('grant_type')) {
+      case 'password':
+        return passwordGrant(services, c.req.raw)
+      case 'refresh_token':
+        return refreshTokenGrant(services, c.req.raw)
+      case 'pkce':
+        return pkceGrant(services, c.req.raw)
+      default:
+        throw new AuthError(400, 'invalid_credentials', 'unsupported_grant_type')
+    }
   })
   api.get('/user', async (c) => {
     const { account } = await authenticate(services, c.req.raw)
@@ -45,7 +51,7 @@ export function createAuthApi(services: AuthServices): Hono {
   return api
 }
 
-/** The discovery document of the auth API (OpenID Connect Discovery section 3), as far as clients of it read it. */
+/** Returns the discovery document of the auth API (OpenID Connect Discovery section 3), as far as its clients use it. */
 function describeIssuer(url: string): Record<string, unknown> {
   return {
     issuer: url,
@@ -59,38 +65,30 @@ function describeIssuer(url: string): Record<string, unknown> {
   }
 }
 
-const KNOWN_PROVIDERS = [
-  'apple',
-  'azure',
-  'bitbucket',
-  'discord',
-  'facebook',
-  'github',
-  'gitlab',
-  'google',
-  'keycloak',
-  'linkedin_oidc',
-]
-
-/** The document of `/settings`. */
 function describeSettings(services: AuthServices): Record<string, unknown> {
-  const off = [...KNOWN_PROVIDERS, 'anonymous_users', 'phone'].map((name) => [name, false] as const)
   const on = socialProviders(services).map((name) => [name, true] as const)
   return {
-    external: { ...Object.fromEntries(off), ...Object.fromEntries(on), email: true },
+    external: {
+      anonymous_users: false,
+      apple: false,
+      azure: false,
+      github: false,
+      phone: false,
+      ...Object.fromEntries(on),
+      email: true,
+    },
     disable_signup: false,
-    mailer_autoconfirm: services.autoconfirm,
+    mailer_autoconfirm: services.confirmation === 'off',
     phone_autoconfirm: false,
     sms_provider: '',
     saml_enabled: false,
   }
 }
 
-async function signUp(services: AuthServices, body: JsonBody): Promise<Response> {
-  const { accounts, autoconfirm, identities, runtime, sessions } = services
-  const email = body.text('email')
-  const password = body.text('password')
-  const metadata = body.object('data') ?? {}
+async function signUp(services: AuthServices, request: Request): Promise<Response> {
+  const { accounts, identities, runtime, sessions } = services
+  const isConfirmed = services.confirmation !== 'required'
+  const { email, password, data } = await readJsonBody(request, { email: text, password: text, data: object })
   if (email === '') {
     throw new AuthError(422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
   }
@@ -98,18 +96,18 @@ async function signUp(services: AuthServices, body: JsonBody): Promise<Response>
   validatePassword(password)
   const passwordHash = await hashPassword(password, runtime.randomBytes(16))
   const account = services.database.transaction(() => {
-    const created = accounts.create({ email, passwordHash, confirmed: autoconfirm, metadata })
+    const created = accounts.create({ email, passwordHash, confirmed: isConfirmed, metadata: data ?? {} })
     accounts.mergeMetadata(created.id, {
       email: created.email,
-      email_verified: autoconfirm,
+      email_verified: isConfirmed,
       phone_verified: false,
       sub: created.id,
     })
     identities.addEmail(created)
     return created
   })
-  // Without confirmation there is no session yet: the answer is the bare user.
-  if (!autoconfirm) return Response.json(describeUser(services, account.id))
+  // Without confirmation there is no session yet: the response is the bare user.
+  if (!isConfirmed) return Response.json(describeUser(services, account.id))
   accounts.recordSignIn(account.id)
   return sessionResponse(services, sessions.create(account.id, 'password'))
 }
@@ -117,15 +115,14 @@ async function signUp(services: AuthServices, body: JsonBody): Promise<Response>
 async function updateUser(services: AuthServices, c: Context): Promise<Response> {
   const { accounts, runtime, sessions } = services
   const { account, session } = await authenticate(services, c.req.raw)
-  const body = await readJsonBody(c.req.raw)
-  if (body.text('email') !== '' && body.text('email').toLowerCase() !== account.email) {
+  const shape = { email: text, password: text, data: object }
+  const { email, password, data } = await readJsonBody(c.req.raw, shape)
+  if (email !== '' && email.toLowerCase() !== account.email) {
     throw new AuthError(400, 'validation_failed', 'The embedded provider does not change addresses')
   }
-  const metadata = body.object('data')
-  const password = body.text('password')
   if (password !== '') {
     validatePassword(password)
-    if (session.aal !== 'aal2' && services.factors.list(account.id).some(isVerified)) {
+    if (session.aal !== 'aal2' && services.factors.hasVerified(account.id)) {
       const message = 'AAL2 session is required to update email or password when MFA is enabled.'
       throw new AuthError(401, 'insufficient_aal', message)
     }
@@ -135,11 +132,11 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
     accounts.setPasswordHash(account.id, await hashPassword(password, runtime.randomBytes(16)))
     sessions.endOthers(account.id, session.id)
   }
-  if (metadata !== undefined) accounts.mergeMetadata(account.id, metadata)
+  if (data) accounts.mergeMetadata(account.id, data)
   return c.json(describeUser(services, account.id))
 }
 
-/** Ends sessions; access tokens already out stay valid until they expire, for services that check only the signature. */
+/** Ends sessions; issued access tokens stay valid until they expire, for services that check only the signature. */
 async function signOut(services: AuthServices, c: Context): Promise<Response> {
   const { sessions } = services
   const scope = c.req.query('scope') || 'global'
@@ -151,46 +148,27 @@ async function signOut(services: AuthServices, c: Context): Promise<Response> {
   return c.body(null, 204)
 }
 
-/** A `grant_type` of `POST /token`. */
-type GrantType = 'password' | 'refresh_token' | 'pkce'
-
-type Grant = (services: AuthServices, body: JsonBody) => Promise<Response>
-
-/** The grants of `POST /token?grant_type=`. */
-const GRANTS: Readonly<Record<GrantType, Grant>> = {
-  password: passwordGrant,
-  refresh_token: refreshTokenGrant,
-  pkce: pkceGrant,
-}
-
-/** Whether the parameter names one of the grants. */
-function isGrantType(type: string | undefined): type is GrantType {
-  return type === 'password' || type === 'refresh_token' || type === 'pkce'
-}
-
-async function passwordGrant(services: AuthServices, body: JsonBody): Promise<Response> {
+async function passwordGrant(services: AuthServices, request: Request): Promise<Response> {
   const { accounts, sessions } = services
-  const email = body.text('email')
-  const password = body.text('password')
+  const { email, password } = await readJsonBody(request, { email: text, password: text })
   if (email === '') throw new AuthError(400, 'validation_failed', 'missing email or phone')
   const account = accounts.findByEmail(email)
   // Like the real API, checks for a ban before the password.
-  if (account?.passwordHash !== undefined && accounts.isBanned(account)) {
+  if (account?.passwordHash && accounts.isBanned(account)) {
     throw new AuthError(400, 'user_banned', 'User is banned')
   }
-  const matches = await verifyPassword(password, account?.passwordHash)
+  const matches = await verifyPassword(password, account?.passwordHash ?? null)
   if (account === undefined || !matches) {
     throw new AuthError(400, 'invalid_credentials', 'Invalid login credentials')
   }
-  if (account.confirmedAt === undefined)
-    throw new AuthError(400, 'email_not_confirmed', 'Email not confirmed')
+  if (account.confirmedAt === null) throw new AuthError(400, 'email_not_confirmed', 'Email not confirmed')
   accounts.recordSignIn(account.id)
   return sessionResponse(services, sessions.create(account.id, 'password'), { weak_password: null })
 }
 
-async function refreshTokenGrant(services: AuthServices, body: JsonBody): Promise<Response> {
+async function refreshTokenGrant(services: AuthServices, request: Request): Promise<Response> {
   const { accounts, sessions } = services
-  const token = body.text('refresh_token')
+  const { refresh_token: token } = await readJsonBody(request, { refresh_token: text })
   if (token === '') throw new AuthError(400, 'validation_failed', 'refresh_token required')
   const presented = sessions.present(token)
   const account = accounts.findById(presented.session.accountId)
@@ -204,10 +182,10 @@ async function refreshTokenGrant(services: AuthServices, body: JsonBody): Promis
   return response
 }
 
-async function pkceGrant(services: AuthServices, body: JsonBody): Promise<Response> {
+async function pkceGrant(services: AuthServices, request: Request): Promise<Response> {
   const { accounts, flows, sessions } = services
-  const code = body.text('auth_code')
-  const verifier = body.text('code_verifier')
+  const shape = { auth_code: text, code_verifier: text }
+  const { auth_code: code, code_verifier: verifier } = await readJsonBody(request, shape)
   if (code === '' || verifier === '') {
     const message = 'invalid request: both auth code and code verifier should be non-empty'
     throw new AuthError(400, 'validation_failed', message)

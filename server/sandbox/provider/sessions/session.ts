@@ -2,16 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
 import type { Database } from '../database.ts'
-import {
-  findToken,
-  refreshTokenOf,
-  type RefreshTokenVersion,
-  rememberToken,
-  type SessionRow,
-} from './refresh-token.ts'
+import { decodeRefreshToken, encodeRefreshToken, isRefreshToken } from './refresh-token.ts'
 
 /** One sign-in method and when it was used, as in the `amr` claim. */
-export interface AuthenticationMethod {
+interface AuthenticationMethod {
   method: 'password' | 'oauth' | 'totp'
   timestamp: number
 }
@@ -23,15 +17,28 @@ export interface Session {
   aal: 'aal1' | 'aal2'
   /** Newest first. */
   amr: AuthenticationMethod[]
-  /** The one active refresh token. */
   refreshToken: string
   refreshCounter: number
 }
 
-/** A presented refresh token that is genuine; it may still be a used one. */
+/** A genuine refresh token; it may be a used one. */
 export interface PresentedRefreshToken {
   session: Session
   counter: number
+}
+
+/** A row of the table `session`. Times are epoch seconds. */
+interface SessionRow {
+  id: string
+  account_id: string
+  aal: 'aal1' | 'aal2'
+  amr: string
+  refresh_key: Uint8Array
+  /** Counter of the active refresh token. */
+  refresh_counter: number
+  /** Tokens with a lower counter are never forgiven. */
+  refresh_floor: number
+  refreshed_at: number
 }
 
 /** The sessions of all accounts and the rotation of their refresh tokens. */
@@ -40,80 +47,65 @@ export class Sessions {
   reuseIntervalSeconds = 10
   readonly #database: Database
   readonly #runtime: Pick<Runtime, 'now' | 'randomBytes'>
-  readonly #version: RefreshTokenVersion
 
-  /** `version` is that of new sessions: those in the database keep theirs. */
-  constructor(
-    database: Database,
-    runtime: Pick<Runtime, 'now' | 'randomBytes'>,
-    version: RefreshTokenVersion = 2,
-  ) {
+  constructor(database: Database, runtime: Pick<Runtime, 'now' | 'randomBytes'>) {
     this.#database = database
     this.#runtime = runtime
-    this.#version = version
   }
 
   create(accountId: string, method: AuthenticationMethod['method']): Session {
     const id = randomUUID()
     const now = this.#runtime.now()
-    return this.#database.transaction(() => {
-      this.#database.run(
-        `INSERT INTO session (id, account_id, aal, amr, refresh_key, refresh_version,
-           refresh_counter, refresh_floor, refreshed_at, created_at)
-         VALUES (?, ?, 'aal1', ?, ?, ?, 0, 0, ?, ?)`,
-        id,
-        accountId,
-        JSON.stringify([{ method, timestamp: now }]),
-        this.#runtime.randomBytes(32),
-        this.#version,
-        now,
-        now,
-      )
-      const row = this.#row(id)
-      rememberToken(this.#database, row)
-      return toSession(row)
-    })
+    this.#database.run(
+      `INSERT INTO session (id, account_id, aal, amr, refresh_key,
+         refresh_counter, refresh_floor, refreshed_at, created_at)
+       VALUES (?, ?, 'aal1', ?, ?, 0, 0, ?, ?)`,
+      id,
+      accountId,
+      JSON.stringify([{ method, timestamp: now }]),
+      this.#runtime.randomBytes(32),
+      now,
+      now,
+    )
+    return toSession(this.#row(id))
   }
 
   find(id: string): Session | undefined {
-    const row = this.#database.get<SessionRow>('SELECT * FROM session WHERE id = ?', id)
+    const row = this.#find(id)
     return row && toSession(row)
   }
 
   /**
-   * Throws `refresh_token_not_found` for a token whose session is over, and `validation_failed` for one that was never
-   * issued here.
+   * Throws `refresh_token_not_found` for a token whose session is over, and `validation_failed` for one that this database never
+   * issued, because it was tampered with or the database was restored from an older copy.
    */
   present(refreshToken: string): PresentedRefreshToken {
-    const found = findToken(this.#database, refreshToken)
-    if (found === 'unknown') throw refreshTokenNotFound()
-    if (found === 'malformed') throw new AuthError(400, 'validation_failed', 'Refresh token is not valid')
-    return { session: toSession(found.row), counter: found.counter }
+    const claim = decodeRefreshToken(refreshToken)
+    const row = claim && this.#row(claim.sessionId)
+    if (!row || !isRefreshToken(refreshToken, row.refresh_key) || claim.counter > row.refresh_counter) {
+      throw new AuthError(400, 'validation_failed', 'Refresh token is not valid')
+    }
+    return { session: toSession(row), counter: claim.counter }
   }
 
   /**
-   * Spends a refresh token. The active one gets a successor. Its immediate parent, at any time, and any other within the
-   * reuse interval since the last refresh are forgiven: they bring the active one unchanged. Everything else ends the
-   * family with `refresh_token_already_used`: tokens that name their session take it with them, opaque ones leave it
-   * standing until its access token expires, as in the real API.
+   * Spends a refresh token. The active one gets a successor. Its immediate parent, at any time, and any other within the reuse
+   * interval since the last refresh are forgiven: they return the active one unchanged. Everything else ends the session with
+   * `refresh_token_already_used`.
    */
   rotate({ session: { id }, counter }: PresentedRefreshToken): { session: Session; rotated: boolean } {
     const database = this.#database
     const now = this.#runtime.now()
     const outcome = database.transaction(() => {
       const row = this.#row(id)
-      const isActive = counter === row.refresh_counter && counter >= row.refresh_floor
+      const isActive = counter === row.refresh_counter
       if (!isActive && !this.#isForgiven(row, counter, now)) {
-        // Committed, not thrown: the family must stay revoked.
-        if (row.refresh_version === 2) this.end(id)
-        else database.run('UPDATE session SET refresh_floor = refresh_counter + 1 WHERE id = ?', id)
+        // Committed, not thrown: the session must stay over.
+        this.end(id)
         return undefined
       }
-      if (isActive) {
-        database.run('UPDATE session SET refresh_counter = refresh_counter + 1 WHERE id = ?', id)
-        rememberToken(database, this.#row(id))
-      }
-      database.run('UPDATE session SET refreshed_at = ? WHERE id = ?', now, id)
+      const sql = 'UPDATE session SET refresh_counter = refresh_counter + ?, refreshed_at = ? WHERE id = ?'
+      database.run(sql, isActive ? 1 : 0, now, id)
       return { session: toSession(this.#row(id)), rotated: isActive }
     })
     if (outcome) return outcome
@@ -123,25 +115,20 @@ export class Sessions {
   /** Raises the session to aal2, with a new refresh token. */
   raise(id: string): Session {
     return this.#database.transaction(() => {
-      const row = this.#row(id)
-      const amr = [{ method: 'totp', timestamp: this.#runtime.now() }, ...toSession(row).amr]
-      const latest = amr.filter((entry, index) => amr.findIndex((e) => e.method === entry.method) === index)
-      const counter = row.refresh_counter + 1
+      const earlier = toSession(this.#row(id)).amr.filter(({ method }) => method !== 'totp')
+      const amr = [{ method: 'totp', timestamp: this.#runtime.now() }, ...earlier]
+      // The floor keeps the token of the first step from being forgiven as the parent of the new one.
       this.#database.run(
-        `UPDATE session SET aal = 'aal2', amr = ?, refresh_counter = ?, refresh_floor = ? WHERE id = ?`,
-        JSON.stringify(latest),
-        counter,
-        // Keeps the token of the first step from being forgiven as the parent of the new one. Opaque ones are.
-        row.refresh_version === 2 ? counter : row.refresh_floor,
+        `UPDATE session SET aal = 'aal2', amr = ?, refresh_counter = refresh_counter + 1,
+           refresh_floor = refresh_counter + 1 WHERE id = ?`,
+        JSON.stringify(amr),
         id,
       )
-      const raised = this.#row(id)
-      rememberToken(this.#database, raised)
-      return toSession(raised)
+      return toSession(this.#row(id))
     })
   }
 
-  /** Back to aal1 for all sessions of the account: its second factor is gone. */
+  /** Returns all sessions of the account to aal1: its second factor is gone. */
   lower(accountId: string): void {
     this.#database.run(`UPDATE session SET aal = 'aal1' WHERE account_id = ?`, accountId)
   }
@@ -158,26 +145,26 @@ export class Sessions {
     this.#database.run('DELETE FROM session WHERE account_id = ? AND id <> ?', accountId, keptId)
   }
 
-  /** Ends the account's aal1 sessions, as a proven second factor does. */
+  /** Ends the account's aal1 sessions, as verifying a second factor does. */
   endBelowAal2(accountId: string): void {
     this.#database.run(`DELETE FROM session WHERE account_id = ? AND aal = 'aal1'`, accountId)
   }
 
   #isForgiven(row: SessionRow, counter: number, now: number): boolean {
-    if (counter < row.refresh_floor || counter > row.refresh_counter) return false
-    const lostReply = row.refresh_counter - counter === 1
-    return lostReply || now - row.refreshed_at < this.reuseIntervalSeconds
+    if (counter < row.refresh_floor) return false
+    const isParent = row.refresh_counter - counter === 1
+    return isParent || now - row.refreshed_at < this.reuseIntervalSeconds
+  }
+
+  #find(id: string): SessionRow | undefined {
+    return this.#database.get('SELECT * FROM session WHERE id = ?', id)
   }
 
   #row(id: string): SessionRow {
-    const row = this.#database.get<SessionRow>('SELECT * FROM session WHERE id = ?', id)
-    if (row === undefined) throw refreshTokenNotFound()
-    return row
+    const row = this.#find(id)
+    if (row) return row
+    throw new AuthError(400, 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found')
   }
-}
-
-function refreshTokenNotFound(): AuthError {
-  return new AuthError(400, 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found')
 }
 
 function toSession(row: SessionRow): Session {
@@ -186,7 +173,7 @@ function toSession(row: SessionRow): Session {
     accountId: row.account_id,
     aal: row.aal,
     amr: JSON.parse(row.amr) as AuthenticationMethod[],
-    refreshToken: refreshTokenOf(row),
+    refreshToken: encodeRefreshToken({ sessionId: row.id, counter: row.refresh_counter }, row.refresh_key),
     refreshCounter: row.refresh_counter,
   }
 }

@@ -25,7 +25,7 @@ interface KeyPair {
 
 /** The keys behind access tokens, in the database; the first start creates them. */
 export class SigningKeys {
-  /** The shared secret of HS256, as text. */
+  /** The shared HS256 secret, as text. */
   readonly secret: string
   readonly #database: Database
   readonly #runtime: Pick<Runtime, 'now' | 'randomBytes'>
@@ -52,12 +52,12 @@ export class SigningKeys {
     return new SignJWT(claims).setProtectedHeader(header).sign(this.#pair(newest).privateKey)
   }
 
-  /** With the shared secret, as API keys are, even if access tokens are signed with ES256. */
+  /** Signs with the shared secret, as for API keys, even if access tokens are signed with ES256. */
   signWithSecret(claims: JWTPayload): Promise<string> {
     return new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(Buffer.from(this.secret))
   }
 
-  /** Signature and expiry only. Rejects with a jose error. */
+  /** Checks signature and expiry only. Rejects with a jose error. */
   async verify(token: string): Promise<JWTPayload> {
     const { payload } = await jwtVerify(token, (header) => this.#verificationKey(header), {
       algorithms: ['ES256', 'HS256'],
@@ -67,7 +67,7 @@ export class SigningKeys {
     return payload
   }
 
-  /** The public document of `/.well-known/jwks.json`. */
+  /** Returns the public document of `/.well-known/jwks.json`. */
   jwks(): { keys: JsonWebKey[] } {
     const rows = this.#algorithm() === 'HS256' ? [] : this.#rows()
     return { keys: rows.map((row) => publicJwk(row.kid, this.#pair(row).publicKey)) }
@@ -125,7 +125,7 @@ export class SigningKeys {
   }
 }
 
-/** `key_ops` is required by the vendor's client, which imports the key with WebCrypto. */
+/** Returns the JWK of a key; the vendor's client requires `key_ops`, as it imports the key with WebCrypto. */
 function publicJwk(kid: string, key: KeyObject): JsonWebKey {
   return { ...key.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig', key_ops: ['verify'], ext: true }
 }

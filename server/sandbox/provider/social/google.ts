@@ -3,17 +3,16 @@ import { createHash } from 'node:crypto'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
-const CODE_SECONDS = 60
+const codeSeconds = 60
 
-/** An account that the stand-in Google offers; no password is asked. */
+/** An account that the fake Google offers, without a password. */
 interface GoogleAccount {
   subject: string
   name: string
   email: string
 }
 
-/** The accounts that the stand-in Google offers. */
-const GOOGLE_ACCOUNTS: readonly GoogleAccount[] = [
+const googleAccounts: readonly GoogleAccount[] = [
   { subject: '100000000000000000001', name: 'Ada Example', email: 'ada@google.example' },
   { subject: '100000000000000000002', name: 'Grace Example', email: 'grace@google.example' },
 ]
@@ -22,26 +21,26 @@ const GOOGLE_ACCOUNTS: readonly GoogleAccount[] = [
 export interface StandInGoogle {
   /** Its pages, relative to its own base URL. */
   routes: Hono
-  /** Where to send the browser. */
-  authorizationUrl(state: string, parameters: readonly (readonly [string, string])[]): string
-  /** The person behind a code, once, within a minute. */
+  /** Returns the URL to send the browser to. */
+  authorizationUrl(state: string, loginHint: string | undefined): string
+  /** Returns the account behind a code, once, within a minute. */
   redeem(code: string): GoogleAccount | undefined
 }
 
-/** `url` is where its pages are reached, `callbackUrl` the only place it returns to. */
+/** `url` is the address of its pages, `callbackUrl` the only address it returns to. */
 export function createStandInGoogle(
   { url, callbackUrl }: { url: string; callbackUrl: string },
   runtime: Runtime,
 ): StandInGoogle {
-  // In memory: a code lives a minute, and the real Google's codes do not sit in our database either.
+  // In memory: a code lives for a minute, and the real Google's codes are not in our database either.
   const codes = new Map<string, { account: GoogleAccount; expiresAt: number }>()
   const routes = new Hono()
 
   routes.get('/authorize', (c) => {
     const hint = c.req.query('login_hint')
-    const accounts = GOOGLE_ACCOUNTS.toSorted((a, b) => Number(b.email === hint) - Number(a.email === hint))
+    const accounts = googleAccounts.toSorted((a, b) => Number(b.email === hint) - Number(a.email === hint))
     const page = googlePage({ state: c.req.query('state') ?? '', accounts, chooseUrl: `${url}/choose` })
-    return c.html(page.toString(), 200, PAGE_HEADERS)
+    return c.html(page.toString(), 200, pageHeaders)
   })
 
   routes.post('/choose', async (c) => {
@@ -49,10 +48,10 @@ export function createStandInGoogle(
     const target = new URL(callbackUrl)
     target.searchParams.set('state', form.get('state') ?? '')
     const choice = form.get('account')
-    const account = GOOGLE_ACCOUNTS.find(({ subject }) => subject === choice)
+    const account = googleAccounts.find(({ subject }) => subject === choice)
     if (account !== undefined) target.searchParams.set('code', issueCode(account))
     else if (choice === 'deny') target.searchParams.set('error', 'access_denied')
-    else return c.html(denialPage().toString(), 400, PAGE_HEADERS)
+    else return c.html(denialPage().toString(), 400, pageHeaders)
     return c.redirect(target.href, 303)
   })
 
@@ -60,15 +59,15 @@ export function createStandInGoogle(
     const now = runtime.now()
     for (const [code, { expiresAt }] of codes) if (expiresAt <= now) codes.delete(code)
     const code = Buffer.from(runtime.randomBytes(24)).toString('base64url')
-    codes.set(code, { account, expiresAt: now + CODE_SECONDS })
+    codes.set(code, { account, expiresAt: now + codeSeconds })
     return code
   }
 
   return {
     routes,
-    authorizationUrl(state, parameters) {
+    authorizationUrl(state, loginHint) {
       const target = new URL(`${url}/authorize`)
-      for (const [name, value] of parameters) target.searchParams.set(name, value)
+      if (loginHint !== undefined) target.searchParams.set('login_hint', loginHint)
       target.searchParams.set('response_type', 'code')
       target.searchParams.set('redirect_uri', callbackUrl)
       target.searchParams.set('state', state)
@@ -82,7 +81,7 @@ export function createStandInGoogle(
   }
 }
 
-const STYLE = `
+const style = `
 :root{color-scheme:light dark;--paper:#f6f7f9;--card:#fff;--ink:#1c1f24;--soft:#565d68;--line:#d5d9e0;--accent:#1a56c4;--hover:#eef2fa;--note:#7a4b00;--note-paper:#fff4dc;--note-line:#ecd39b}
 @media(prefers-color-scheme:dark){:root{--paper:#101215;--card:#1a1d22;--ink:#eceff4;--soft:#a4adba;--line:#363c46;--accent:#8ab4ff;--hover:#232833;--note:#ffd88a;--note-paper:#2b230f;--note-line:#5c4a1c}}
 *{box-sizing:border-box}
@@ -106,27 +105,26 @@ button:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 button.deny{justify-content:center;min-height:44px;margin-top:6px;border-color:transparent;color:var(--accent);font-weight:600}
 `
 
-// Whole, because its hash in the policy covers every space between the tags.
-const STYLE_ELEMENT = rawHtml(`<style>${STYLE}</style>`)
+// In one piece, because its hash in the policy covers every space between the tags.
+const styleElement = rawHtml(`<style>${style}</style>`)
 
 /** Headers of the page. No `form-action`: browsers apply it to the redirects that lead back to any client. */
-const PAGE_HEADERS: Record<string, string> = {
+const pageHeaders: Record<string, string> = {
   'cache-control': 'no-store',
   'content-security-policy':
     `default-src 'none'; base-uri 'none'; frame-ancestors 'none'; ` +
-    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 }
 
-/** What the account page shows. */
 interface GooglePage {
   state: string
   accounts: readonly { subject: string; name: string; email: string }[]
   chooseUrl: string
 }
 
-/** The page that asks which account to continue with. */
+/** Renders the page that asks which account to continue with. */
 function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml {
   return frame(
     'Choose an account',
@@ -146,7 +144,7 @@ function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml {
   )
 }
 
-/** Shown when a form arrives that this page did not make. */
+/** Renders the page for a form that this page did not create. */
 function denialPage(): SafeHtml {
   return frame(
     'No such account',
@@ -162,7 +160,7 @@ function frame(title: string, body: SafeHtml): SafeHtml {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} - stand-in Google</title>
-        ${STYLE_ELEMENT}
+        ${styleElement}
       </head>
       <body>
         <main>

@@ -4,26 +4,22 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
 import type { Database } from '../database.ts'
 
-const FLOW_SECONDS = 300
+const flowSeconds = 300
 
 /** A social sign-in between `/authorize` and the exchange of its code. */
 export interface SocialFlow {
   state: string
   provider: string
   redirectTo: string
-  expired: boolean
+  codeChallenge: string
+  accountId: string | null
+  createdAt: number
 }
 
-interface FlowRow {
-  state: string
-  provider: string
-  redirect_to: string
-  code_challenge: string
-  account_id: string | null
-  created_at: number
-}
+const select = `SELECT state, provider, redirect_to AS redirectTo, code_challenge AS codeChallenge,
+  account_id AS accountId, created_at AS createdAt FROM flow`
 
-/** The social sign-ins under way. Of a code only its hash is stored. */
+/** Pending social sign-ins. Only the hash of a code is stored. */
 export class SocialFlows {
   readonly #database: Database
   readonly #runtime: Pick<Runtime, 'now'>
@@ -34,29 +30,28 @@ export class SocialFlows {
   }
 
   /** Returns the `state` to send to the social provider. */
-  start(flow: { provider: string; redirectTo: string; codeChallenge: string }): string {
+  start({
+    provider,
+    redirectTo,
+    codeChallenge,
+  }: Omit<SocialFlow, 'state' | 'accountId' | 'createdAt'>): string {
     const state = randomUUID()
     const now = this.#runtime.now()
-    this.#database.transaction(() => {
-      // Kept for some time after their end, so that a late one is told `expired` rather than `not found`.
-      this.#database.run('DELETE FROM flow WHERE created_at < ?', now - 12 * FLOW_SECONDS)
-      this.#database.run(
-        'INSERT INTO flow (state, provider, redirect_to, code_challenge, created_at) VALUES (?, ?, ?, ?, ?)',
-        state,
-        flow.provider,
-        flow.redirectTo,
-        flow.codeChallenge,
-        now,
-      )
-    })
+    // Kept for some time after they end, so that a late one gets `expired` rather than `not found`.
+    this.#database.run('DELETE FROM flow WHERE created_at < ?', now - 12 * flowSeconds)
+    this.#database.run(
+      'INSERT INTO flow (state, provider, redirect_to, code_challenge, created_at) VALUES (?, ?, ?, ?, ?)',
+      state,
+      provider,
+      redirectTo,
+      codeChallenge,
+      now,
+    )
     return state
   }
 
   find(state: string): SocialFlow | undefined {
-    const sql = 'SELECT * FROM flow WHERE state = ? AND code_hash IS NULL'
-    const row = this.#database.get<FlowRow>(sql, state)
-    if (row === undefined) return undefined
-    return { state, provider: row.provider, redirectTo: row.redirect_to, expired: this.#isExpired(row) }
+    return this.#database.get(`${select} WHERE state = ? AND code_hash IS NULL`, state)
   }
 
   /** Binds the account to the flow and returns the code for its redirect. A flow has one code: the second call throws. */
@@ -72,24 +67,24 @@ export class SocialFlows {
     this.#database.run('DELETE FROM flow WHERE state = ?', state)
   }
 
-  /** The account behind a code, once. A wrong verifier throws `bad_code_verifier` and leaves the code usable. */
+  /** Returns the account behind a code, once. A wrong verifier throws `bad_code_verifier` and leaves the code usable. */
   async redeem(code: string, codeVerifier: string): Promise<string> {
-    const row = this.#database.get<FlowRow>('SELECT * FROM flow WHERE code_hash = ?', hashCode(code))
-    if (row?.account_id === undefined || row.account_id === null) throw flowNotFound()
-    if (this.#isExpired(row)) {
-      throw new AuthError(422, 'flow_state_expired', 'invalid flow state, flow state has expired')
-    }
-    if (!(await matchesCodeChallenge(codeVerifier, row.code_challenge))) {
+    const flow = this.#database.get<SocialFlow>(`${select} WHERE code_hash = ?`, hashCode(code))
+    if (!flow?.accountId) throw flowNotFound()
+    this.refuseExpired(flow)
+    if (!(await matchesCodeChallenge(codeVerifier, flow.codeChallenge))) {
       const message = 'code challenge does not match previously saved code verifier'
       throw new AuthError(400, 'bad_code_verifier', message)
     }
     // Two exchanges may have waited above; the one that deletes the row wins.
-    if (this.#database.run('DELETE FROM flow WHERE state = ?', row.state) === 0) throw flowNotFound()
-    return row.account_id
+    if (this.#database.run('DELETE FROM flow WHERE state = ?', flow.state) === 0) throw flowNotFound()
+    return flow.accountId
   }
 
-  #isExpired(row: FlowRow): boolean {
-    return this.#runtime.now() >= row.created_at + FLOW_SECONDS
+  /** Throws `flow_state_expired` for a flow of more than five minutes. */
+  refuseExpired({ createdAt }: SocialFlow): void {
+    if (this.#runtime.now() < createdAt + flowSeconds) return
+    throw new AuthError(422, 'flow_state_expired', 'invalid flow state, flow state has expired')
   }
 }
 

@@ -1,23 +1,19 @@
-import { isJsonObject } from '../../../json-object.ts'
-import type { JsonObject } from '../../../json-object.ts'
+import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { errorObject } from '../call-error.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
-import { ClientCalls } from '../client-calls.ts'
-import type { ClientCall } from '../client-calls.ts'
+import { ClientCalls, type ClientCall } from '../client-calls.ts'
 import { Deadlines } from '../deadlines.ts'
 import { metaOf } from '../../params.ts'
 import type { Adapter, AdapterPorts, Server2026 } from '../ports.ts'
 import { ClientRequests } from './client-requests.ts'
 import { DeclaredClient } from './declared-client.ts'
-import { toResult2025 } from './result.ts'
-import type { Revision2025 } from './result.ts'
+import { toResult2025, type Revision2025 } from './result.ts'
 import { completeCall } from './server-call.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Upstream2026 } from './upstream.ts'
 
-/** What {@link createAdapterFrom2025To2026} needs. */
 export interface PortsFrom2025To2026 extends AdapterPorts {
   server: Server2026
   /** The result of `server/discover`, if it is known already. */

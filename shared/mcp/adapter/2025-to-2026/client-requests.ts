@@ -1,11 +1,9 @@
+import { createSignal, unlessAborted } from '../../../async.ts'
 import { encodeBase64url } from '../../../base64url.ts'
-import type { JsonObject } from '../../../json-object.ts'
-import { isJsonObject } from '../../../json-object.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcId, JsonRpcResponse } from '../../json-rpc.ts'
+import { type JsonObject, isJsonObject } from '../../../json-object.ts'
+import { jsonRpcCode, type JsonRpcId, type JsonRpcResponse } from '../../json-rpc.ts'
 import { CallError } from '../call-error.ts'
-import { maxInputSeconds } from '../input-required.ts'
-import type { InputRequest } from '../input-required.ts'
+import { maxInputSeconds, type InputRequest } from '../input-required.ts'
 import type { Deadlines } from '../deadlines.ts'
 import type { AdapterRuntime, ClientPort } from '../ports.ts'
 
@@ -14,12 +12,11 @@ export class ClientRequests {
   readonly #client: ClientPort
   readonly #runtime: Pick<AdapterRuntime, 'randomBytes'>
   readonly #deadlines: Deadlines
-  /** Settles the open requests, by their id. */
-  readonly #open = new Map<unknown, (outcome: JsonObject | CallError) => void>()
+  /** Takes the response to each open request, or undefined when the time is up. */
+  readonly #open = new Map<unknown, (response: JsonRpcResponse | undefined) => void>()
   /** Random, so that a response to a request of somebody else matches none of these. */
   readonly #idPrefix: string
   #lastId = 0
-  #isClosed = false
 
   constructor(client: ClientPort, runtime: Pick<AdapterRuntime, 'randomBytes'>, deadlines: Deadlines) {
     this.#client = client
@@ -29,75 +26,65 @@ export class ClientRequests {
   }
 
   /**
-   * The result of the client. Rejects with {@link CallError} when it responds with an error or not in time, and with the reason
-   * of the signal. A request that ends early is cancelled by `notifications/cancelled`.
+   * Asks the client on behalf of the call `relatedTo`, and returns its result. Rejects with {@link CallError} when it responds
+   * with an error or not in time, and with the reason of the signal. A request that ends early is cancelled by
+   * `notifications/cancelled`.
    */
-  async request(request: InputRequest, signal: AbortSignal): Promise<JsonObject> {
+  async request(request: InputRequest, relatedTo: JsonRpcId, signal: AbortSignal): Promise<JsonObject> {
     signal.throwIfAborted()
     this.#lastId += 1
     const id = `${this.#idPrefix}-${this.#lastId}`
-    const outcome = await new Promise<JsonObject | CallError>((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#cancel(id, 'The answer is no longer needed.')
-        reject(signal.reason)
-      }
-      const settle = (value: JsonObject | CallError): void => {
-        clearDeadline()
-        signal.removeEventListener('abort', onAbort)
-        resolve(value)
-      }
-      const clearDeadline = this.#deadlines.after(maxInputSeconds, () => {
-        this.#cancel(id, 'The answer did not arrive in time.')
-        settle(
-          new CallError(jsonRpcCode.internalError, `The client did not answer ${request.method} in time.`),
-        )
-      })
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.#open.set(id, settle)
-      this.#send(id, request).catch(reject)
-    })
-    if (outcome instanceof CallError) throw outcome
-    return outcome
+    const answer = createSignal<JsonRpcResponse | undefined>()
+    this.#open.set(id, answer.give)
+    const clearDeadline = this.#deadlines.after(maxInputSeconds, () => answer.give(undefined))
+    try {
+      const answered = this.#send(id, request, relatedTo).then(() => answer.given)
+      const response = await unlessAborted(answered, signal)
+      if (response !== undefined) return readResponse(response)
+      throw new CallError(jsonRpcCode.internalError, `The client did not answer ${request.method} in time.`)
+    } finally {
+      clearDeadline()
+      this.#cancel(id)
+    }
   }
 
   /** Ignores a response that matches no open request. */
   onResponse(response: JsonRpcResponse): void {
-    const settle = this.#open.get(response.id)
+    const give = this.#open.get(response.id)
     this.#open.delete(response.id)
-    settle?.(readResponse(response))
+    give?.(response)
   }
 
   /** Drops all requests and sends nothing more. */
   close(): void {
-    this.#isClosed = true
     this.#open.clear()
   }
 
-  async #send(id: JsonRpcId, request: InputRequest): Promise<void> {
+  async #send(id: JsonRpcId, request: InputRequest, relatedTo: JsonRpcId): Promise<void> {
     const params = withElicitationId(request, this.#runtime)
-    await this.#client.send({ jsonrpc: '2.0', id, method: request.method, ...(params && { params }) })
+    const message = { jsonrpc: '2.0', id, method: request.method, ...(params && { params }) } as const
+    await this.#client.send(message, relatedTo)
   }
 
-  #cancel(requestId: JsonRpcId, reason: string): void {
-    if (!this.#open.delete(requestId) || this.#isClosed) return
-    const params = { requestId, reason }
+  /** Tells the client that a request without an answer has ended. */
+  #cancel(requestId: JsonRpcId): void {
+    if (!this.#open.delete(requestId)) return
+    const params = { requestId, reason: 'The answer is no longer needed.' }
     this.#client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => {})
   }
 }
 
-/** An error of the client ends the call: `inputResponses` has no place for errors. */
-function readResponse(response: JsonRpcResponse): JsonObject | CallError {
-  if ('error' in response) {
-    const { code, message } = response.error
-    return new CallError(jsonRpcCode.internalError, `The client refused the input request: ${message}`, {
-      code,
-    })
+/** Throws {@link CallError} for an error of the client: `inputResponses` has no place for errors. */
+function readResponse(response: JsonRpcResponse): JsonObject {
+  if (!('error' in response)) {
+    if (isJsonObject(response.result)) return response.result
+    throw new CallError(
+      jsonRpcCode.internalError,
+      'The client answered the input request with something other than an object.',
+    )
   }
-  if (isJsonObject(response.result)) return response.result
-  return new CallError(
-    jsonRpcCode.internalError,
-    'The client answered the input request with something other than an object.',
-  )
+  const { code, message } = response.error
+  throw new CallError(jsonRpcCode.internalError, `The client refused the input request: ${message}`, { code })
 }
 
 /** 2025-11-25 requires `elicitationId` for URL mode; 2026-07-28 does not have it. */

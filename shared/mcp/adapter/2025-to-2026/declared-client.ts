@@ -1,5 +1,4 @@
-import { isJsonObject } from '../../../json-object.ts'
-import type { JsonObject } from '../../../json-object.ts'
+import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode } from '../../json-rpc.ts'
 import { legacyRevisions, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
@@ -7,7 +6,7 @@ import { mapClientCapabilities } from '../capabilities.ts'
 import { logSeverity } from '../../params.ts'
 import type { Revision2025 } from './result.ts'
 
-/** What a 2025 client has said about itself, which a 2026-07-28 server expects with each request. */
+/** The latest declarations of a 2025 client, which a 2026-07-28 server expects with each request. */
 export class DeclaredClient {
   #info: JsonObject | undefined
   #capabilities: JsonObject = {}

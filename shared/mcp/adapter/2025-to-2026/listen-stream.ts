@@ -1,20 +1,14 @@
-import type {
-  JsonRpcErrorObject,
-  JsonRpcMessage,
-  JsonRpcNotification,
-  JsonRpcResponse,
-} from '../../json-rpc.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
+import { createSignal, type Signal, unlessAborted } from '../../../async.ts'
+import { type JsonRpcMessage, type JsonRpcNotification, jsonRpcCode } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
-import { CallError, toError2025 } from '../call-error.ts'
-import { isEmptyFilter, readSubscriptionFilter } from '../subscription-filter.ts'
-import type { SubscriptionFilter } from '../subscription-filter.ts'
+import { CallError } from '../call-error.ts'
+import { isEmptyFilter, readSubscriptionFilter, type SubscriptionFilter } from '../subscription-filter.ts'
 import { withoutMeta } from '../../params.ts'
 import type { AdapterRuntime, RequestOptions } from '../ports.ts'
 
 export interface ListenStreamPorts {
-  /** Sends `subscriptions/listen` and resolves when it has ended. */
-  listen(filter: SubscriptionFilter, options: RequestOptions): Promise<JsonRpcResponse>
+  /** Sends `subscriptions/listen` and resolves when it has ended. Rejects if the server refuses. */
+  listen(filter: SubscriptionFilter, options: RequestOptions): Promise<unknown>
   /** Receives each notification, without its `subscriptionId`. */
   notify(notification: JsonRpcNotification): Promise<void>
   runtime: AdapterRuntime
@@ -22,6 +16,21 @@ export interface ListenStreamPorts {
 
 /** The part of a filter that the server honours, or why it refused. */
 type Outcome = { honoured: SubscriptionFilter } | { error: unknown }
+
+/** The filter that the client wants, until it is `replaced` by another one, or on close. */
+interface DesiredFilter {
+  filter: SubscriptionFilter
+  outcome: Signal<Outcome>
+  replaced: Signal
+}
+
+/** One `subscriptions/listen` request. */
+interface OpenStream {
+  outcome: Promise<Outcome>
+  /** Resolves when the request has ended. */
+  over: Promise<void>
+  end(): void
+}
 
 /** A stream that lived this long resets the backoff. */
 const stableSeconds = 30
@@ -54,12 +63,15 @@ export class ListenStream {
   async setFilter(filter: SubscriptionFilter): Promise<SubscriptionFilter> {
     if (this.#isClosed) throw subscriptionEnded()
     const previous = this.#desired
-    const desired = new DesiredFilter(filter)
+    const desired = { filter, outcome: createSignal<Outcome>(), replaced: createSignal() }
     this.#desired = desired
     if (previous === undefined) void this.#run()
-    // Callers waiting on the old filter now wait on this one, which includes it.
-    else previous.replaceBy(desired)
-    const outcome = await desired.outcome
+    else {
+      // Callers waiting on the old filter now wait on this one, which includes it.
+      void desired.outcome.given.then(previous.outcome.give)
+      previous.replaced.give()
+    }
+    const outcome = await desired.outcome.given
     if ('error' in outcome) throw outcome.error
     return outcome.honoured
   }
@@ -73,7 +85,8 @@ export class ListenStream {
     this.#isClosed = true
     this.#current?.end()
     this.#opening?.end()
-    this.#desired?.abandon()
+    this.#desired?.outcome.give({ error: subscriptionEnded() })
+    this.#desired?.replaced.give()
   }
 
   /** Opens a stream for each filter, and again with backoff when it ends. */
@@ -84,27 +97,27 @@ export class ListenStream {
       const { outcome, isStable } = await this.#serve(desired)
       if (isStable) failures = 0
       const isFinal = 'error' in outcome ? isPermanent(outcome.error) : isEmptyFilter(outcome.honoured)
-      if (isFinal) await desired.replaced
+      if (isFinal) await desired.replaced.given
       if (this.#desired !== desired) continue
       failures += 1
-      await Promise.race([this.#ports.runtime.sleep(this.#backoffMs(failures)), desired.replaced])
+      await Promise.race([this.#ports.runtime.sleep(this.#backoffMs(failures)), desired.replaced.given])
     }
   }
 
   /** Opens the stream for a filter, and waits until it ends or the filter is replaced. */
   async #serve(desired: DesiredFilter): Promise<{ outcome: Outcome; isStable: boolean }> {
     const { runtime } = this.#ports
-    const stream = isEmptyFilter(desired.filter) ? undefined : new OpenStream(desired.filter, this.#ports)
+    const stream = isEmptyFilter(desired.filter) ? undefined : openStream(desired.filter, this.#ports)
     this.#opening = stream
     const outcome = stream === undefined ? { honoured: {} } : await stream.outcome
-    desired.settle(outcome)
+    desired.outcome.give(outcome)
     if ('error' in outcome) return { outcome, isStable: false }
     // Keep the old stream until the new one is acknowledged, so that no notification is lost in between.
     this.#current?.end()
     this.#current = stream
     const openedAt = runtime.now()
     if (stream !== undefined && !isEmptyFilter(outcome.honoured))
-      await Promise.race([stream.over, desired.replaced])
+      await Promise.race([stream.over, desired.replaced.given])
     return { outcome, isStable: runtime.now() - openedAt >= stableSeconds }
   }
 
@@ -115,79 +128,29 @@ export class ListenStream {
   }
 }
 
-/** The filter that the client wants now. */
-class DesiredFilter {
-  readonly filter: SubscriptionFilter
-  /** What came of it, or of the filter that replaced it. */
-  readonly outcome: Promise<Outcome>
-  /** Resolves when another filter replaces this one, or on close. */
-  readonly replaced: Promise<void>
-  #settle: (outcome: Outcome) => void = () => {}
-  #replace: () => void = () => {}
+function openStream(filter: SubscriptionFilter, { listen, notify }: ListenStreamPorts): OpenStream {
+  const controller = new AbortController()
+  const { signal } = controller
+  const outcome = createSignal<Outcome>()
+  const end = (): void => controller.abort()
 
-  constructor(filter: SubscriptionFilter) {
-    this.filter = filter
-    this.outcome = new Promise((resolve) => {
-      this.#settle = resolve
-    })
-    this.replaced = new Promise((resolve) => {
-      this.#replace = resolve
-    })
-  }
-
-  settle(outcome: Outcome): void {
-    this.#settle(outcome)
-  }
-
-  replaceBy(next: DesiredFilter): void {
-    void next.outcome.then((outcome) => this.settle(outcome))
-    this.#replace()
-  }
-
-  abandon(): void {
-    this.settle({ error: subscriptionEnded() })
-    this.#replace()
-  }
-}
-
-/** One `subscriptions/listen` request. */
-class OpenStream {
-  readonly outcome: Promise<Outcome>
-  readonly over: Promise<void>
-  readonly #controller = new AbortController()
-  readonly #notify: ListenStreamPorts['notify']
-  #settle: (outcome: Outcome) => void = () => {}
-
-  constructor(filter: SubscriptionFilter, { listen, notify }: ListenStreamPorts) {
-    const { signal } = this.#controller
-    this.#notify = notify
-    this.outcome = new Promise((resolve) => {
-      this.#settle = resolve
-    })
-    const answered = listen(filter, { signal, onMessage: (message) => this.#onMessage(message) }).then(
-      (response) =>
-        this.#settle('error' in response ? { error: callError(response.error) } : { honoured: {} }),
-      (error: unknown) => this.#settle({ error }),
-    )
-    const aborted = new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
-    this.over = Promise.race([answered, aborted])
-    void this.over.then(() => this.#settle({ error: subscriptionEnded() }))
-  }
-
-  end(): void {
-    this.#controller.abort()
-  }
-
-  async #onMessage(message: JsonRpcMessage): Promise<void> {
-    if (this.#controller.signal.aborted || !('method' in message) || 'id' in message) return
+  async function onMessage(message: JsonRpcMessage): Promise<void> {
+    if (signal.aborted || !('method' in message) || 'id' in message) return
     if (message.method === 'notifications/subscriptions/acknowledged')
-      this.#settle({ honoured: readSubscriptionFilter(message.params?.['notifications']) ?? {} })
+      outcome.give({ honoured: readSubscriptionFilter(message.params?.['notifications']) ?? {} })
     // A server may end a subscription this way too; whatever id it names, it can only mean this one.
-    else if (message.method === 'notifications/cancelled') this.end()
-    else await this.#notify(withoutSubscriptionId(message))
+    else if (message.method === 'notifications/cancelled') end()
+    else await notify(withoutSubscriptionId(message))
   }
+
+  const answered = listen(filter, { signal, onMessage }).then(
+    () => outcome.give({ honoured: {} }),
+    (error: unknown) => outcome.give({ error }),
+  )
+  const over = unlessAborted(answered, signal, subscriptionEnded).catch((error: unknown) =>
+    outcome.give({ error }),
+  )
+  return { outcome: outcome.given, over, end }
 }
 
 function isPermanent(error: unknown): boolean {
@@ -196,11 +159,6 @@ function isPermanent(error: unknown): boolean {
 
 function subscriptionEnded(): CallError {
   return new CallError(jsonRpcCode.internalError, 'The subscription has ended.')
-}
-
-function callError(member: JsonRpcErrorObject): CallError {
-  const { code, message, data } = toError2025(member, 'subscriptions/listen', undefined)
-  return new CallError(code, message, data)
 }
 
 function withoutSubscriptionId(notification: JsonRpcNotification): JsonRpcNotification {

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../../../json-object.ts'
-import type { JsonObject } from '../../../json-object.ts'
+import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import type { legacyRevisions } from '../../mcp-protocol.ts'
 
 /** A revision that opens with `initialize`. */

@@ -1,18 +1,14 @@
-import { isJsonObject } from '../../../json-object.ts'
-import type { JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcMessage, JsonRpcResponse } from '../../json-rpc.ts'
-import { CallError, resultObject, toError2025 } from '../call-error.ts'
+import { isJsonObject, type JsonObject } from '../../../json-object.ts'
+import { jsonRpcCode, type JsonRpcMessage } from '../../json-rpc.ts'
+import { CallError } from '../call-error.ts'
 import type { Deadlines } from '../deadlines.ts'
-import { inputMethods, readInputRound } from '../input-required.ts'
-import type { InputRound } from '../input-required.ts'
+import { inputMethods, readInputRound, type InputRound } from '../input-required.ts'
 import type { ClientCall } from '../client-calls.ts'
 import type { AdapterRuntime } from '../ports.ts'
 import type { ClientRequests } from './client-requests.ts'
 import { Progress } from './progress.ts'
 import type { Upstream2026 } from './upstream.ts'
 
-/** What a call needs from the connection. */
 export interface CallPorts {
   upstream: Upstream2026
   clientRequests: ClientRequests
@@ -35,12 +31,12 @@ export async function completeCall(call: ClientCall, ports: CallPorts): Promise<
   const progress = new Progress(call, ports.deadlines)
   let added: JsonObject = {}
   for (let round = 0; round <= maxRounds; round += 1) {
-    const response = await sendRound(call, { ...params, ...added }, progress, ports)
-    if ('error' in response) {
-      const { code, message, data } = toError2025(response.error, method, params)
-      throw new CallError(code, message, data)
+    const onMessage = async (message: JsonRpcMessage): Promise<void> => {
+      // A 2026-07-28 server must not send requests, and they could not be answered.
+      if ('method' in message && !('id' in message)) await call.notify(progress.translate(message))
     }
-    const result = resultObject(response)
+    const options = { signal: call.signal, onMessage }
+    const result = await ports.upstream.request(method, { ...params, ...added }, options)
     // Older servers leave it out of complete results.
     const { resultType = 'complete' } = result
     if (resultType === 'complete') return result
@@ -51,20 +47,6 @@ export async function completeCall(call: ClientCall, ports: CallPorts): Promise<
     progress.nextRound()
   }
   throw new CallError(jsonRpcCode.internalError, `The server still asks for input after ${maxRounds} rounds.`)
-}
-
-async function sendRound(
-  call: ClientCall,
-  params: JsonObject,
-  progress: Progress,
-  { upstream }: CallPorts,
-): Promise<JsonRpcResponse> {
-  const { method } = call.request
-  const onMessage = async (message: JsonRpcMessage) => {
-    // A 2026-07-28 server must not send requests, and they could not be answered.
-    if ('method' in message && !('id' in message)) await call.notify(progress.translate(message))
-  }
-  return upstream.request(method, params, { signal: call.signal, onMessage })
 }
 
 /** The parameters to add in the next round. */
@@ -83,7 +65,10 @@ async function answerRound(
   const signal = AbortSignal.any([call.signal, round.signal])
   try {
     const answers = await Promise.all(
-      requests.map(async (request) => [request.key, await clientRequests.request(request, signal)] as const),
+      requests.map(
+        async (request) =>
+          [request.key, await clientRequests.request(request, call.request.id, signal)] as const,
+      ),
     )
     return { inputResponses: Object.fromEntries(answers), ...state }
   } catch (error) {

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../json-object.ts'
-import type { JsonRpcResponse } from '../../json-rpc.ts'
-import { CallError, resultObject, toError2025 } from '../call-error.ts'
+import { resultOf, toError2025 } from '../call-error.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
 import { metaOf } from '../../params.ts'
 import type { RequestOptions, Server2026 } from '../ports.ts'
@@ -19,32 +18,20 @@ export class Upstream2026 {
     this.#discovered = discovered && Promise.resolve(discovered)
   }
 
-  /**
-   * Sends a request under a new id, with the client's claims in `_meta`. An error that came as the body of a 4xx is a
-   * response too; otherwise rejects as {@link Server2026} does.
-   */
-  async request(
-    method: string,
-    params: JsonObject | undefined,
-    options?: RequestOptions,
-  ): Promise<JsonRpcResponse> {
+  /** Sends a request under a new id, with the client's claims in `_meta`. Throws as {@link resultOf} does. */
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject> {
     this.#lastId += 1
     const withClaims = { ...params, _meta: { ...metaOf(params), ...this.#claims() } }
-    try {
-      return await this.#server.request(
-        { jsonrpc: '2.0', id: this.#lastId, method, params: withClaims },
-        options,
-      )
-    } catch (error) {
-      const response = this.#server.errorResponse(error)
-      if (response === undefined) throw error
-      return response
-    }
+    return resultOf(
+      this.#server.request({ jsonrpc: '2.0', id: this.#lastId, method, params: withClaims }, options),
+      this.#server,
+      (error) => toError2025(error, method, params),
+    )
   }
 
-  /** The result of `server/discover`, requested once. A failure is not kept. Throws {@link CallError} too. */
+  /** The result of `server/discover`, requested once. A failure is not kept. */
   discover(): Promise<JsonObject> {
-    this.#discovered ??= this.#requestDiscover().catch((error: unknown) => {
+    this.#discovered ??= this.request('server/discover').catch((error: unknown) => {
       this.#discovered = undefined
       throw error
     })
@@ -54,12 +41,5 @@ export class Upstream2026 {
   /** The capabilities of the server, in the form for a 2025 client. */
   async capabilities(): Promise<JsonObject> {
     return mapServerCapabilities((await this.discover())['capabilities'])
-  }
-
-  async #requestDiscover(): Promise<JsonObject> {
-    const response = await this.request('server/discover', undefined)
-    if (!('error' in response)) return resultObject(response)
-    const { code, message, data } = toError2025(response.error, 'server/discover', undefined)
-    throw new CallError(code, message, data)
   }
 }

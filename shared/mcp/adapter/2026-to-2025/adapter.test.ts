@@ -11,8 +11,9 @@ import {
   RefusedError,
   turns,
   until,
+  type Arrival,
+  type FakeSession2025,
 } from '../../../../tests/support/adapter/fakes.ts'
-import type { Arrival, FakeSession2025 } from '../../../../tests/support/adapter/fakes.ts'
 
 const everything = {
   tools: { listChanged: true },
@@ -203,6 +204,19 @@ describe('sessions', () => {
     await given.result(3)
     await given.send('again', 'server/discover', {}, set(8))
     await given.result('again')
+  })
+
+  it('whose only request was cancelled while they opened make room', async () => {
+    const given = setUp()
+    const set = (index: number) => meta({ extensions: { [`com.example/${index}`]: {} } })
+    for (let index = 0; index < 8; index += 1) {
+      await given.send(index, 'tools/call', { name: 'a' }, set(index))
+      if (index === 3) await given.cancel(index)
+    }
+    await turns()
+    await given.send('again', 'server/discover', {}, set(8))
+    await given.result('again')
+    expect((await given.session(3)).isClosed()).toBe(true)
   })
 })
 

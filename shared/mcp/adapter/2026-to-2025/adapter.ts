@@ -1,24 +1,19 @@
-import { isJsonObject } from '../../../json-object.ts'
-import type { JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcMessage } from '../../json-rpc.ts'
+import { isJsonObject, type JsonObject } from '../../../json-object.ts'
+import { jsonRpcCode, type JsonRpcMessage, type JsonRpcRequest } from '../../json-rpc.ts'
 import { CallError, errorObject } from '../call-error.ts'
-import { ClientCalls } from '../client-calls.ts'
-import type { ClientCall } from '../client-calls.ts'
+import { ClientCalls, type ClientCall } from '../client-calls.ts'
 import { Deadlines } from '../deadlines.ts'
 import { inputMethods } from '../input-required.ts'
 import { withoutMeta } from '../../params.ts'
 import type { Adapter, AdapterPorts, Server2025 } from '../ports.ts'
-import { claimKeys, readClaims } from './claims.ts'
-import type { Claims } from './claims.ts'
-import { createGetStreamRouter } from './get-stream.ts'
+import { claimKeys, readClaims, type Claims } from './claims.ts'
 import { PendingResults } from './pending-results.ts'
 import { toDiscoverResult } from './result.ts'
 import { ServerCall } from './server-call.ts'
-import { UpstreamSessions } from './sessions.ts'
+import { type UpstreamSession, UpstreamSessions } from './sessions.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { isChangeNotification } from '../subscription-filter.ts'
 
-/** What {@link createAdapterFrom2026To2025} needs. */
 export interface PortsFrom2026To2025 extends AdapterPorts {
   server: Server2025
   /** Shows one line to a person. */
@@ -50,9 +45,8 @@ class AdapterFrom2026To2025 implements Adapter {
     this.#calls = new ClientCalls(ports.client)
     this.#pendingResults = new PendingResults(ports.runtime, this.#deadlines)
     this.#warnOfHiddenTool = createHiddenToolWarning((text) => ports.warn(text))
-    const routeMessage = createGetStreamRouter(this.#active, this.#subscriptions)
     this.#sessions = new UpstreamSessions(ports.server, (session, message) =>
-      this.#isClosed ? undefined : routeMessage(session, message),
+      this.#isClosed ? undefined : this.#onGetStream(session, message),
     )
   }
 
@@ -127,6 +121,32 @@ class AdapterFrom2026To2025 implements Adapter {
       )
     serverCall.resume({ call, claims }, inputResponses)
   }
+
+  /**
+   * Gives what arrives on the GET stream of a session to the subscriptions or to the call that it belongs to. Old transports,
+   * and servers that do not say which call they ask for, send their requests there.
+   */
+  #onGetStream(session: UpstreamSession, message: JsonRpcMessage): void | Promise<void> {
+    if (!('method' in message)) return
+    const calls = [...this.#active].filter((call) => call.session === session)
+    if ('id' in message) {
+      const [call, ...others] = calls.filter(({ takesInput }) => takesInput)
+      // With several calls there is no telling which one it belongs to.
+      return call !== undefined && others.length === 0 ? call.receive(message) : refuse(session, message)
+    }
+    if (isChangeNotification(message)) return this.#subscriptions.notify(session, message)
+    return calls.find((call) => call.concerns(message))?.receive(message)
+  }
+}
+
+function refuse({ remote }: UpstreamSession, { id, method }: JsonRpcRequest): Promise<void> {
+  const message = 'No running call can pass this request to the client.'
+  const answer = remote.answer(
+    method === 'ping'
+      ? { jsonrpc: '2.0', id, result: {} }
+      : { jsonrpc: '2.0', id, error: { code: jsonRpcCode.methodNotFound, message } },
+  )
+  return answer.catch(() => {})
 }
 
 const maxHiddenTools = 1000

@@ -1,13 +1,11 @@
-import { isJsonObject } from '../../../json-object.ts'
-import type { JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcRequest } from '../../json-rpc.ts'
+import { isJsonObject, type JsonObject } from '../../../json-object.ts'
+import { jsonRpcCode, type JsonRpcNotification, type JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpErrorCode, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
 import { mapClientCapabilities } from '../capabilities.ts'
 import { logSeverity, metaOf } from '../../params.ts'
 
-/** What a 2026-07-28 client says about itself in `_meta` of each request. */
+/** The `_meta` of a 2026-07-28 client's request, as far as it describes the client. */
 export interface Claims {
   /** In the form for a 2025 server. */
   capabilities: JsonObject
@@ -74,4 +72,35 @@ function isImplementation(value: unknown): value is JsonObject {
 
 function malformed(key: string): CallError {
   return new CallError(jsonRpcCode.invalidParams, `_meta lacks a valid ${key}`)
+}
+
+/** They name elicitations by id, and tasks: 2026-07-28 has neither. */
+const removedNotifications: ReadonlySet<string> = new Set([
+  'notifications/elicitation/complete',
+  'notifications/tasks/status',
+])
+
+/**
+ * A notification of a 2025 server for the client request with these claims; undefined if it must not be sent. Progress is
+ * reported under `upstreamId` there, and under the client's own token here.
+ */
+export function toNotification2026(
+  notification: JsonRpcNotification,
+  claims: Claims,
+  upstreamId: number,
+): JsonRpcNotification | undefined {
+  const { method, params } = notification
+  if (removedNotifications.has(method)) return undefined
+  if (method === 'notifications/message') return isWantedLog(params, claims) ? notification : undefined
+  if (method !== 'notifications/progress') return notification
+  const { progressToken } = claims
+  if (progressToken === undefined || params?.['progressToken'] !== upstreamId) return undefined
+  return { ...notification, params: { ...params, progressToken } }
+}
+
+/** Returns true if the request with these claims asked for log messages of this severity. */
+export function isWantedLog(params: JsonObject | undefined, claims: Claims | undefined): boolean {
+  const minimum = claims?.logSeverity
+  const severity = logSeverity(params?.['level'])
+  return minimum !== undefined && severity !== undefined && severity >= minimum
 }

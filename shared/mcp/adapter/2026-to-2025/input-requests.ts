@@ -1,7 +1,7 @@
-import { isJsonObject } from '../../../json-object.ts'
-import type { JsonObject } from '../../../json-object.ts'
+import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import type { JsonRpcId } from '../../json-rpc.ts'
 import { metaOf } from '../../params.ts'
+import { maxInputRequests } from '../input-required.ts'
 
 /** One entry of `inputRequests`, and the request of the server that it came from. */
 export interface InputRequest {
@@ -15,9 +15,6 @@ export interface InputResponse {
   id: JsonRpcId | undefined
   result: JsonObject
 }
-
-/** No call asks its client for more at once. */
-export const maxInputRequests = 32
 
 /** The input requests of one call that the client has not answered. Each gets a key that no other of the call had. */
 export class InputRequests {

@@ -6,7 +6,7 @@ import type { AdapterRuntime } from '../ports.ts'
 
 /** A call that waits for its client to send the request again, with input. */
 export interface PendingResult {
-  /** Whether a retry is the same request. `_meta` does not count: its progress token changes. */
+  /** Returns true if a retry is the same request. Ignores `_meta`, whose progress token changes. */
   isSameRequest(method: string, params: JsonObject): boolean
   /** Ends the call. */
   abandon(reason: string): void

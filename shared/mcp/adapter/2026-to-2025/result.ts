@@ -1,5 +1,4 @@
-import { isJsonObject } from '../../../json-object.ts'
-import type { JsonObject } from '../../../json-object.ts'
+import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import { mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
 import { metaOf } from '../../params.ts'

@@ -1,26 +1,24 @@
-import { canonicalJson, type JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type {
-  JsonRpcErrorObject,
-  JsonRpcMessage,
-  JsonRpcNotification,
-  JsonRpcRequest,
-  JsonRpcResponse,
+import type { JsonObject } from '../../../json-object.ts'
+import {
+  jsonRpcCode,
+  type JsonRpcMessage,
+  type JsonRpcNotification,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
 } from '../../json-rpc.ts'
 import { mcpErrorCode } from '../../mcp-protocol.ts'
-import { CallError, errorObject, resultObject, toError2026 } from '../call-error.ts'
+import { CallError, errorObject } from '../call-error.ts'
 import { missingCapability, neededCapability } from '../capabilities.ts'
 import type { ClientCall } from '../client-calls.ts'
-import { inputMethods } from '../input-required.ts'
-import { metaOf } from '../../params.ts'
+import { inputMethods, maxInputRequests } from '../input-required.ts'
 import type { AdapterRuntime, DescribeFailure } from '../ports.ts'
 import { isChangeNotification } from '../subscription-filter.ts'
-import type { Claims } from './claims.ts'
-import { InputRequests, maxInputRequests, toInputRequest, urlElicitations } from './input-requests.ts'
-import { isWantedLog, toNotification2026 } from './notification.ts'
+import { type Claims, isWantedLog, toNotification2026 } from './claims.ts'
+import { InputRequests, toInputRequest, urlElicitations } from './input-requests.ts'
 import type { PendingResult, PendingResults } from './pending-results.ts'
 import { toResult2026, withServerInfo } from './result.ts'
 import type { UpstreamSession } from './sessions.ts'
+import { UpstreamRequest } from './upstream-request.ts'
 
 /** The request of the client that a server call answers next. */
 export interface ClientRequest {
@@ -41,7 +39,7 @@ export interface ServerCallPorts {
   active: Set<ServerCall>
 }
 
-type Outcome = { response: JsonRpcResponse } | { failure: unknown }
+type Outcome = { result: JsonObject } | { failure: unknown }
 
 /** A server sends requests that belong together as single messages; wait for them, because clients limit the number of rounds. */
 const gatherMs = 10
@@ -51,34 +49,26 @@ const gatherMs = 10
  * received `input_required`, and its retry continues the call.
  */
 export class ServerCall implements PendingResult {
-  readonly session: UpstreamSession
-  /** Whether the client can be asked for input on behalf of this call. */
+  /** True if the client accepts input requests on behalf of this call. */
   readonly takesInput: boolean
-  readonly #method: string
-  readonly #params: JsonObject
+  readonly session: UpstreamSession
+  readonly #upstream: UpstreamRequest
   readonly #ports: ServerCallPorts
   readonly #inputRequests = new InputRequests()
-  readonly #controller = new AbortController()
   /** Undefined while the client has been answered and has not come back. */
   #clientRequest: ClientRequest | undefined
   #clientCapabilities: JsonObject = {}
   #outcome: Outcome | undefined
-  /** The id of the request to the server; 0 before it is sent. */
-  #upstreamId = 0
   /** The message of a -32042: the request must be sent again after the client has opened some URLs. */
   #urlsRequired: string | undefined
   #isGathering = false
   #isOver = false
 
-  /**
-   * `params` must not have members that only 2026-07-28 knows. The caller has acquired the session; the call releases it at its
-   * end.
-   */
+  /** `params` has no members that only 2026-07-28 knows. The session is acquired; the call releases it at its end. */
   constructor(method: string, params: JsonObject, ports: ServerCallPorts) {
-    this.session = ports.session
     this.takesInput = inputMethods.has(method)
-    this.#method = method
-    this.#params = params
+    this.session = ports.session
+    this.#upstream = new UpstreamRequest(method, params, ports.session)
     this.#ports = ports
   }
 
@@ -95,8 +85,7 @@ export class ServerCall implements PendingResult {
     if (this.#isOver || this.#outcome !== undefined) return this.#proceed()
     const answers = this.#inputRequests.answer(inputResponses)
     if (this.#urlsRequired !== undefined) {
-      const isAccepted = answers.every(({ result }) => result['action'] === 'accept')
-      if (!isAccepted)
+      if (!answers.every(({ result }) => result['action'] === 'accept'))
         return this.#finish({ failure: new CallError(jsonRpcCode.internalError, this.#urlsRequired) })
       if (this.#inputRequests.size > 0) return this.#proceed()
       this.#urlsRequired = undefined
@@ -113,33 +102,26 @@ export class ServerCall implements PendingResult {
     return 'id' in message ? this.#onRequest(message) : this.#onNotification(message)
   }
 
-  /** Whether a notification from the GET stream belongs to this call. */
+  /** Returns true if a notification from the GET stream belongs to this call. */
   concerns({ method, params }: JsonRpcNotification): boolean {
-    if (method === 'notifications/progress') return params?.['progressToken'] === this.#upstreamId
+    if (method === 'notifications/progress') return params?.['progressToken'] === this.#upstream.id
     if (method === 'notifications/message') return isWantedLog(params, this.#clientRequest?.claims)
     return method === 'notifications/cancelled' && this.#inputRequests.has(params?.['requestId'])
   }
 
   isSameRequest(method: string, params: JsonObject): boolean {
-    return (
-      this.#method === method &&
-      canonicalJson(withoutAllMeta(this.#params)) === canonicalJson(withoutAllMeta(params))
-    )
+    return this.#upstream.isSame(method, params)
   }
 
   abandon(reason: string): void {
     if (this.#isOver) return
-    const isWaiting = this.#outcome === undefined
     this.#end()
-    if (isWaiting) this.#cancelUpstream(reason)
+    if (this.#outcome === undefined) this.#cancelUpstream(reason)
   }
 
   #send(): void {
-    this.#upstreamId = this.session.nextId()
-    const params = withProgressToken(this.#params, this.#upstreamId)
-    const options = { signal: this.#controller.signal, onMessage: this.receive }
-    this.session.request(this.#upstreamId, this.#method, params, options).then(
-      (response) => this.#finish({ response }),
+    this.#upstream.send(this.receive).then(
+      (result) => this.#finish({ result }),
       (failure: unknown) => this.#finish({ failure }),
     )
   }
@@ -180,8 +162,8 @@ export class ServerCall implements PendingResult {
     this.#isGathering = true
     await this.#ports.runtime.sleep(gatherMs)
     this.#isGathering = false
-    if (this.#isOver || this.#clientRequest === undefined) return
-    if (this.#outcome === undefined && this.#inputRequests.size > 0) this.#askClient()
+    const isWaiting = !this.#isOver && this.#clientRequest !== undefined && this.#outcome === undefined
+    if (isWaiting && this.#inputRequests.size > 0) this.#askClient()
   }
 
   #askClient(): void {
@@ -192,51 +174,39 @@ export class ServerCall implements PendingResult {
   }
 
   #answerClient(outcome: Outcome): void {
+    let failure = 'failure' in outcome ? outcome.failure : undefined
+    if (failure instanceof CallError && failure.code === mcpErrorCode.urlElicitationRequired) {
+      failure = this.#askForUrls(failure)
+      if (failure === undefined) return
+    }
     const { describeFailure, onHiddenTool } = this.#ports
-    if ('failure' in outcome) return this.#fail(errorObject(outcome.failure, describeFailure))
-    const { response } = outcome
-    if ('error' in response) {
-      if (!this.#askForUrls(response.error)) this.#fail(toError2026(response.error))
-      return
-    }
-    try {
-      const result = resultObject(response)
-      const result2026 = toResult2026(this.#method, result, this.session.serverInfo, onHiddenTool)
-      void this.#end()?.answer(result2026)
-    } catch (error) {
-      this.#fail(errorObject(error, describeFailure))
-    }
+    const call = this.#end()
+    if (!('result' in outcome)) return void call?.fail(errorObject(failure, describeFailure))
+    const { method } = this.#upstream
+    void call?.answer(toResult2026(method, outcome.result, this.session.serverInfo, onHiddenTool))
   }
 
-  #fail(error: JsonRpcErrorObject): void {
-    void this.#end()?.fail(error)
-  }
-
-  /** -32042 means the same as `input_required`, except that the request must be sent again. */
-  #askForUrls({ code, message, data }: JsonRpcErrorObject): boolean {
-    if (code !== mcpErrorCode.urlElicitationRequired || !this.takesInput) return false
-    const elicitations = urlElicitations(data)
-    if (elicitations.length === 0) return false
+  /**
+   * Asks the client to open the URLs of a -32042, which means the same as `input_required` except that the request must be sent
+   * again. Returns the error for the client if that is impossible.
+   */
+  #askForUrls({ message, data }: CallError): CallError | undefined {
+    const elicitations = this.takesInput ? urlElicitations(data) : []
+    if (elicitations.length === 0) return new CallError(jsonRpcCode.internalError, message, data)
     const missing = missingCapability({ elicitation: { url: {} } }, this.#clientCapabilities)
-    if (missing !== undefined) {
-      this.#fail(errorObject(missingCapabilityError(missing), this.#ports.describeFailure))
-      return true
-    }
+    if (missing !== undefined) return missingCapabilityError(missing)
     this.#outcome = undefined
     this.#urlsRequired = message
     for (const elicitation of elicitations) this.#inputRequests.add(elicitation)
     this.#askClient()
-    return true
+    return undefined
   }
 
   #onRequest({ id, method, params }: JsonRpcRequest): void {
     if (method === 'ping') return this.#answerServer({ jsonrpc: '2.0', id, result: {} })
     const needed = this.takesInput ? neededCapability(method, params) : undefined
-    if (needed === undefined || this.#inputRequests.size >= maxInputRequests) {
-      const message = `The client cannot take ${method} during this call.`
-      const error = { code: jsonRpcCode.methodNotFound, message }
-      return this.#answerServer({ jsonrpc: '2.0', id, error })
-    }
+    if (needed === undefined || this.#inputRequests.size >= maxInputRequests)
+      return this.#answerServer({ jsonrpc: '2.0', id, error: refusalOf(method) })
     this.#inputRequests.add({ id, request: toInputRequest(method, params) })
     const missing = missingCapability(needed, this.#clientCapabilities)
     if (missing === undefined) return this.#proceed()
@@ -250,7 +220,7 @@ export class ServerCall implements PendingResult {
     if (method === 'notifications/cancelled') return this.#inputRequests.remove(params?.['requestId'])
     if (this.#clientRequest === undefined) return
     const { call, claims } = this.#clientRequest
-    const forwarded = toNotification2026(notification, claims, this.#upstreamId)
+    const forwarded = toNotification2026(notification, claims, this.#upstream.id)
     if (forwarded !== undefined) return call.notify(forwarded)
   }
 
@@ -264,14 +234,11 @@ export class ServerCall implements PendingResult {
   }
 
   #cancelUpstream(reason: string): void {
-    const { remote } = this.session
     const error = { code: jsonRpcCode.internalError, message: reason }
-    for (const id of this.#inputRequests.clear()) remote.answer({ jsonrpc: '2.0', id, error }).catch(() => {})
-    // Before the call was sent, and while the client opens URLs, there is nothing to cancel.
-    if (this.#upstreamId === 0 || this.#urlsRequired !== undefined) return
-    const params = { requestId: this.#upstreamId, reason }
-    const cancelled = remote.notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
-    cancelled.catch(() => {}).finally(() => this.#controller.abort())
+    for (const id of this.#inputRequests.clear())
+      this.session.remote.answer({ jsonrpc: '2.0', id, error }).catch(() => {})
+    // While the client opens URLs, there is nothing to cancel.
+    if (this.#urlsRequired === undefined) this.#upstream.cancel(reason)
   }
 
   #end(): ClientCall | undefined {
@@ -282,20 +249,12 @@ export class ServerCall implements PendingResult {
   }
 }
 
+function refusalOf(method: string): { code: number; message: string } {
+  return { code: jsonRpcCode.methodNotFound, message: `The client cannot take ${method} during this call.` }
+}
+
 function missingCapabilityError(missing: JsonObject): CallError {
   const names = Object.keys(missing).join(', ')
   const message = `The call needs a client that supports ${names}.`
   return new CallError(mcpErrorCode.missingClientCapability, message, { requiredCapabilities: missing })
-}
-
-/** Progress is reported under the id of the call: a retry of the client may have another token, or none. */
-function withProgressToken(params: JsonObject, progressToken: number): JsonObject {
-  const meta = metaOf(params)
-  if (meta['progressToken'] === undefined) return params
-  return { ...params, _meta: { ...meta, progressToken } }
-}
-
-function withoutAllMeta(params: JsonObject): JsonObject {
-  const { _meta: _, ...rest } = params
-  return rest
 }

@@ -1,9 +1,9 @@
+import { createSignal } from '../../../async.ts'
 import { canonicalJson, type JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from '../../json-rpc.ts'
+import { jsonRpcCode, type JsonRpcMessage } from '../../json-rpc.ts'
 import { legacyRevisions } from '../../mcp-protocol.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
-import { CallError, toError2026 } from '../call-error.ts'
+import { CallError, resultOf, toError2026 } from '../call-error.ts'
 import type { Claims } from './claims.ts'
 import type { RequestOptions, Server2025, Session2025 } from '../ports.ts'
 
@@ -15,6 +15,7 @@ export type OnSessionMessage = (session: UpstreamSession, message: JsonRpcMessag
 
 interface Entry {
   opened: Promise<UpstreamSession>
+  /** True once `opened` has resolved. */
   isOpen: boolean
   /** The number of requests that use the session. */
   users: number
@@ -96,10 +97,7 @@ export class UpstreamSessions {
   }
 
   async #openSession(claims: Claims, release: () => void): Promise<UpstreamSession> {
-    let announce: (opened: UpstreamSession) => void = () => {}
-    const ready = new Promise<UpstreamSession>((resolve) => {
-      announce = resolve
-    })
+    const ready = createSignal<UpstreamSession>()
     let session: UpstreamSession | undefined
     const params = {
       protocolVersion: legacyRevisions[0],
@@ -109,10 +107,10 @@ export class UpstreamSessions {
     const remote = await openRemote(this.#server, params, (message) => {
       if (session !== undefined) return this.#onMessage(session, message)
       // The stream was faster than the promise. Awaiting it here could deadlock.
-      void ready.then((late) => this.#onMessage(late, message))
+      void ready.given.then((late) => this.#onMessage(late, message))
     })
     session = new UpstreamSession(this.#server, remote, release)
-    announce(session)
+    ready.give(session)
     return session
   }
 }
@@ -127,8 +125,7 @@ async function openRemote(
   } catch (error) {
     const response = server.errorResponse(error)
     if (response === undefined || !('error' in response)) throw error
-    const { code, message, data } = toError2026(response.error)
-    throw new CallError(code, message, data)
+    throw toError2026(response.error)
   }
 }
 
@@ -168,20 +165,14 @@ export class UpstreamSession {
     return this.#lastId
   }
 
-  /** Sends a request under such an id. An error that came as the body of a 4xx is a response too. */
-  async request(
-    id: JsonRpcId,
+  /** Sends a request, under a new id if none is given. Throws as {@link resultOf} does. */
+  request(
     method: string,
-    params: JsonObject | undefined,
-    options?: RequestOptions,
-  ): Promise<JsonRpcResponse> {
-    try {
-      return await this.remote.request({ jsonrpc: '2.0', id, method, ...(params && { params }) }, options)
-    } catch (error) {
-      const response = this.#server.errorResponse(error)
-      if (response === undefined) throw error
-      return response
-    }
+    params: JsonObject,
+    { id = this.nextId(), ...options }: RequestOptions & { id?: number } = {},
+  ): Promise<JsonObject> {
+    const sent = this.remote.request({ jsonrpc: '2.0', id, method, params }, options)
+    return resultOf(sent, this.#server, toError2026)
   }
 
   /**
@@ -196,7 +187,7 @@ export class UpstreamSession {
 
   async #setLogLevel(level: string): Promise<void> {
     try {
-      await this.request(this.nextId(), 'logging/setLevel', { level })
+      await this.request('logging/setLevel', { level })
     } catch {
       // Then the server logs as it likes: no reason to refuse the call.
     }

@@ -1,5 +1,4 @@
-import { jsonRpcCode } from '../../json-rpc.ts'
-import type { JsonRpcNotification } from '../../json-rpc.ts'
+import { jsonRpcCode, type JsonRpcNotification } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
 import {
@@ -7,8 +6,8 @@ import {
   honouredFilter,
   isEmptyFilter,
   readSubscriptionFilter,
+  type SubscriptionFilter,
 } from '../subscription-filter.ts'
-import type { SubscriptionFilter } from '../subscription-filter.ts'
 import type { ClientCall } from '../client-calls.ts'
 import { metaOf } from '../../params.ts'
 import { withServerInfo } from './result.ts'
@@ -25,7 +24,7 @@ interface Listener {
 /** A resource of a session, subscribed to once however many listen. */
 interface ResourceSubscription {
   listeners: number
-  /** Whether the server has accepted it. */
+  /** Resolves with true if the server accepted it. */
   isAccepted: Promise<boolean>
 }
 
@@ -144,10 +143,11 @@ function readFilter({ request: { params } }: ClientCall, listeners: number): Sub
   return filter
 }
 
-/** Whether the server did it. */
+/** Resolves with true on success. */
 async function request(session: UpstreamSession, method: string, uri: string): Promise<boolean> {
   try {
-    return !('error' in (await session.request(session.nextId(), method, { uri })))
+    await session.request(method, { uri })
+    return true
   } catch {
     return false
   }

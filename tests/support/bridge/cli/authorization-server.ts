@@ -1,20 +1,24 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import type { PeerRequest } from '../proxy/http-peer.ts'
 import type { McpServerOptions } from './mcp-server.ts'
 
-/** An authorization server beside an MCP endpoint, which lets everybody in. */
+/** An authorization server next to an MCP endpoint, which lets everyone in. */
 export interface AuthorizationServer {
   options: Pick<McpServerOptions, 'challenge' | 'other' | 'token'>
-  /** Paths that were asked, each with the form or query it got. */
+  /** Requested paths, each with its form or query. */
   seen: { path: string; form: URLSearchParams }[]
-  /** What `/authorize` answers in place of a code. */
+  /** Replaces the code in answers of `/authorize`. */
   refusal: string | undefined
-  /** From now on clients that were registered so far get an error page. */
+  /** Makes all clients registered so far get an error page. */
   forgetClients(): void
 }
 
 type Endpoint = (response: ServerResponse, form: URLSearchParams, origin: string) => void
 
-/** Issues `sEcReT-access` and `sEcReT-refresh` for every code. Whatever is sent to the address of a registration removes it. */
+/**
+ * Issues `sEcReT-access` and `sEcReT-refresh` for every code. Any request to the address of a registration removes
+ * it.
+ */
 export function createAuthorizationServer({
   revokes = true,
 }: { revokes?: boolean } = {}): AuthorizationServer {
@@ -29,24 +33,16 @@ export function createAuthorizationServer({
       token: 'sEcReT-access',
       challenge: (origin) =>
         `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp", scope="mcp"`,
-      other(request, response, origin) {
-        const url = new URL(request.url ?? '', origin)
+      other(request, origin) {
+        const url = new URL(request.path, origin)
         const work = endpoints[url.pathname]
         if (work === undefined) return false
-        void answer(work, request, response, url)
+        const form = formOf(request, url)
+        seen.push({ path: url.pathname, form })
+        work(request.response, form, origin)
         return true
       },
     },
-  }
-  async function answer(
-    work: Endpoint,
-    request: IncomingMessage,
-    response: ServerResponse,
-    url: URL,
-  ): Promise<void> {
-    const form = await formOf(request, url)
-    seen.push({ path: url.pathname, form })
-    work(response, form, url.origin)
   }
   const endpoints: Readonly<Record<string, Endpoint | undefined>> = {
     '/.well-known/oauth-protected-resource/mcp': (response, _form, origin) =>
@@ -103,11 +99,9 @@ function json(response: ServerResponse, document: unknown, status = 200): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(document))
 }
 
-/** A registration is JSON: its text is the only name then. */
-async function formOf(request: IncomingMessage, url: URL): Promise<URLSearchParams> {
-  let body = ''
-  for await (const chunk of request) body += String(chunk)
-  if (request.headers['content-type']?.startsWith('application/json')) {
+/** Treats a JSON registration as a form with its text as the only name. */
+function formOf({ headers, body }: PeerRequest, url: URL): URLSearchParams {
+  if (headers['content-type']?.startsWith('application/json')) {
     const form = new URLSearchParams()
     form.set(body, '')
     return form

@@ -4,18 +4,18 @@ import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
 import type { Terminal } from '../../../../bridge/cli/terminal/output.ts'
 import { runCommandLine } from '../../../../bridge/cli/command-line/command-line.ts'
 
-/** What one command line did. */
+/** Result of one command line. */
 export interface CommandRun {
   code: number
   stdout: string
   stderr: string
-  /** What is on stdout, when that is JSON. */
+  /** Parses stdout as JSON. */
   json: () => Record<string, unknown>
 }
 
 /**
- * Runs one command line in this process, with `home` as the home folder and nothing but `environment` in the environment.
- * `isInteractive`: in front of a person, who types `stdin`.
+ * Runs one command line in this process, with `home` as the home folder and exactly `environment` as the environment.
+ * `isInteractive`: a user types `stdin` at a terminal.
  */
 export async function runCommand(
   words: readonly string[],
@@ -49,5 +49,5 @@ export async function runCommand(
   return { code, stdout, stderr: err.join('\n'), json: () => JSON.parse(stdout) as Record<string, unknown> }
 }
 
-/** The real clock: what is stored has to be good now. */
+/** The real clock, since stored values have to be valid now. */
 export const now = (): number => systemRuntime.now()

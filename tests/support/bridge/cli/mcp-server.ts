@@ -1,94 +1,62 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+import { type PeerRequest, startPeer } from '../proxy/http-peer.ts'
 
-/** A small MCP server of the 2025 era, to connect to. */
+/** A small MCP server of the 2025 era. */
 export interface McpServer {
   origin: string
   url: string
-  /** Methods of requests and notifications as they came, and `DELETE` of sessions. */
+  /** Methods of requests and notifications in order, and `DELETE` of sessions. */
   seen: string[]
-  /** What the requests carried, without those of the protocol. */
-  headers: IncomingMessage['headers'][]
+  /** Headers of the requests, without those of the protocol. */
+  headers: IncomingHttpHeaders[]
   close(): Promise<void>
 }
 
-/** What a server does other than answering. */
+/** Deviations of a server from its defaults. */
 export interface McpServerOptions {
-  /** Only this token is accepted; without one the server asks for a sign-in. */
+  /** The only accepted token; without one in the request, the server asks for a sign-in. */
   token?: string
-  /** Members of the challenge. */
+  /** Returns the members of the challenge. */
   challenge?: (origin: string) => string
-  /** Answers anything but the endpoint; false for 404. */
-  other?: (request: IncomingMessage, response: ServerResponse, origin: string) => boolean
-  /** The response to a method, without what goes around it; undefined for the usual one. */
+  /** Answers requests outside the endpoint; false for 404. */
+  other?: (request: PeerRequest, origin: string) => boolean
+  /** Returns the result for a method; undefined for the default one. */
   answer?: (method: string | undefined) => Record<string, unknown> | undefined
   /** The `Date` header. */
   date?: () => string
 }
 
-/** Listens on loopback. Answers `initialize`, `tools/list` and nothing else. */
+/** Starts a server on loopback. Answers only `initialize` and `tools/list`. */
 export async function startMcpServer(options: McpServerOptions = {}): Promise<McpServer> {
   const seen: string[] = []
-  const headers: IncomingMessage['headers'][] = []
-  const server = createServer((request, response) => {
-    void answer(request, response)
+  const headers: IncomingHttpHeaders[] = []
+  const peer = await startPeer((request) => {
+    const { response } = request
+    if (options.date) response.setHeader('Date', options.date())
+    if (request.path !== '/mcp') {
+      if (options.other?.(request, peer.origin) !== true) response.writeHead(404).end()
+    } else if (options.token !== undefined && request.headers.authorization !== `Bearer ${options.token}`) {
+      const challenge = options.challenge?.(peer.origin) ?? 'Bearer'
+      response.writeHead(401, { 'WWW-Authenticate': challenge }).end()
+    } else {
+      headers.push(request.headers)
+      if (request.method === 'POST') answer(request)
+      else {
+        if (request.method === 'DELETE') seen.push('DELETE')
+        response.writeHead(request.method === 'DELETE' ? 200 : 405).end()
+      }
+    }
   })
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (options.date) response.setHeader('Date', options.date())
-    if (request.url !== '/mcp') {
-      if (options.other?.(request, response, origin()) !== true) response.writeHead(404).end()
-      return
-    }
-    if (options.token !== undefined && request.headers.authorization !== `Bearer ${options.token}`) {
-      const challenge = options.challenge?.(origin()) ?? 'Bearer'
-      response.writeHead(401, { 'WWW-Authenticate': challenge }).end()
-      return
-    }
-    headers.push(request.headers)
-    if (request.method === 'POST') await answerMessage(request, response)
-    else {
-      if (request.method === 'DELETE') seen.push('DELETE')
-      response.writeHead(request.method === 'DELETE' ? 200 : 405).end()
-    }
+  function answer(request: PeerRequest): void {
+    const { id, method } = request.message() as { id?: unknown; method?: string }
+    seen.push(method ?? 'response')
+    if (id === undefined) return void request.response.writeHead(202).end()
+    const session = method === 'initialize' ? { 'Mcp-Session-Id': 'session-1' } : {}
+    request.json(200, { jsonrpc: '2.0', id, ...(options.answer?.(method) ?? resultOf(method)) }, session)
   }
 
-  async function answerMessage(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = ''
-    for await (const chunk of request) body += String(chunk)
-    const message = JSON.parse(body) as { id?: unknown; method?: string }
-    seen.push(message.method ?? 'response')
-    if (message.id === undefined) {
-      response.writeHead(202).end()
-      return
-    }
-    response.setHeader('Content-Type', 'application/json')
-    if (message.method === 'initialize') response.setHeader('Mcp-Session-Id', 'session-1')
-    response.end(
-      JSON.stringify({
-        jsonrpc: '2.0',
-        id: message.id,
-        ...(options.answer?.(message.method) ?? resultOf(message.method)),
-      }),
-    )
-  }
-
-  function origin(): string {
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
-
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    origin: origin(),
-    url: `${origin()}/mcp`,
-    seen,
-    headers,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
-  }
+  return { origin: peer.origin, url: `${peer.origin}/mcp`, seen, headers, close: () => peer.close() }
 }
 
 function resultOf(method: string | undefined): Record<string, unknown> {

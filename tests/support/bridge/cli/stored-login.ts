@@ -4,7 +4,7 @@ import { loginId } from '../../../../bridge/credentials/credential-store.ts'
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
 
-/** Stores a login under `home`, with its key in a file. Answers its credential. */
+/** Stores a login under `home`, with its key in a file. Returns its credential. */
 export async function storeLogin(
   home: string,
   serverUrl: string,
@@ -32,7 +32,7 @@ export async function storeLogin(
   const { profile, client: identity } = credential
   const client = identity.origin === 'static' ? identity.clientId : undefined
   const store = createCredentialStore(
-    { home: join(home, '.drawbridge'), backend: 'file', keyFile: undefined, keychainTimeoutMs: 1000 },
+    { home: join(home, '.drawbridge'), backend: 'file', keychainTimeoutMs: 1000 },
     { runtime: systemRuntime, announce: () => {} },
   )
   await store.write(loginId({ serverUrl, resource: undefined, client, profile }), credential)

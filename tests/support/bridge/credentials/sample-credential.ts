@@ -1,6 +1,6 @@
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
 
-/** A complete login. Everything secret in it ends in `-secret`. */
+/** Creates a complete login whose secrets all end in `-secret`. */
 export function sampleCredential(changes: Partial<Credential> = {}): Credential {
   return {
     generation: 1,

@@ -5,15 +5,15 @@ import type { StoreAnswer, StoreRequest } from './store-child.ts'
 /** A child process with a credential store. One request at a time. */
 export interface StoreChild {
   ask(request: StoreRequest): Promise<StoreAnswer>
-  /** As `kill -9`, or another signal. */
+  /** Sends `kill -9`, or another signal. */
   kill(signal?: NodeJS.Signals): void
-  /** Lets it end by itself; resolves when it has. */
+  /** Lets it exit on its own; resolves when it has. */
   stop(): Promise<void>
-  /** Resolves when it has ended, whatever ended it. */
+  /** Resolves when it has exited, for whatever reason. */
   gone: Promise<void>
 }
 
-/** Starts one, as another user or with another environment if `options` say so. */
+/** Starts a child, as another user or with another environment if `options` say so. */
 export function startStoreChild(options: ForkOptions = {}): StoreChild {
   const script = fileURLToPath(new URL('./store-child.ts', import.meta.url))
   const child = fork(script, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], ...options })

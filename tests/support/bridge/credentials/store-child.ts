@@ -3,26 +3,25 @@ import {
   CredentialError,
   type CredentialStore,
   type CredentialsConfig,
-  type Lease,
 } from '../../../../bridge/credentials/credential-store.ts'
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
 import { probeKeychain } from '../../../../bridge/credentials/keychain/keychain.ts'
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 
-// A process of its own that does with a credential store what its parent asks it to, and answers through the channel between
-// them. For tests that need another user, another environment, several processes or one that is killed.
+// A separate process that operates a credential store on its parent's requests and answers through the channel
+// between them. For tests that need another user, another environment, several processes or a kill.
 
-/** What a {@link StoreChild} is asked. */
+/** A request to a {@link StoreChild}. */
 export type StoreRequest =
   | { do: 'open'; config: CredentialsConfig }
   | { do: 'read' | 'remove'; id: string }
   | { do: 'write'; id: string; credential: Credential }
   | { do: 'increment'; id: string; times: number }
   | { do: 'hold'; name: string; waitMs: number }
-  | { do: 'release' | 'isHeld' | 'prepare' | 'clear' | 'backend' | 'list' }
+  | { do: 'release' | 'lease' | 'prepare' | 'clear' | 'backend' | 'list' }
   | { do: 'probe'; config: CredentialsConfig }
 
-/** What it answers: a value, or the fault. */
+/** Its answer: a value, or the fault. */
 export interface StoreAnswer {
   value?: unknown
   fault?: string
@@ -32,7 +31,7 @@ export interface StoreAnswer {
 
 const announced: string[] = []
 let store: CredentialStore | undefined
-let held: Lease | undefined
+let held: string | undefined
 let release: () => void = () => undefined
 
 function opened(): CredentialStore {
@@ -82,8 +81,8 @@ async function perform(request: StoreRequest): Promise<unknown> {
       return await increment(request.id, request.times)
     case 'hold':
       return await hold(request.name, request.waitMs)
-    case 'isHeld':
-      return held?.isHeld() === true ? held.id : undefined
+    case 'lease':
+      return held
     case 'release':
       return release()
     default:

@@ -9,7 +9,7 @@ export interface Identity {
   cert: string
 }
 
-/** An authority of our own and what it signed, and a certificate that nobody signed. */
+/** Our own authority with certificates it signed, and a self-signed certificate. */
 export interface Certificates {
   authority: string
   /** For localhost, 127.0.0.1 and mcp.test. */
@@ -36,7 +36,7 @@ unique_subject = no
 commonName = supplied
 `
 
-/** Makes them with openssl, for Node can read certificates but not sign any. Takes a fraction of a second. */
+/** Creates them with openssl, as Node can read certificates but not sign them. Takes a fraction of a second. */
 export function makeCertificates(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-tls-'))
   const openssl = (...args: string[]): void => {

@@ -1,34 +1,32 @@
-import { createServer, request as httpRequest } from 'node:http'
-import type { IncomingMessage, Server } from 'node:http'
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { connect } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { onTestFinished } from 'vitest'
 
-/** How the proxy of a test behaves. */
+/** Behaviour of a test's proxy. */
 export interface ProxyOptions {
-  /** Every host leads there. */
+  /** Target of every host. */
   targetPort: number
-  /** `user:password` that it wants. */
+  /** The required `user:password`. */
   credentials?: string
-  /** What CONNECT gets: a status, no answer, or the end of the connection. */
+  /** Answer to CONNECT: a status, none, or the end of the connection. */
   connectAnswer?: number | 'hang' | 'close'
-  /** Tunnels are opened when it resolves. */
+  /** Delays opening tunnels until it resolves. */
   gate?: Promise<void>
-  /** Makes it a proxy that is itself reached over TLS. */
+  /** Serves the proxy itself over TLS. */
   identity?: { key: string; cert: string }
 }
 
 /** A proxy that runs until the test is over. */
 export interface TestProxy {
   port: number
-  /** Request lines that it got. */
+  /** Received request lines. */
   lines: string[]
   sockets: Duplex[]
 }
 
-/** Tunnels by CONNECT and forwards what comes in absolute form. */
+/** Tunnels CONNECT requests and forwards those in absolute form. */
 export async function serveProxy(options: ProxyOptions): Promise<TestProxy> {
   const lines: string[] = []
   const sockets: Duplex[] = []

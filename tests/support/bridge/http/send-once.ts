@@ -1,9 +1,8 @@
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
-import { readBody } from '../../../../bridge/http/read-body.ts'
-import type { NetworkConfig } from '../../../../bridge/http/network-config.ts'
+import { readBody, type NetworkConfig } from '../../../../bridge/http/http-client.ts'
 
-// For tests of what a process is started with: `node send-once.ts URL CONFIG`. Writes what came of it to stderr, since
-// stdout is not for the bridge.
+// For tests of what a process is started with: `node send-once.ts URL CONFIG`. Writes the result to stderr, since the
+// bridge does not use stdout.
 const [, , url = '', config = ''] = process.argv
 const client = createHttpClient(JSON.parse(config) as NetworkConfig)
 try {

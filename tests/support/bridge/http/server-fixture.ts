@@ -1,32 +1,32 @@
-import { createServer as createHttpServer } from 'node:http'
-import type { RequestListener } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import type { ServerOptions } from 'node:https'
-import { createServer as createTcpServer } from 'node:net'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer, type ServerOptions } from 'node:https'
+import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { NetworkError } from '../../../../bridge/http/http-client.ts'
-import type { HttpClient, HttpRequest } from '../../../../bridge/http/http-client.ts'
-import type { NetworkConfig } from '../../../../bridge/http/network-config.ts'
+import {
+  NetworkError,
+  type HttpClient,
+  type HttpRequest,
+  type NetworkConfig,
+  readBody,
+} from '../../../../bridge/http/http-client.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
-import { readBody } from '../../../../bridge/http/read-body.ts'
 
 /** A server that runs until the test is over. */
 export interface TestServer {
   port: number
-  /** With 127.0.0.1 as the host. */
+  /** Uses 127.0.0.1 as the host. */
   origin: string
   /** All connections so far. */
   sockets: Socket[]
   close(): Promise<void>
 }
 
-/** A server of node:http. */
+/** Starts a server of node:http. */
 export function serveHttp(listener: RequestListener): Promise<TestServer> {
   return listen(createHttpServer(listener), 'http', '127.0.0.1')
 }
 
-/** A server of node:https; its name is `localhost` and its address 127.0.0.1 in usual certificates. */
+/** Starts a server of node:https; its usual certificates name `localhost` and 127.0.0.1. */
 export function serveTls(
   identity: { key: string; cert: string } & ServerOptions,
   listener: RequestListener,
@@ -34,7 +34,7 @@ export function serveTls(
   return listen(createTlsServer(identity, listener), 'https', '127.0.0.1')
 }
 
-/** A server that only takes connections; what happens on them is the test's. */
+/** Starts a server that only accepts connections and leaves the rest to the test. */
 export function serveRaw(onSocket: (socket: Socket) => void, host = '127.0.0.1'): Promise<TestServer> {
   return listen(createTcpServer(onSocket), 'http', host)
 }
@@ -56,7 +56,7 @@ async function listen(server: Server, scheme: string, host: string): Promise<Tes
   return { port, origin: `${scheme}://127.0.0.1:${port}`, sockets, close }
 }
 
-/** Short limits, no proxy. */
+/** Returns a configuration with short limits and no proxy. */
 export function networkConfig(changes: Partial<NetworkConfig> = {}): NetworkConfig {
   return {
     connectTimeoutMs: 5000,
@@ -71,14 +71,14 @@ export function networkConfig(changes: Partial<NetworkConfig> = {}): NetworkConf
   }
 }
 
-/** A client that is closed when the test is over. */
+/** Creates a client that is closed when the test is over. */
 export function testClient(changes: Partial<NetworkConfig> = {}): HttpClient {
   const client = createHttpClient(networkConfig(changes))
   onTestFinished(() => client.close())
   return client
 }
 
-/** Sends a request, POST with a short body unless told otherwise, and reads the answer. */
+/** Sends a request, by default POST with a short body, and reads the response. */
 export async function exchange(
   client: HttpClient,
   url: string,
@@ -89,7 +89,7 @@ export async function exchange(
   return { status, headers, text: (await readBody(response, 100_000_000)).toString() }
 }
 
-/** What `promise` rejects with; fails if it is no {@link NetworkError}. */
+/** Returns the error that `promise` rejects with; fails unless it is a {@link NetworkError}. */
 export async function networkErrorOf(promise: Promise<unknown>): Promise<NetworkError> {
   const error: unknown = await promise.then(
     () => new Error('there was an answer'),
@@ -99,7 +99,10 @@ export async function networkErrorOf(promise: Promise<unknown>): Promise<Network
   throw new Error(`no NetworkError: ${String(error)}`, { cause: error })
 }
 
-/** Resolves when `count` requests have come in on a raw socket, and calls `each` for every one. Bodies are `{}` or empty. */
+/**
+ * Resolves when `count` requests have arrived on a raw socket, and calls `each` for every one. Bodies are `{}` or
+ * empty.
+ */
 export function onRequest(socket: Socket, each: (number: number, head: string) => void): void {
   let seen = 0
   let text = ''

@@ -4,27 +4,26 @@ import { dirname, join } from 'node:path'
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
 import type { Client, InstallSystem } from '../../../../bridge/install/client.ts'
 import { clientFile } from '../../../../bridge/install/client-table.ts'
-import { planInstall } from '../../../../bridge/install/plan-install.ts'
-import type { Plan } from '../../../../bridge/install/plan.ts'
+import { planInstall, type Plan } from '../../../../bridge/install/plan-install.ts'
 
-/** A home folder of its own, for one test. */
+/** A separate home folder for one test. */
 export interface InstallFixture {
   home: string
   system: InstallSystem
-  /** The file of a client, as far as it is there; `content` makes it. */
+  /** Returns the client's file if it exists; `content` creates it. */
   file(client: Client, content?: string): string
   plan(client: Client, options?: { launch?: Launch; name?: string }): Plan
   remove(): void
 }
 
-/** What a client is to start. */
+/** The command for a client to start. */
 export const launchSample: Launch = {
   command: '/opt/node/bin/node',
   args: ['/opt/mcp-drawbridge/launcher.cjs', 'https://app.example.com/mcp', '--profile', 'work'],
   env: {},
 }
 
-/** Makes the folder. Whoever makes it removes it. */
+/** Creates the folder. The caller removes it. */
 export function createInstallFixture(): InstallFixture {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'drawbridge-install-')))
   const system: InstallSystem = {

@@ -1,23 +1,23 @@
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
-import { createLogin } from '../../../../bridge/oauth/login/login.ts'
+import { StoredLogin } from '../../../../bridge/oauth/login/login.ts'
 import type { Login } from '../../../../bridge/oauth/login-port.ts'
 import { call, loginConfig, loginPorts } from './login-parts.ts'
 
-// A process of its own with a login, driven by its parent through the channel between them. For races between processes,
-// and for what a kill leaves behind.
+// A separate process with a login, driven by its parent through the channel between them. For races between
+// processes, and for the state left by a kill.
 
-/** A step of a renewal at which the process can be made to stand still, to be killed there. */
+/** A step of a renewal at which the process can be paused, to be killed there. */
 export type HoldPoint = 'before pending' | 'pending stored' | 'answer received' | 'successor stored'
 
-/** What it is asked. */
+/** A request to the child. */
 export type LoginChildRequest =
   | { do: 'open'; home: string; url: string; holdAt?: HoldPoint; personMs?: number }
   | { do: 'call'; times: number }
   | { do: 'signIn' }
   | { do: 'authorization' }
 
-/** What it says: `held` on its own, the others in answer. */
+/** Its messages: `held` is sent on its own, the others as answers. */
 export type LoginChildMessage =
   | { kind: 'held' }
   | { kind: 'prompt'; url: string; followed: boolean }
@@ -37,7 +37,7 @@ function open(request: LoginChildRequest & { do: 'open' }): void {
     say({ kind: 'held' })
     await new Promise(() => undefined)
   }
-  const config = { home: request.home, backend: 'file' as const, keyFile: undefined, keychainTimeoutMs: 2500 }
+  const config = { home: request.home, backend: 'file' as const, keychainTimeoutMs: 2500 }
   const store = createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
   const personMs = request.personMs ?? 0
   const ports = loginPorts({
@@ -53,7 +53,7 @@ function open(request: LoginChildRequest & { do: 'open' }): void {
       },
     },
   })
-  login = createLogin(loginConfig(url), {
+  login = new StoredLogin(loginConfig(url), {
     ...ports,
     async refresh(credential, signal) {
       const answer = await ports.refresh(credential, signal)

@@ -2,36 +2,17 @@ import type { CredentialStore } from '../../../../bridge/credentials/credential-
 import type { Credential, IssuedTokens } from '../../../../bridge/credentials/credential.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
 import type { LoginPorts } from '../../../../bridge/oauth/login/login.ts'
+import { oauthConfig } from './oauth-ports.ts'
 import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
-import type { SignInFlow } from '../../../../bridge/oauth/login-port.ts'
+import type { SignInFlow, TokenSource } from '../../../../bridge/oauth/login-port.ts'
 import type { RefreshAnswer } from '../../../../bridge/oauth/tokens/token-response.ts'
 
-/** The configuration of a login at a `TokenServer`. */
+/** Returns the configuration of a login at a `TokenServer`. */
 export function loginConfig(url: string, changes: Partial<OAuthConfig> = {}): OAuthConfig {
-  return {
-    serverUrl: `${url}/mcp`,
-    profile: 'default',
-    grant: 'authorization_code',
-    prefersDevice: false,
-    resource: undefined,
-    sendResource: true,
-    staticClient: undefined,
-    privateKey: undefined,
-    clientMetadataUrl: undefined,
-    clientMetadata: {},
-    scope: undefined,
-    authorizeParameters: {},
-    tokenEndpoint: undefined,
-    callback: { host: '127.0.0.1', port: undefined, path: '/callback' },
-    successUrl: undefined,
-    useIdToken: false,
-    signInTimeoutMs: 30_000,
-    allowHttp: true,
-    ...changes,
-  }
+  return oauthConfig(`${url}/mcp`, { signInTimeoutMs: 30_000, allowHttp: true, ...changes })
 }
 
-/** A login at a `TokenServer`, as a sign-in leaves it. */
+/** Returns a login at a `TokenServer`, as a sign-in leaves it. */
 export function loginCredential(
   url: string,
   tokens: IssuedTokens,
@@ -51,7 +32,7 @@ export function loginCredential(
   }
 }
 
-/** How {@link loginPorts} sign in: `person` is the person, and rejects when they say no. */
+/** Dependencies of {@link loginPorts}: `person` is the user, and rejects when they decline. */
 export interface LoginPortsOptions {
   url: string
   store: CredentialStore
@@ -59,7 +40,7 @@ export interface LoginPortsOptions {
   note?: (text: string) => void
 }
 
-/** The flows and the token endpoint of a `TokenServer`, in their simplest form. */
+/** Creates the flows and the token endpoint of a `TokenServer` in their simplest form. */
 export function loginPorts({ url, store, person, note }: LoginPortsOptions): LoginPorts {
   const flow: SignInFlow = async (_request, announce, signal) => {
     announce({ kind: 'browser', url: `${url}/authorize?process=${String(process.pid)}` })
@@ -105,16 +86,10 @@ async function refresh(
 }
 
 /**
- * One call of a client: sends the token, and once more after a refusal. Answers the status of the last response, or what the
- * login made of it.
+ * Makes one call of a client: sends the token, and once more after a refusal. Returns the status of the last
+ * response, or the login's outcome.
  */
-export async function call(
-  url: string,
-  login: Pick<
-    ReturnType<typeof import('../../../../bridge/oauth/login/login.ts').createLogin>,
-    'authorization' | 'refused'
-  >,
-): Promise<number | 'sign_in_needed'> {
+export async function call(url: string, login: TokenSource): Promise<number | 'sign_in_needed'> {
   const send = async (): Promise<{ status: number; used: { header: string } | undefined }> => {
     const used = await login.authorization()
     const response = await fetch(`${url}/mcp`, {

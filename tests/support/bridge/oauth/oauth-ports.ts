@@ -4,15 +4,16 @@ import { setImmediate } from 'node:timers/promises'
 import type { HttpClient } from '../../../../bridge/http/http-client.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
+import type { OAuthContext } from '../../../../bridge/oauth/server-request.ts'
 
-/** The real clock and chance; sleeping moves the clock instead of waiting. */
+/** The real clock and random source; sleeping moves the clock instead of waiting. */
 export interface TestRuntime extends Runtime {
-  /** How long was slept, in milliseconds. */
+  /** Durations of all sleeps, in milliseconds. */
   slept: number[]
   advance(seconds: number): void
 }
 
-/** A {@link TestRuntime} that starts now. */
+/** Creates a {@link TestRuntime} that starts now. */
 export function createTestRuntime(): TestRuntime {
   let ahead = 0
   const slept: number[] = []
@@ -30,7 +31,7 @@ export function createTestRuntime(): TestRuntime {
   }
 }
 
-/** The client of the bridge, straight to loopback. */
+/** Creates the bridge's HTTP client for direct use on loopback. */
 export function createTestHttp(): HttpClient {
   return createHttpClient({
     connectTimeoutMs: 5000,
@@ -44,7 +45,17 @@ export function createTestHttp(): HttpClient {
   })
 }
 
-/** The configuration of a bridge that was given nothing but the URL. */
+/** Returns the context of a bridge at this server, whose user does not give up. */
+export function oauthContext(
+  http: HttpClient,
+  serverUrl: string,
+  changes: Partial<OAuthConfig> = {},
+  signal: AbortSignal = new AbortController().signal,
+): OAuthContext {
+  return { http, runtime: createTestRuntime(), config: oauthConfig(serverUrl, changes), signal }
+}
+
+/** Returns the configuration of a bridge started with only the URL. */
 export function oauthConfig(serverUrl: string, changes: Partial<OAuthConfig> = {}): OAuthConfig {
   return {
     serverUrl,

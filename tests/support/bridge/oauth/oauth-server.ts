@@ -2,54 +2,58 @@ import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, beforeEach, onTestFinished } from 'vitest'
+import type { ClientIdentity, Credential } from '../../../../bridge/credentials/credential.ts'
+import type { HttpClient } from '../../../../bridge/http/http-client.ts'
+import { createTestHttp } from './oauth-ports.ts'
 
-/** One request that the server got. */
+/** One request received by the server. */
 export interface SeenRequest {
   method: string
   path: string
   query: URLSearchParams
   headers: IncomingHttpHeaders
-  /** Of a form. */
+  /** Parameters of a form. */
   form: URLSearchParams
   text: string
 }
 
-/** What is answered: an object is sent as JSON, text as HTML. */
+/** An answer: an object is sent as JSON, text as HTML. */
 export interface Reply {
   status?: number
   headers?: Record<string, string>
   body?: object | string
-  /** The connection ends instead. */
+  /** Closes the connection instead. */
   isCut?: boolean
 }
 
 /** Answers a request; undefined leaves it to the server. */
 export type Answer = (request: SeenRequest) => Reply | undefined | Promise<Reply | undefined>
 
-/** A resource server and its authorization server in one, which does what it is told. */
+/** A configurable resource server and authorization server in one. */
 export interface OAuthServer {
   origin: string
   /** `${origin}/mcp` */
   serverUrl: string
   issuer: string
   seen: SeenRequest[]
-  /** The paths that were asked for, in order. */
+  /** Returns the requested paths in order. */
   paths(): string[]
   requests(path: string): SeenRequest[]
-  /** By path; asked before anything else. */
+  /** Answers by path, which take precedence. */
   answers: Map<string, Answer>
-  /** Put over the metadata of the authorization server; undefined members are left out. */
+  /** Overrides the authorization server's metadata; undefined members are omitted. */
   metadata: Record<string, unknown>
-  /** Put over what the token endpoint issues. */
+  /** Overrides the token response. */
   tokens: Record<string, unknown>
-  /** Parameters of the authorization response, beside `state`; `iss` undefined is left out. */
+  /** Parameters of the authorization response, in addition to `state`; undefined `iss` is omitted. */
   response: Record<string, string | undefined>
   close(): Promise<void>
 }
 
-/** Where the documents of an {@link OAuthServer} stand. */
+/** Paths of the documents of an {@link OAuthServer}. */
 export interface OAuthServerPlaces {
-  /** Paths of the protected resource metadata; none: there is none. */
+  /** Paths of the protected resource metadata; empty for none. */
   resourcePaths?: string[]
   resource?: (origin: string) => Record<string, unknown>
   issuerPath?: string
@@ -57,8 +61,30 @@ export interface OAuthServerPlaces {
   metadataPaths?: string[]
 }
 
-/** Starts one on a free port of 127.0.0.1. Authorization requests are granted at once; PKCE is checked. */
+/** Starts a server for one test; see {@link start}. */
 export async function startOAuthServer(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
+  const server = await start(places)
+  onTestFinished(() => server.close())
+  return server
+}
+
+/** Starts a server and a client of HTTP for all tests of a file; each test begins without requests and answers. */
+export async function openOAuthServer(): Promise<{ server: OAuthServer; http: HttpClient }> {
+  const server = await start()
+  const http = createTestHttp()
+  beforeEach(() => {
+    server.seen.length = 0
+    server.answers.clear()
+  })
+  afterAll(async () => {
+    http.close()
+    await server.close()
+  })
+  return { server, http }
+}
+
+/** Starts a server on a free port of 127.0.0.1. Grants authorization requests at once; checks PKCE. */
+async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
   const seen: SeenRequest[] = []
   const codes = new Map<string, URLSearchParams>()
   const server = createServer((request, reply) => {
@@ -162,6 +188,25 @@ export async function startOAuthServer(places: OAuthServerPlaces = {}): Promise<
   }
 
   return oauth
+}
+
+/** Returns an earlier login at a server, without tokens. */
+export function loginAt(
+  server: Pick<OAuthServer, 'serverUrl' | 'issuer' | 'origin'>,
+  client: Partial<ClientIdentity> = {},
+  changes: Partial<Credential> = {},
+): Credential {
+  return {
+    generation: 1,
+    serverUrl: server.serverUrl,
+    profile: 'default',
+    issuer: server.issuer,
+    tokenEndpoint: `${server.origin}/token`,
+    revocationEndpoint: `${server.origin}/revoke`,
+    client: { clientId: 'before', tokenEndpointAuthMethod: 'none', origin: 'dynamic', ...client },
+    signedInAt: 0,
+    ...changes,
+  }
 }
 
 function register({ text }: SeenRequest): Reply {

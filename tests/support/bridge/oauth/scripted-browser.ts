@@ -1,4 +1,4 @@
-/** Where a browser came to rest. */
+/** Final page of a navigation. */
 export interface Arrival {
   url: string
   status: number
@@ -6,7 +6,7 @@ export interface Arrival {
   html: string
 }
 
-/** Opens a URL and follows redirects the way a browser does, without cookies; stops where nobody answers. */
+/** Opens a URL and follows redirects like a browser without cookies; stops at an address that does not respond. */
 export async function visit(url: string): Promise<Arrival> {
   let place = url
   for (let hops = 0; hops < 10; hops++) {
@@ -21,7 +21,7 @@ export async function visit(url: string): Promise<Arrival> {
   throw new Error('The redirects do not end.')
 }
 
-/** Where an authorization request is redirected to, without going there. */
+/** Returns the redirect of an authorization request without following it. */
 export async function redirectOf(url: string): Promise<URL> {
   const response = await fetch(url, { redirect: 'manual' })
   await response.body?.cancel()

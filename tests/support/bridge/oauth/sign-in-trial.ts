@@ -5,19 +5,18 @@ import { createSignInFlow } from '../../../../bridge/oauth/grants/sign-in-flow.t
 import { createTestHttp, createTestRuntime, oauthConfig, type TestRuntime } from './oauth-ports.ts'
 import { type Arrival, visit } from './scripted-browser.ts'
 
-/** One sign-in on its way, and a person in front of it. */
+/** A pending sign-in with its user. */
 export interface SignInTrial {
-  /** Resolves once the person is told where to go. Never settles when the sign-in ends before. */
+  /** Resolves once the user is prompted. Never settles when the sign-in ends before. */
   prompt: Promise<SignInPrompt>
-  /** What the person was told beside. */
+  /** Other lines shown to the user. */
   lines: string[]
-  /** How often the person was told. */
+  /** All prompts shown to the user. */
   prompts: SignInPrompt[]
   done: Promise<Credential>
   cancel(): void
 }
 
-/** Begins a sign-in. */
 export function beginTrial(
   serverUrl: string,
   changes: Partial<OAuthConfig> = {},
@@ -49,14 +48,14 @@ export function beginTrial(
   return { prompt, prompts, lines, done, cancel: () => stop.abort() }
 }
 
-/** Signs in with a browser that goes where it is sent. */
+/** Signs in with a browser that follows the prompt. */
 export async function signIn(
   serverUrl: string,
   changes: Partial<OAuthConfig> = {},
   request: SignInRequest = {},
 ): Promise<{ credential: Credential; arrival: Arrival; prompts: SignInPrompt[]; lines: string[] }> {
   const trial = beginTrial(serverUrl, changes, request)
-  // Whatever ends the sign-in before there is a prompt is what the test wants to see.
+  // The test wants to see whatever ends the sign-in before a prompt.
   const { url } = await Promise.race([trial.prompt, trial.done.then((): never => noPrompt())])
   const arriving = visit(url)
   arriving.catch(() => undefined)

@@ -5,14 +5,13 @@ import type { LoginChildMessage, LoginChildRequest } from './login-child.ts'
 /** A child process with a login. One request at a time. */
 export interface LoginChild {
   ask(request: LoginChildRequest): Promise<unknown>
-  /** Asks without waiting; resolves when the child stands still where it was told to. */
+  /** Sends a request without waiting for its answer; resolves when the child pauses at the requested step. */
   untilHeld(request: LoginChildRequest): Promise<void>
   prompts: { url: string; followed: boolean }[]
   untilPrompt(): Promise<void>
   kill(): void
 }
 
-/** Starts one. */
 export function startLoginChild(): LoginChild {
   const script = fileURLToPath(new URL('./login-child.ts', import.meta.url))
   const child = fork(script, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })

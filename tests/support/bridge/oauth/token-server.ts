@@ -3,41 +3,42 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { IssuedTokens } from '../../../../bridge/credentials/credential.ts'
 
-/** What a {@link TokenServer} has seen. */
+/** Counters of a {@link TokenServer}. */
 export interface TokenServerCounts {
   refreshed: number
-  /** A spent refresh token that still gave its successor. */
+  /** Spent refresh tokens that were answered with their successor. */
   replayed: number
-  /** A spent refresh token that ended its family. */
+  /** Spent refresh tokens that ended their family. */
   reused: number
   refused: number
   signIns: number
   revoked: number
 }
 
-/** How it behaves; may be changed at any time. */
+/** Behaviour of the server; may be changed at any time. */
 export interface TokenServerRules {
-  /** How long a spent refresh token still gives its successor. */
+  /** Period in which a spent refresh token is answered with its successor. */
   graceSeconds: number
   lifetimeSeconds: number
-  /** Before a refresh is answered. */
+  /** Delay before a refresh is answered. */
   delayMs: number
-  /** Answered to a refresh instead of tokens. */
+  /** Replaces the answer to a refresh. */
   failWith: { status: number; error?: string; headers?: Record<string, string> } | undefined
   /** Called when a refresh has been done, before it is answered. */
   refreshed: () => Promise<void>
 }
 
 /**
- * An authorization server with one user and a resource that wants its tokens: `POST /token` (refresh and client credentials),
- * `POST /sign-in`, `POST /revoke`, `GET /mcp`. Rotates refresh tokens, and ends a family when one is used twice.
+ * An authorization server with one user and a resource that requires its tokens: `POST /token` (refresh and client
+ * credentials), `POST /sign-in`, `POST /revoke`, `GET /mcp`. Rotates refresh tokens, and ends a family when one is
+ * reused.
  */
 export interface TokenServer {
   url: string
   counts: TokenServerCounts
   rules: TokenServerRules
   issue(): IssuedTokens
-  /** The resource takes none of the access tokens of before any more. */
+  /** Makes the resource reject all access tokens issued so far. */
   revokeAccessTokens(): void
   revokeEverything(): void
   close(): Promise<void>
@@ -52,7 +53,7 @@ interface Spent {
   successor: IssuedTokens
 }
 
-/** Starts one on a free port of this computer. */
+/** Starts a server on a free port of this computer. */
 export async function startTokenServer(rules: Partial<TokenServerRules> = {}): Promise<TokenServer> {
   const families = new Map<string, Family>()
   const spent = new Map<string, Spent>()
@@ -131,7 +132,7 @@ export async function startTokenServer(rules: Partial<TokenServerRules> = {}): P
         failWith.headers,
       )
     }
-    // What is spent is spent when the request arrives, however long the answer takes.
+    // A token is spent when the request arrives, however long the answer takes.
     const tokens = refresh(parameters.get('refresh_token') ?? '')
     await server.rules.refreshed()
     await new Promise((resolve) => setTimeout(resolve, server.rules.delayMs))
@@ -167,7 +168,7 @@ export async function startTokenServer(rules: Partial<TokenServerRules> = {}): P
   return server
 }
 
-/** SHA-256 of a token, as a credential that waits for an answer holds it. */
+/** Returns the SHA-256 of a token, as stored in a credential during a refresh. */
 export function hashOf(refreshToken: string): string {
   return createHash('sha256').update(refreshToken).digest('hex')
 }

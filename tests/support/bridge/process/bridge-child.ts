@@ -5,53 +5,53 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { underLoad } from '../../under-load.ts'
 
-/** What starts the built bridge. */
+/** Script that starts the built bridge. */
 export const bridgeLauncher = fileURLToPath(new URL('../../../../bridge/launcher.cjs', import.meta.url))
 
 const bundle = fileURLToPath(new URL('../../../../bridge/dist/main.mjs', import.meta.url))
 
-/** How a bridge is started, beside its URL. */
+/** Start options of a bridge, in addition to its URL. */
 export interface BridgeOptions {
   flags?: readonly string[]
   environment?: Readonly<Record<string, string>>
-  /** The home folder of its user. */
+  /** Home folder of its user. */
   home?: string
-  /** The Node that runs it; this one when left out. */
+  /** The Node that runs it; by default the current one. */
   node?: string
   launcher?: string
-  /** Whether it may open a browser. */
+  /** Allows it to open a browser. */
   opens?: boolean
 }
 
-/** How a process ended. */
+/** How a process exited. */
 export interface ProcessEnd {
   code: number | null
   signal: NodeJS.Signals | null
-  /** On the clock of `performance.now()`. */
+  /** By the clock of `performance.now()`. */
   at: number
 }
 
-/** A built bridge, and whoever talks to it line by line. */
+/** A built bridge and its line-by-line client. */
 export interface BridgeChild {
   child: ChildProcess
-  /** Everything it said, in order. */
+  /** All messages received, in order. */
   messages: readonly JsonObject[]
-  /** Lines on stdout that are no JSON. */
+  /** Lines on stdout that are not JSON. */
   strayLines: readonly string[]
   stderr(): string
-  /** Text goes out as it is, with a line end. */
+  /** Sends text unchanged, with a line end. */
   write(message: JsonObject | string): void
-  /** Sends a request and resolves with its whole answer. */
+  /** Sends a request and resolves with the whole response. */
   ask(method: string, params?: JsonObject, id?: number | string): Promise<JsonObject>
-  /** Calls a tool; the text of its result, or what failed. */
+  /** Calls a tool; returns the text of its result, or the failure. */
   call(name: string, args?: JsonObject, id?: number | string): Promise<string>
-  /** The first message, past ones included, that fits. Rejects after a while. */
+  /** Returns the first matching message, including past ones. Rejects after a while. */
   find(fits: (message: JsonObject) => boolean): Promise<JsonObject>
   /** Opens a session as a client of 2025-11-25 does. */
   initialize(capabilities?: JsonObject): Promise<JsonObject>
-  /** From now on every request of `ask` and `call` claims 2026-07-28. */
+  /** Makes every later request of `ask` and `call` claim 2026-07-28. */
   speakModern(capabilities?: JsonObject): void
-  /** Answers the questions of the server from now on: a result by method. */
+  /** Answers later requests of the server: a result by method. */
   answerWith(results: Readonly<Record<string, JsonObject>>): void
   endInput(): void
   kill(signal: NodeJS.Signals): void
@@ -69,7 +69,7 @@ export function startBridgeChild(url: string, options: BridgeOptions): BridgeChi
   return talkTo(child)
 }
 
-/** A clean environment. */
+/** Returns a clean environment. */
 export function environmentOf({ environment, home }: BridgeOptions): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', HOME: home ?? '/nonexistent', ...environment }
 }
@@ -86,7 +86,7 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
   let rest: Buffer[] = []
   let lastId = 0
 
-  // A bridge that ended takes no more lines.
+  // A bridge that has exited accepts no more lines.
   stdin.on('error', () => {})
   errors.on('data', (chunk: Buffer) => {
     stderr += chunk.toString()
@@ -127,7 +127,7 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
     child.once('exit', (code, signal) => resolve({ code, signal, at: performance.now() }))
   })
   let isOver = false
-  // After that nothing more comes from stdout.
+  // Nothing more comes from stdout after this.
   child.once('close', () => {
     isOver = true
     for (const look of waiting) look()
@@ -157,7 +157,7 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
       waiting.add(look)
       look()
     })
-    // Not everybody waits for what a bridge that is ended on purpose does not say any more.
+    // Not every caller waits for messages of a bridge that is stopped on purpose.
     found.catch(() => {})
     return found
   }
@@ -171,7 +171,7 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
     const all = claims === undefined ? params : { ...params, _meta: given }
     const from = messages.length
     write({ jsonrpc: '2.0', id, method, ...(all && { params: all }) })
-    // An id may be used again once it has its answer.
+    // An id may be reused once it has its answer.
     let seen = 0
     return find((message) => {
       seen += 1
@@ -217,7 +217,7 @@ function shortly(message: JsonObject): string {
   return JSON.stringify(message).slice(0, 400)
 }
 
-/** `_meta` of every request of 2026-07-28. */
+/** Returns `_meta` for requests of 2026-07-28. */
 export function modernClaims(capabilities: JsonObject = {}): JsonObject {
   return {
     [mcpMetaKey.protocolVersion]: modernRevision,
@@ -226,7 +226,7 @@ export function modernClaims(capabilities: JsonObject = {}): JsonObject {
   }
 }
 
-/** The text of a tool's result, or the error in its place. */
+/** Returns the text of a tool's result, or of its error. */
 export function textOf(answer: JsonObject): string {
   const { result, error } = answer
   if (!isJsonObject(result)) return `error ${JSON.stringify(error)}`
@@ -234,7 +234,7 @@ export function textOf(answer: JsonObject): string {
   return Array.isArray(content) ? content.map((part: JsonObject) => String(part['text'])).join('\n') : ''
 }
 
-/** The error of an answer; fails when it has a result. */
+/** Returns the error of a response; fails when it has a result. */
 export function errorOf(answer: JsonObject): { code: number; message: string; data: JsonObject } {
   const { error } = answer
   if (!isJsonObject(error)) throw new Error(`No error: ${JSON.stringify(answer).slice(0, 500)}`)
@@ -242,7 +242,7 @@ export function errorOf(answer: JsonObject): { code: number; message: string; da
   return { code: Number(error['code']), message: String(error['message']), data }
 }
 
-/** Resident memory of a process at its highest so far, in MB. Linux only. */
+/** Returns the peak resident memory of a process so far, in MB. Linux only. */
 export function peakMegabytes({ child }: BridgeChild): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024

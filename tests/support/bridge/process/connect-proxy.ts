@@ -4,18 +4,18 @@ import type { Duplex } from 'node:stream'
 import { listenOn } from './socket-server.ts'
 import type { Stage } from './stage.ts'
 
-/** An HTTP proxy, and what it was asked for. */
+/** An HTTP proxy with the requests it received. */
 export interface ConnectProxy {
   port: number
   /** Method and target of each request line. */
   lines: readonly string[]
-  /** Each `Proxy-Authorization` that came, decoded. */
+  /** Each received `Proxy-Authorization`, decoded. */
   credentials: readonly string[]
 }
 
 /**
- * Tunnels by CONNECT, and forwards what comes with a whole URL. Every host name leads to `targetPort` of this computer.
- * `credentials` is `user:password` that it wants.
+ * Tunnels CONNECT requests, and forwards those with a whole URL. Every host name leads to `targetPort` of this
+ * computer. `credentials` is the required `user:password`.
  */
 export async function startConnectProxy(
   stage: Stage,

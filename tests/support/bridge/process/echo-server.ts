@@ -1,29 +1,36 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readText, sendJson } from '../../remote/exchange-parts.ts'
 import { listenOn } from './socket-server.ts'
 import type { Stage } from './stage.ts'
 
-/** One request as it came. */
+/** One request as received. */
 export interface Heard {
   method: string
   headers: IncomingMessage['headers']
-  /** The text of the body. */
+  /** Text of the body. */
   text: string
   message: JsonObject
 }
 
-/** A server that takes anything and says it again: `result.echoed` is the whole message. */
+/** A server that accepts anything and echoes it: `result.echoed` is the whole message. */
 export interface EchoServer {
   port: number
   url: string
   heard: readonly Heard[]
-  /** The POSTs of that JSON-RPC method. */
+  /** Returns the POSTs of that JSON-RPC method. */
   of(method: string): Heard[]
 }
 
-/** Serves one era, and every method of it that anybody can think of. */
-export async function startEchoServer(stage: Stage, era: 'legacy' | 'modern'): Promise<EchoServer> {
+/** Answers a call in place of the echo. */
+export type OnCall = (response: ServerResponse, reply: (result: JsonObject) => JsonObject) => unknown
+
+/** Serves one era, including unknown methods. */
+export async function startEchoServer(
+  stage: Stage,
+  era: 'legacy' | 'modern',
+  onCall?: OnCall,
+): Promise<EchoServer> {
   const heard: Heard[] = []
   const capabilities = { tools: {} }
   const server = createServer((request, response) => {
@@ -44,8 +51,13 @@ export async function startEchoServer(stage: Stage, era: 'legacy' | 'modern'): P
         'server/discover': { supportedVersions: ['2026-07-28'], capabilities },
       }
       const result = (typeof method === 'string' ? answers[method] : undefined) ?? { echoed: message }
-      const complete = era === 'modern' ? { resultType: 'complete', ...result } : result
-      return sendJson(response, 200, { jsonrpc: '2.0', id, result: complete })
+      const reply = (content: JsonObject): JsonObject => ({
+        jsonrpc: '2.0',
+        id,
+        result: era === 'modern' ? { resultType: 'complete', ...content } : content,
+      })
+      if (method === 'tools/call' && onCall !== undefined) return void onCall(response, reply)
+      return sendJson(response, 200, reply(result))
     })
   })
   const { port } = await listenOn(stage, server)
@@ -57,7 +69,7 @@ export async function startEchoServer(stage: Stage, era: 'legacy' | 'modern'): P
   }
 }
 
-/** What the server says it got. */
+/** Returns the message that the server received. */
 export function echoedBy(answer: JsonObject): JsonObject {
   const { result } = answer
   const echoed = isJsonObject(result) ? result['echoed'] : undefined

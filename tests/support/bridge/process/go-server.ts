@@ -6,26 +6,31 @@ import { buildGoProgram, goProgram } from '../../../peers/go-program.ts'
 
 const folder = fileURLToPath(new URL('../../../peers/go-server/', import.meta.url))
 
-/** An MCP server of the official Go SDK that runs on 127.0.0.1. */
+/** An MCP server of the official Go SDK on 127.0.0.1. */
 export interface GoServer {
   url: string
   close(): Promise<void>
 }
 
-/** How it serves. */
+/** Options of the server. */
 export interface GoServerOptions {
-  /** Without sessions. The SDK serves 2026-07-28 only then; with sessions it names the earlier revisions alone. */
+  /**
+   * Serves without sessions. The SDK serves 2026-07-28 only then; with sessions it offers only the earlier revisions.
+   */
   stateless: boolean
-  /** Port to listen on; any that is free when left out. */
+  /** Port to listen on; by default any free one. */
   port?: number
-  /** BASE_URL of the Drawbridge that all calls have to come through, with the tools `whoami` and `count`. Undefined: no check. */
+  /**
+   * BASE_URL of the Drawbridge that all calls have to go through, with the tools `whoami` and `count`. Undefined: no
+   * check.
+   */
   issuer?: string
 }
 
-/** Compiles the server; answers as {@link buildGoProgram} does. */
+/** Compiles the server; returns the result of {@link buildGoProgram}. */
 export const buildGoServer = (): Promise<boolean> => buildGoProgram(folder)
 
-/** Starts what {@link buildGoServer} made. It ends with this process, too. */
+/** Starts the program built by {@link buildGoServer}. It exits with this process, too. */
 export async function startGoServer({ stateless, port = 0, issuer }: GoServerOptions): Promise<GoServer> {
   const flags = [
     '-address',

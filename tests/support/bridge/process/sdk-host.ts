@@ -11,28 +11,28 @@ import {
 import { bridgeLauncher, environmentOf } from './bridge-child.ts'
 import type { Stage } from './stage.ts'
 
-/** A local client as applications are built from: it starts the bridge itself and speaks to its stdio. */
+/** A local client as used by applications: it starts the bridge itself and talks to it over stdio. */
 export interface SdkHost {
-  /** Which era it speaks to the bridge. */
+  /** The era it uses with the bridge. */
   era: string
   serverName: string | undefined
   instructions: string | undefined
   tools(): Promise<string[]>
   call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<string>
-  /** How often it was told that tools have changed. */
+  /** Counts the notifications of changed tools. */
   changes(): number
-  /** Everything that the SDK itself has complained about. */
+  /** All errors reported by the SDK itself. */
   errors: readonly string[]
   close(): Promise<void>
 }
 
-/** What belongs to one call. */
+/** Options of one call. */
 export interface CallOptions {
   signal?: AbortSignal
   onprogress?: (progress: { progress: number }) => void
 }
 
-/** How it answers the questions of a server, whichever era they come in. */
+/** Answers to the server's requests in either era. */
 export const answers = {
   elicit: { action: 'accept' as const, content: { name: 'Ada' } },
   sample: {
@@ -87,7 +87,7 @@ export async function startLegacyHost(stage: Stage, url: string): Promise<SdkHos
   }
 }
 
-/** `@modelcontextprotocol/client`, which speaks both eras. */
+/** `@modelcontextprotocol/client`, which supports both eras. */
 export async function startModernHost(
   stage: Stage,
   url: string,

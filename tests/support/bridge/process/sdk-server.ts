@@ -15,12 +15,12 @@ import { createMcpHandler, inputRequired, Server } from '@modelcontextprotocol/s
 import { listenOn } from './socket-server.ts'
 import type { Stage } from './stage.ts'
 
-/** A server with the tools that `tests/remote` has, as far as they are about more than text. */
+/** A server with those tools of `tests/remote` that involve more than text. */
 export interface SdkServer {
   url: string
   /** Names of tools whose call was cancelled. */
   cancelled: readonly string[]
-  /** Tells clients that the tools are others now. */
+  /** Notifies clients that the tools have changed. */
   changeTools(): void | Promise<void>
 }
 
@@ -44,10 +44,13 @@ function listed(extra: readonly string[]): { name: string; inputSchema: { type: 
   return [...toolNames, ...extra].map((name) => ({ name, inputSchema: { type: 'object' as const } }))
 }
 
-/** Milliseconds behind a step; behind the last so many that no client reads its notice together with the result. */
+/**
+ * Returns the pause after a step in milliseconds; after the last it is long enough that no client reads its
+ * notification together with the result.
+ */
 const pauseBehind = (step: number): number => (step === steps.length ? 400 : 30)
 
-/** Waits for the end of a call that never ends by itself. */
+/** Waits for the cancellation of a call that never ends on its own. */
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -4,7 +4,9 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { loginId } from '../../../../bridge/credentials/credential-store.ts'
 import type { BridgeHome } from '../../../e2e/bridge-process.ts'
 
-/** What bridges of this home remember of the server at `url`, as it is in the file; undefined when there is none. */
+/**
+ * Reads what bridges of this home remember about the server at `url`, as stored; undefined when the file is missing.
+ */
 export function readServerMemory(home: BridgeHome, url: string): JsonObject | undefined {
   try {
     return JSON.parse(readFileSync(fileOf(home, url), 'utf8')) as JsonObject
@@ -13,7 +15,7 @@ export function readServerMemory(home: BridgeHome, url: string): JsonObject | un
   }
 }
 
-/** Replaces what bridges of this home remember of the server at `url`. */
+/** Replaces what bridges of this home remember about the server at `url`. */
 export function writeServerMemory(home: BridgeHome, url: string, memory: JsonObject): void {
   const file = fileOf(home, url)
   mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })

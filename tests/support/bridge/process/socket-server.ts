@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { Stage } from './stage.ts'
 
-/** Listens until the test is over, and then drops every connection. Returns the port. */
+/** Listens until the test is over, then drops every connection. Returns the port. */
 export async function listenOn(
   stage: Stage,
   server: Server,
@@ -25,7 +25,7 @@ export async function listenOn(
   return { port: (server.address() as AddressInfo).port, sockets }
 }
 
-/** The URL of a server that accepts connections and never says a word. */
+/** Returns the URL of a server that accepts connections but never responds. */
 export async function muteServer(stage: Stage): Promise<{ url: string; sockets: ReadonlySet<Socket> }> {
   const { port, sockets } = await listenOn(
     stage,

@@ -12,32 +12,32 @@ import {
   startBridgeChild,
 } from './bridge-child.ts'
 
-/** What a command printed, and its exit code; -1 if it had to be ended. */
+/** Output of a command and its exit code; -1 if it had to be killed. */
 export interface CommandOutcome {
   code: number
   stdout: string
   stderr: string
 }
 
-/** Everything that one test starts, ended with it: so tests may run side by side. */
+/** Starts and finally stops all processes of one test, so that tests may run side by side. */
 export interface Stage {
-  /** The home folder of the user who runs the bridges, empty at first. */
+  /** Home folder of the user who runs the bridges, initially empty. */
   home: string
   remote(options?: RemoteOptions): Promise<Remote>
   bridge(url: string, options?: BridgeOptions): BridgeChild
-  /** Runs `drawbridge` with these words until it ends. Its stdin is empty. */
+  /** Runs `drawbridge` with these arguments until it exits. Its stdin is empty. */
   command(words: readonly string[], options?: BridgeOptions): Promise<CommandOutcome>
-  /** Writes a file of that name in the home folder, and returns its path. */
+  /** Writes a file with that name in the home folder, and returns its path. */
   file(name: string, content: string): string
-  /** Text of every file in the home folder, by its path there. */
+  /** Returns the text of every file in the home folder, by relative path. */
   files(): Map<string, string>
-  /** Is done when the test is over, in reverse order. */
+  /** Runs a cleanup when the test is over, in reverse order. */
   later(clean: () => unknown): void
 }
 
 const commandTimeoutMs = 25_000
 
-/** A test on a stage of its own. Fails when a bridge wrote something to stdout that is no message. */
+/** Runs a test on a separate stage. Fails when a bridge wrote anything but messages to stdout. */
 export function staged(test: (stage: Stage) => Promise<void>): () => Promise<void> {
   return async () => {
     const home = mkdtempSync(join(tmpdir(), 'drawbridge-stage-'))
@@ -108,7 +108,7 @@ function filesIn(folder: string): Map<string, string> {
   )
 }
 
-/** Resolves when it holds; rejects when it still does not after `patienceMs`. */
+/** Resolves when the condition holds; rejects when it still does not after `patienceMs`. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,

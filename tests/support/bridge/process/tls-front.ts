@@ -4,7 +4,7 @@ import type { Identity } from '../http/certificate-fixture.ts'
 import { listenOn } from './socket-server.ts'
 import type { Stage } from './stage.ts'
 
-/** Puts TLS in front of a server of this computer; returns the port. */
+/** Serves TLS in front of a server of this computer; returns the port. */
 export async function startTlsFront(stage: Stage, identity: Identity, targetUrl: string): Promise<number> {
   const targetPort = Number(new URL(targetUrl).port)
   const server = createServer(identity, (socket) => {

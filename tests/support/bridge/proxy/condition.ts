@@ -1,4 +1,4 @@
-/** Waits until something holds, looking every few milliseconds; fails after 20 seconds. */
+/** Polls a condition every few milliseconds; fails after 20 seconds. */
 export async function until(holds: () => boolean, what = 'the condition'): Promise<void> {
   const started = performance.now()
   while (!holds()) {

@@ -1,32 +1,31 @@
-import { createServer } from 'node:http'
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** One request that a {@link HttpPeer} got, with its body. */
+/** One request received by an {@link HttpPeer}, with its body. */
 export interface PeerRequest {
   method: string
   path: string
   headers: IncomingHttpHeaders
   body: string
-  /** When it came, as of `performance.now()`. */
+  /** Time of arrival, by `performance.now()`. */
   at: number
   response: ServerResponse
-  /** The body as JSON; an empty object without one. */
+  /** Parses the body as JSON; an empty object without one. */
   message(): Record<string, unknown>
   json(status: number, value: unknown, headers?: Record<string, string>): void
-  /** Starts a stream of events; what is given is written as it is. */
+  /** Starts a stream of events with `text` written unchanged. */
   events(text: string, headers?: Record<string, string>): void
 }
 
-/** A server on loopback whose behaviour is the test's. */
+/** A server on loopback whose behaviour is defined by the test. */
 export interface HttpPeer {
   origin: string
-  /** All requests so far, also those that are not answered yet. */
+  /** All requests so far, including unanswered ones. */
   requests: PeerRequest[]
   close(): Promise<void>
 }
 
-/** Starts a server, on a free port unless one is named, that gives every request to `answer`. */
+/** Starts a server, on a free port by default, that passes every request to `answer`. */
 export async function startPeer(answer: (request: PeerRequest) => void, port = 0): Promise<HttpPeer> {
   const requests: PeerRequest[] = []
   const sockets = new Set<Socket>()

@@ -1,28 +1,27 @@
 import type { ServerResponse } from 'node:http'
-import { startPeer } from './http-peer.ts'
-import type { HttpPeer, PeerRequest } from './http-peer.ts'
+import { startPeer, type HttpPeer, type PeerRequest } from './http-peer.ts'
 
-/** A server of the 2025 era with sessions and a GET stream, as far as transports look at it. */
+/** A server of the 2025 era with sessions and a GET stream, as far as transports need it. */
 export interface LegacyServer extends HttpPeer {
-  /** Sessions that live. */
+  /** Live sessions. */
   sessions: Set<string>
   /** Open GET streams. */
   streams: Set<ServerResponse>
-  /** What is sent by `initialize`. */
+  /** The revision returned by `initialize`. */
   revision: string
-  /** Whether sessions have ids. */
+  /** Issues session ids. */
   hasSessions: boolean
-  /** What a request in a dead session gets. */
+  /** Status of a request in a dead session. */
   lostStatus: 400 | 404
-  /** What the GET stream gets instead of a stream. */
+  /** Status of a refused GET stream. */
   streamStatus: number
-  /** Asked first about each request; `true`: it was dealt with. */
+  /** Called first for each request; `true` if it was handled. */
   intercept(request: PeerRequest): boolean
-  /** Methods of the POSTs so far, in order; of other requests the HTTP method. */
+  /** Returns the methods of the POSTs so far, in order; the HTTP method of other requests. */
   log(): string[]
 }
 
-/** Starts one on loopback. */
+/** Starts a server on loopback. */
 export async function startLegacyServer(): Promise<LegacyServer> {
   let opened = 0
   const peer = await startPeer((request) => {

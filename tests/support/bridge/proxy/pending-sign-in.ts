@@ -1,6 +1,6 @@
 import type { McpProxyPorts } from '../../../../bridge/proxy/proxy.ts'
 
-/** A sign-in whose end a test decides. */
+/** Creates a sign-in whose outcome a test decides. */
 export function pendingSignIn(): {
   signIn: NonNullable<McpProxyPorts['signIn']>
   begun(): number

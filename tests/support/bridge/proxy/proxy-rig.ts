@@ -1,40 +1,38 @@
 import { PassThrough } from 'node:stream'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
-import { createMcpProxy } from '../../../../bridge/proxy/proxy.ts'
-import type { McpProxy, McpProxyPorts } from '../../../../bridge/proxy/proxy.ts'
-import type { McpProxyConfig } from '../../../../bridge/proxy/proxy-config.ts'
+import { McpProxy, type McpProxyPorts, type McpProxyConfig } from '../../../../bridge/proxy/proxy.ts'
 import type { ServerMemory } from '../../../../bridge/transport/server-memory.ts'
 import type { Json } from './scripted-server.ts'
 
-/** A proxy between two streams, and the client at their other ends. */
+/** A proxy between two streams, with the client at their other ends. */
 export interface Rig {
   proxy: McpProxy
   /** Resolves with the exit code. */
   over: Promise<number>
   input: PassThrough
   output: PassThrough
-  /** Everything the client got, in order. */
+  /** All messages received by the client, in order. */
   messages: Json[]
   said: string[]
   notes: string[]
   opened: string[]
   memory(): ServerMemory | undefined
   write(message: Json | string): void
-  /** Sends a request and resolves with its answer. */
+  /** Sends a request and resolves with its response. */
   ask(method: string, params?: Json, id?: number | string): Promise<Json>
-  /** Resolves with the first message, past ones included, that fits. */
+  /** Resolves with the first matching message, including past ones. */
   find(fits: (message: Json) => boolean): Promise<Json>
-  /** Ends it, if it has not ended. */
+  /** Stops the proxy unless it has ended. */
   stop(): Promise<void>
 }
 
-/** What differs from a plain proxy. */
+/** Differences from a plain proxy. */
 export type RigOptions = Partial<Omit<McpProxyConfig, 'serverUrl'>> & {
   ports?: Partial<McpProxyPorts>
   memory?: ServerMemory
 }
 
-/** Without a login, and with short times. */
+/** Starts a proxy without a login, with short timeouts. */
 export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
   const { ports, memory: before, ...config } = options
   const input = new PassThrough()
@@ -65,7 +63,7 @@ export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
     allowHttp: true,
     userAgent: 'test',
   })
-  const proxy = createMcpProxy(
+  const proxy = new McpProxy(
     {
       version: '1.2.3',
       serverUrl,
@@ -94,7 +92,7 @@ export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
         authorization: () => Promise.resolve(undefined),
         refused: () => Promise.resolve({ kind: 'sign_in_needed' }),
       },
-      openBrowser: (url) => void opened.push(url),
+      openBrowser: (url) => opened.push(url) < 0,
       memory: { read: () => memory, write: (news) => void (memory = news) },
       describeFailure: (error) => ({
         code: -31_000,
@@ -145,7 +143,7 @@ export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
   return rig
 }
 
-/** `_meta` of a request of 2026-07-28. */
+/** Returns `_meta` for a request of 2026-07-28. */
 export function claims(capabilities: Json = {}): Json {
   return {
     _meta: {

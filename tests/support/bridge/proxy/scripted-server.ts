@@ -1,58 +1,45 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { startPeer } from './http-peer.ts'
 
-/** A message in a test: whatever it is. */
+/** A message of any shape in a test. */
 export type Json = Record<string, any> // oxlint-disable-line typescript/no-explicit-any
 
-/** One HTTP request that a test server got. */
+/** One HTTP request received by a test server. */
 export interface Received {
   method: string
-  headers: IncomingMessage['headers']
+  headers: IncomingHttpHeaders
   body: Json
   response: ServerResponse
 }
 
-/** A server on loopback whose answers a test decides. */
+/** A server on loopback whose answers are defined by a test. */
 export interface TestServer {
   url: string
   received: Received[]
-  /** JSON-RPC methods of the POSTs so far. */
+  /** Returns the JSON-RPC methods of the POSTs so far. */
   methods(): string[]
   close(): Promise<void>
 }
 
-/** `handle` gets each request; one that throws answers 500. */
+/** Starts a server that passes each request to `handle`; answers 500 if it throws. */
 export async function startServer(handle: (request: Received) => unknown): Promise<TestServer> {
   const received: Received[] = []
-  const server: Server = createServer((incoming, response) => {
-    const chunks: Buffer[] = []
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-    incoming.on('end', () => {
-      const text = Buffer.concat(chunks).toString('utf8')
-      const body = text === '' ? {} : (JSON.parse(text) as Json)
-      const request = { method: incoming.method ?? '', headers: incoming.headers, body, response }
-      received.push(request)
-      try {
-        handle(request)
-      } catch (error) {
-        response.writeHead(500).end(String(error))
-      }
-    })
+  const peer = await startPeer((request) => {
+    const { method, headers, response } = request
+    const one = { method, headers, response, body: request.message() }
+    received.push(one)
+    try {
+      handle(one)
+    } catch (error) {
+      response.writeHead(500).end(String(error))
+    }
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    url: `${peer.origin}/mcp`,
     received,
     methods: () =>
       received.filter(({ method }) => method === 'POST').map(({ body }) => body['method'] as string),
-    async close() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close: () => peer.close(),
   }
 }
 
@@ -61,18 +48,18 @@ export function reply(response: ServerResponse, body: Json, status = 200, header
   response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
-/** How a test server of either era behaves beyond the ordinary. */
+/** Special behaviour of a test server of either era. */
 export interface Behaviour {
-  /** Whether the token is good; a 401 else. */
+  /** Returns whether the token is valid; 401 otherwise. */
   isAllowed?(request: Received): boolean
-  /** Takes a request over; true if it did. */
+  /** Handles a request itself and then returns true. */
   handle?(request: Received): boolean
   tools?: Json[]
 }
 
 const echoTool = { name: 'echo', inputSchema: { type: 'object', properties: {} } }
 
-/** A server of the 2025 era with a session, without a standing stream. */
+/** Creates a server of the 2025 era with a session and no GET stream. */
 export function legacyServer(behaviour: Behaviour = {}): (request: Received) => void {
   return (request) => {
     const { method, body, response } = request
@@ -99,7 +86,7 @@ export function legacyServer(behaviour: Behaviour = {}): (request: Received) => 
   }
 }
 
-/** A server of 2026-07-28 that knows nothing else. */
+/** Creates a server that supports only 2026-07-28. */
 export function modernServer(behaviour: Behaviour = {}): (request: Received) => void {
   return (request) => {
     const { method, body, response, headers } = request

@@ -1,30 +1,33 @@
 import { randomBytes } from 'node:crypto'
-import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { Authorization, Refusal, RefusalOutcome } from '../../../../bridge/http/authorization.ts'
-import type { HttpClient } from '../../../../bridge/http/http-client.ts'
+import { type JsonRpcMessage, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type {
+  Authorization,
+  HttpClient,
+  Refusal,
+  RefusalOutcome,
+} from '../../../../bridge/http/http-client.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
-import { toWireMessage } from '@drawbridge/shared/mcp/message.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/message.ts'
 import type { StatelessTransportPorts } from '../../../../bridge/transport/stateless-transport.ts'
-import type { Transport, SendOptions } from '../../../../bridge/transport/transport.ts'
+import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
+import type { Transport } from '../../../../bridge/transport/transport.ts'
 
-/** Ports of a transport whose traces a test can read. */
+/** Ports of a transport that record its actions. */
 export interface TransportHarness {
   ports: StatelessTransportPorts
   http: HttpClient
-  /** What came on the GET stream. */
+  /** Messages received on the GET stream. */
   unsolicited: JsonRpcMessage[]
   notes: string[]
   refusals: Refusal[]
-  /** What was slept, in milliseconds. */
+  /** Durations of all sleeps, in milliseconds. */
   sleeps: number[]
   /** Token of the next requests. */
   token: string | undefined
-  /** What follows from a refusal. */
+  /** Decides what follows from a refusal. */
   onRefusal(refusal: Refusal): RefusalOutcome
 }
 
-/** Real sockets and real time, unless `haste` makes the waits that many times shorter. */
+/** Uses real sockets and real time, with waits shortened by the factor `haste`. */
 export function createHarness(haste = 1): TransportHarness {
   const http = createHttpClient({
     connectTimeoutMs: 2000,
@@ -46,6 +49,7 @@ export function createHarness(haste = 1): TransportHarness {
     onRefusal: () => ({ kind: 'sign_in_needed' }),
     ports: {
       http,
+      cookies: undefined,
       runtime: {
         now: () => Math.floor(Date.now() / 1000),
         randomBytes: (length) => randomBytes(length),
@@ -54,11 +58,13 @@ export function createHarness(haste = 1): TransportHarness {
           return new Promise((resolve) => setTimeout(resolve, ms / haste))
         },
       },
-      authorization: async (): Promise<Authorization | undefined> =>
-        harness.token === undefined ? undefined : { header: `Bearer ${harness.token}` },
-      refused: async (refusal) => {
-        harness.refusals.push(refusal)
-        return harness.onRefusal(refusal)
+      tokens: {
+        authorization: async (): Promise<Authorization | undefined> =>
+          harness.token === undefined ? undefined : { header: `Bearer ${harness.token}` },
+        refused: async (refusal) => {
+          harness.refusals.push(refusal)
+          return harness.onRefusal(refusal)
+        },
       },
       unsolicited: (message) => void harness.unsolicited.push(asJson(message)),
       note: (text) => void harness.notes.push(text),
@@ -70,11 +76,11 @@ export function createHarness(haste = 1): TransportHarness {
   return harness
 }
 
-/** Sends one message and gives what was delivered for it. */
+/** Sends one message and returns the messages delivered for it. */
 export async function exchange(
   transport: Transport,
   message: JsonRpcMessage | WireMessage,
-  options: Partial<SendOptions> = {},
+  options: Partial<Context> = {},
 ): Promise<Record<string, unknown>[]> {
   const delivered: Record<string, unknown>[] = []
   const wire = 'text' in message ? message : toWireMessage(message)

@@ -25,41 +25,41 @@ import { type Remote, type RemoteOptions, startRemote } from '../../remote/remot
 export interface AuthScene {
   readonly remote: Remote
   readonly home: BridgeHome
-  /** What the bridges of this user share. */
+  /** Shared by the bridges of this user. */
   readonly store: CredentialStore
   readonly id: LoginId
-  /** Stores a login as a sign-in leaves it; `agoSeconds` is how old its tokens are by their own account. */
+  /** Stores a login as a sign-in leaves it; `agoSeconds` is the age of its tokens as recorded. */
   signedIn(options?: { agoSeconds?: number }): Promise<Credential>
   bridge(options?: BridgeOptions): BridgeProcess
-  /** Bridges that have answered their first request. */
+  /** Starts bridges and waits for their first response. */
   opened(count: number, options?: BridgeOptions): Promise<BridgeProcess[]>
-  /** Runs `drawbridge` with these words; the URL of the server and the store come behind. */
+  /** Runs `drawbridge` with these arguments, followed by the URL of the server and the store. */
   command(...words: string[]): CommandProcess
-  /** All links that any bridge has shown: a browser tab each. */
+  /** Counts the links shown by any bridge: one browser tab each. */
   links(): number
 }
 
-/** A command of the bridge that runs. */
+/** A running command of the bridge. */
 export interface CommandProcess {
   /** All of stdout and stderr. */
   said(): string
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
-/** How a bridge of a scene is started. */
+/** Options of a bridge. */
 export interface BridgeOptions {
-  /** Whether it may open a browser. */
+  /** Allows it to open a browser. */
   opens?: boolean
   era?: 'legacy' | 'modern'
-  /** Beside `--debug` and, unless they say otherwise, a key in a file. */
+  /** In addition to `--debug` and, unless overridden, a key in a file. */
   flags?: readonly string[]
   environment?: Readonly<Record<string, string>>
 }
 
 /**
- * Runs `work` in a scene of its own, with `auth` and whatever else `options` set. Afterwards nothing secret may lie in any
- * file under the home, on stderr or in the debug log, nothing there may be open to others, and nothing but messages may
- * have been on stdout.
+ * Runs `work` in a separate environment, with `auth` and the other settings of `options`. Afterwards checks that no
+ * secret is in any file under the home, on stderr or in the debug log, that nothing there is accessible to others,
+ * and that stdout had only messages.
  */
 export async function inAuthScene(
   options: RemoteOptions,
@@ -96,7 +96,7 @@ function createScene(
   commands: RunningCommand[],
 ): AuthScene {
   const store = createCredentialStore(
-    { home: join(home.path, '.drawbridge'), backend: 'file', keyFile: undefined, keychainTimeoutMs: 2500 },
+    { home: join(home.path, '.drawbridge'), backend: 'file', keychainTimeoutMs: 2500 },
     { runtime: systemRuntime, announce: () => {} },
   )
   const id = loginId({ serverUrl: remote.url, resource: undefined, client: undefined, profile: 'default' })
@@ -182,22 +182,22 @@ function storedLogin(remote: Remote, agoSeconds: number): Credential {
   }
 }
 
-/** What a tool call came back with: its text, or what the error says. */
+/** Calls a tool; returns its text, or that of the error. */
 export async function call(bridge: BridgeProcess, name = 'whoami', args: JsonObject = {}): Promise<string> {
   return textOf(await bridge.request('tools/call', { name, arguments: args }))
 }
 
-/** Calls `echo` so often at once; what is to come back is {@link echoes}. */
+/** Calls `echo` several times at once; compare with {@link echoes}. */
 export function burst(bridge: BridgeProcess, times: number): Promise<string[]> {
   return Promise.all(echoes(times).map((text) => call(bridge, 'echo', { text })))
 }
 
-/** What {@link burst} comes back with when every call succeeds. */
+/** The result of {@link burst} when every call succeeds. */
 export function echoes(times: number): string[] {
   return Array.from({ length: times }, (_, index) => `call ${index}`)
 }
 
-/** The text of an answer, however it went. */
+/** Returns the text of a response, successful or not. */
 export function textOf(answer: Answer): string {
   if ('error' in answer) return `error ${answer.error.code}: ${answer.error.message}`
   const content = (answer.result['content'] ?? []) as { text?: string }[]
@@ -205,13 +205,12 @@ export function textOf(answer: Answer): string {
   return answer.result['isError'] === true ? `failed: ${text}` : text
 }
 
-/** Does what a browser does with a link: follows all redirects. Answers the last page. */
+/** Opens a link like a browser, following all redirects. Returns the last page. */
 export async function visit(link: string): Promise<{ status: number; page: string }> {
   const response = await fetch(link)
   return { status: response.status, page: await response.text() }
 }
 
-/** Waits until `condition` holds. */
 export async function until(condition: () => unknown, what: string, waitMs = 25_000): Promise<void> {
   for (const end = performance.now() + waitMs; performance.now() < end; await delay(10)) {
     if (await condition()) return
@@ -232,11 +231,14 @@ function refuseStrayLines(bridges: readonly BridgeProcess[]): void {
   if (stray.length > 0) throw new Error(`No message: ${stray.join('\n')}`)
 }
 
-/** Everything below a home that somebody else could look into; the home itself is of the system. */
+/**
+ * Returns everything below a home that other users could access, except for the home itself, which belongs to the
+ * system.
+ */
 function looseModes(home: string): string[] {
   return readdirSync(home, { recursive: true, withFileTypes: true }).flatMap((entry) => {
     const path = join(entry.parentPath, entry.name)
-    // A lock or a file in the making may be gone meanwhile.
+    // A lock or a draft may be gone meanwhile.
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found === undefined) return []
     const mode = found.mode & 0o777

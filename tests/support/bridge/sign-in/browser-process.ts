@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-// As `BROWSER`: writes the link into the file that it is given, waits, and follows all redirects. `never` stays open and
-// does nothing, as a person who has gone away.
+// Runs as `BROWSER`: writes the link into the given file, waits, and follows all redirects. `never` stays open and
+// does nothing, as if the user had left.
 
 const [log = '', pauseMs = '0', link = ''] = process.argv.slice(2)
 appendFileSync(log, `${link}\n`)

@@ -5,16 +5,16 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('./browser-process.ts', import.meta.url))
 
-/** A program that bridges open as the browser of their user. */
+/** A program that bridges open as their user's browser. */
 export interface Browser {
-  /** For the environment of a bridge. */
+  /** Environment for a bridge. */
   environment: Readonly<Record<string, string>>
-  /** Every link that was opened, in order. */
+  /** Returns every opened link, in order. */
   openings(): string[]
   remove(): void
 }
 
-/** A browser whose person is done after `pauseMs`, or never is. */
+/** Creates a browser whose user finishes after `pauseMs`, or never. */
 export function createBrowser(pauseMs: number | 'never'): Browser {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-browser-'))
   const log = join(folder, 'openings')

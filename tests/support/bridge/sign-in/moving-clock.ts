@@ -1,5 +1,5 @@
-// Loaded into a bridge before everything else: its clock is ahead by CLOCK_AHEAD_SECONDS, and jumps by CLOCK_JUMP_SECONDS
-// at each SIGUSR2. Time that only goes forward is as it was, as when somebody sets the clock of a computer.
+// Loaded into a bridge first: its clock is ahead by CLOCK_AHEAD_SECONDS, and jumps by CLOCK_JUMP_SECONDS at each
+// SIGUSR2. The monotonic clock is unaffected, as when a user sets the computer's clock.
 const EarlierDate = Date
 let aheadMs = Number(process.env['CLOCK_AHEAD_SECONDS'] ?? 0) * 1000
 const jumpMs = Number(process.env['CLOCK_JUMP_SECONDS'] ?? 0) * 1000

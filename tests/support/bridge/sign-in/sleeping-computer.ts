@@ -1,6 +1,6 @@
-// Loaded into a bridge before everything else: at each SIGUSR2 its computer has slept for SLEEP_SECONDS. The clock on the
-// wall and the time since the start have gone on meanwhile, and the monotonic clock has not, as on Linux. With
-// SLEEP_SECONDS_OF=wall only the clock on the wall goes ahead, as when somebody sets it. Says so on stderr when it is over.
+// Loaded into a bridge first: at each SIGUSR2 its computer has slept for SLEEP_SECONDS. The wall clock and the time
+// since boot have advanced, but the monotonic clock has not, as on Linux. With SLEEP_SECONDS_OF=wall only the wall
+// clock advances, as when a user sets it. Reports on stderr when done.
 import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
 

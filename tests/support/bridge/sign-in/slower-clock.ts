@@ -1,5 +1,5 @@
-// Loaded into a bridge before everything else: its timers and its monotonic clock run SLOWNESS times slower. What it gives
-// itself a second for takes as many seconds then, so that a busy computer is no reason for it to give up.
+// Loaded into a bridge first: its timers and its monotonic clock run SLOWNESS times slower. A time limit of one
+// second then lasts that many seconds, so that a busy computer causes no timeouts.
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 

@@ -5,10 +5,10 @@ import { type MemoryCookie, newCookie } from '../platform/memory-browser.ts'
 export const now = 1_800_000_000
 /** The cookie of the project `abc`. */
 export const cookieName = 'sb-abc-auth-token'
-/** Texts that must never be shown: each stands where a session has a secret that is not the access token. */
+/** Texts that must never be displayed: all secrets of a session other than the access token. */
 export const secrets = ['REFRESH-TOKEN-SECRET', 'PROVIDER-TOKEN-SECRET', 'PROVIDER-REFRESH-SECRET'] as const
 
-/** An unsigned JWT of these claims, by default of Ada and for an hour more. */
+/** Returns an unsigned JWT with these claims, by default Ada's and valid for another hour. */
 export function jwt(claims: object = {}): string {
   const part = (value: object): string => encodeBase64url(encodeUtf8(JSON.stringify(value)))
   const usual = {
@@ -20,7 +20,7 @@ export function jwt(claims: object = {}): string {
   return `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ ...usual, ...claims })}.c2lnbmF0dXJl`
 }
 
-/** The JSON of a session as the client libraries keep it, with every secret that they keep. */
+/** Returns the JSON of a session as stored by the client libraries, with all its secrets. */
 export function sessionJson(token: string): string {
   return JSON.stringify({
     access_token: token,
@@ -31,7 +31,7 @@ export function sessionJson(token: string): string {
   })
 }
 
-/** That session as cookies, cut into chunks when `size` says so. */
+/** Returns that session as cookies, cut into chunks of `size` if given. */
 export function sessionCookies(
   token: string,
   options: Partial<MemoryCookie> & { size?: number } = {},

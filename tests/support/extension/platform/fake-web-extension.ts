@@ -2,8 +2,8 @@ import { vi } from 'vitest'
 import { fakeBrowser } from 'wxt/testing/fake-browser'
 
 /**
- * The part of the browser's interface that WXT's fake does not have: put functions of the test's own in its place. They are
- * taken away by `vi.restoreAllMocks`. `path` is such as `cookies.getAll`.
+ * Adds functions to the browser interface that WXT's fake lacks. `vi.restoreAllMocks` removes them. `path` is like
+ * `cookies.getAll`.
  */
 export function provide(
   path: string,
@@ -15,13 +15,13 @@ export function provide(
   return vi.spyOn(target, name).mockImplementation(implementation)
 }
 
-/** An event, from the side of the browser. */
+/** The browser's side of an event. */
 export interface ProvidedEvent {
   emit(...parameters: unknown[]): void
   readonly listeners: number
 }
 
-/** An event of the browser that the fake does not have: `emit` calls those who listen. */
+/** Adds a browser event that the fake lacks: `emit` calls the listeners. */
 export function provideEvent(path: string): ProvidedEvent {
   const [namespace = '', name = ''] = path.split('.')
   const target = (fakeBrowser as unknown as Record<string, Record<string, unknown>>)[namespace]

@@ -7,7 +7,7 @@ import {
   newTab,
 } from './memory-browser.ts'
 
-/** The names of the cookies that permission, and those that the page shows, for one tab. */
+/** Returns the names of the cookies visible with permission, and to the page, for one tab. */
 async function seen(
   cookies: readonly MemoryCookie[],
   allowed: readonly string[],
@@ -46,7 +46,7 @@ describe('who sees which cookie', () => {
       true,
     ],
     [
-      'which is enough beside the host',
+      'which is enough in addition to the host',
       { domain: 'example.com', hostOnly: false },
       [...both, 'http://example.com/*'],
       true,

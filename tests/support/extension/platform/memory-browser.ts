@@ -1,20 +1,20 @@
-import { EndpointUnreachableError } from '../../../../extension/core/ports.ts'
-import type {
-  Browser,
-  EndpointRequest,
-  EndpointResponse,
-  Intent,
-  Tab,
+import {
+  EndpointUnreachableError,
+  type Browser,
+  type EndpointRequest,
+  type EndpointResponse,
+  type Intent,
+  type Tab,
 } from '../../../../extension/core/ports.ts'
-import type { Profile, Settings } from '../../../../extension/core/settings.ts'
+import type { Profile, Settings } from '../../../../extension/core/profile.ts'
 
-/** A cookie in the jar. Permission and page see it by the rules of Chromium, which are the narrower ones. */
+/** A stored cookie. Its visibility follows Chromium's rules, which are the narrower ones. */
 export interface MemoryCookie {
   name: string
   value: string
   /** Without leading dot. */
   domain: string
-  /** Not for hosts below the domain. */
+  /** Not sent to hosts below the domain. */
   hostOnly: boolean
   path: string
   secure: boolean
@@ -24,15 +24,15 @@ export interface MemoryCookie {
   storeId: string
 }
 
-/** A tab with what its page has stored. */
+/** A tab with the data stored by its page. */
 export interface MemoryTab {
   id: number
-  /** The real address, whether the extension may see it or not. */
+  /** The real address, even if the extension may not see it. */
   url: string
   incognito: boolean
   /** Container, private window or profile. */
   storeId: string
-  /** The person has clicked on the toolbar's icon there. Ends with a reload where `clickEndsWithReload`. */
+  /** The user has clicked the toolbar icon there. Reset by a reload if `clickEndsWithReload`. */
   clicked: boolean
   /** A page of the browser, a store, a PDF. */
   refusesScripts: boolean
@@ -41,23 +41,23 @@ export interface MemoryTab {
   announced?: string
 }
 
-/** What a person answers to the question about a permission; `close` is Chromium, where the popup is gone then. */
+/** The user's answer to a permission prompt; `close` is Chromium, where the popup is gone then. */
 export type MemoryAnswer = 'allow' | 'deny'
 
-/** Everything that a test can look at and change. */
+/** State that a test can inspect and change. */
 export interface MemoryWorld {
-  /** Epoch seconds. Change it by `advance` where timers matter. */
+  /** Epoch seconds. Change it through `advance` where timers matter. */
   now: number
   tabs: MemoryTab[]
-  /** The tab that the popup is about. */
+  /** The popup's tab. */
   activeTab: number
   cookies: MemoryCookie[]
-  /** Match patterns that were allowed, of the form `scheme://host/*`. */
+  /** Allowed match patterns of the form `scheme://host/*`. */
   allowed: Set<string>
-  /** Consent to send tokens, which Firefox asks for besides. */
+  /** Consent to send tokens, which Firefox requires in addition. */
   mayTest: boolean
   answer: MemoryAnswer
-  /** The question closes the popup, as in Chromium: the promise never settles. */
+  /** The prompt closes the popup, as in Chromium: the promise never settles. */
   questionClosesPopup: boolean
   clickEndsWithReload: boolean
   questions: { patterns: readonly string[]; purpose: Intent['kind'] }[]
@@ -67,30 +67,30 @@ export interface MemoryWorld {
   intent: Intent | undefined
   openedSettings: string[]
   openedTabs: string[]
-  /** Called when a tab is reloaded, before listeners hear of it: the app renews its session here. */
+  /** Called when a tab is reloaded, before listeners: lets the app renew its session. */
   onReload: (tab: MemoryTab) => void
   requests: EndpointRequest[]
-  /** The network. Undefined is no response. */
+  /** The network. Undefined means no response. */
   respond: (request: EndpointRequest) => MemoryResponse | undefined
 }
 
-/** An answer of the network; `headers` have lower-case names. */
+/** A response of the network; `headers` have lower-case names. */
 export interface MemoryResponse {
   status: number
   headers?: Readonly<Record<string, string>>
   body?: string
 }
 
-/** The in-memory browser of tests: the port, and the world behind it. */
+/** The in-memory browser of tests: the port, and its state. */
 export interface MemoryBrowser extends Browser {
   readonly world: MemoryWorld
-  /** Moves the clock, timers included, and lets everything that is due happen. */
+  /** Advances the clock, including timers, and runs everything that is due. */
   advance(seconds: number): Promise<void>
-  /** Tells listeners that a cookie has changed or a tab has loaded. */
+  /** Notifies listeners that a cookie has changed or a tab has loaded. */
   announceChange(): Promise<void>
 }
 
-/** Makes a browser with one https tab that was clicked on, no cookies and no permissions. */
+/** Creates a browser with one clicked https tab, no cookies and no permissions. */
 export function createMemoryBrowser(
   start: Partial<MemoryWorld> & Partial<Pick<Browser, 'asksInTab' | 'builtInProfile'>> = {},
 ): MemoryBrowser {
@@ -244,7 +244,7 @@ function newWorld(): MemoryWorld {
   }
 }
 
-/** A tab at an https app that the person has clicked on the icon in, but for what is given. */
+/** Returns a tab of an https app whose toolbar icon was clicked, with the given changes. */
 export function newTab(given: Partial<MemoryTab>): MemoryTab {
   return {
     id: 1,
@@ -258,7 +258,7 @@ export function newTab(given: Partial<MemoryTab>): MemoryTab {
   }
 }
 
-/** A host-only cookie of that app that scripts can read, but for what is given. */
+/** Returns a host-only cookie of that app that scripts can read, with the given changes. */
 export function newCookie(given: Partial<MemoryCookie> & Pick<MemoryCookie, 'name' | 'value'>): MemoryCookie {
   return {
     domain: 'app.example.com',
@@ -277,7 +277,7 @@ function isAllowed({ allowed }: MemoryWorld, url: string): boolean {
   return allowed.has(`${protocol}//${hostname}/*`)
 }
 
-/** Whether the browser sends the cookie with the tab's own page (RFC 6265 section 5.4, and CHIPS). */
+/** Returns whether the browser sends the cookie with the tab's own page (RFC 6265 section 5.4, and CHIPS). */
 function isSent(cookie: MemoryCookie, tab: MemoryTab): boolean {
   const { protocol, hostname, pathname } = new URL(tab.url)
   const isHost = hostname === cookie.domain || (!cookie.hostOnly && hostname.endsWith(`.${cookie.domain}`))
@@ -292,7 +292,7 @@ function responseOf({ status, headers = {}, body = '' }: MemoryResponse): Endpoi
   return { status, header: (name) => headers[name], body }
 }
 
-/** Lets promises that are due settle, dynamic imports of modules that are loaded already included. */
+/** Lets due promises settle, including dynamic imports of loaded modules. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

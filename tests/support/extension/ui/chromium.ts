@@ -1,10 +1,9 @@
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { launch } from 'puppeteer-core'
-import type { Page } from 'puppeteer-core'
+import { launch, type Page } from 'puppeteer-core'
 
-/** Path of the Chromium to test with: CHROMIUM_BIN, else `chromium` on PATH. Without one it throws when CI=true. */
+/** Path of the Chromium to test with: CHROMIUM_BIN, or else `chromium` on PATH. Throws without one when CI=true. */
 export function findChromium(): string | undefined {
   const { CHROMIUM_BIN, PATH = '', CI } = process.env
   const candidates = [CHROMIUM_BIN ?? '', ...PATH.split(delimiter).map((folder) => join(folder, 'chromium'))]
@@ -15,7 +14,7 @@ export function findChromium(): string | undefined {
   return found
 }
 
-/** A headless Chromium with an empty profile and one page of a popup's size. Whoever opens it closes it. */
+/** Opens a headless Chromium with an empty profile and one page of a popup's size. The caller closes it. */
 export async function openChromium(executablePath: string): Promise<{ page: Page; close(): Promise<void> }> {
   const userDataDir = mkdtempSync(join(tmpdir(), 'drawbridge-extension-'))
   const args = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking']

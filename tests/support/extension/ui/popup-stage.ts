@@ -1,9 +1,8 @@
-// Runs in the popup's page in place of its main script: shows whatever view a test hands in.
+// Replaces the main script of the popup's page: shows any view from a test.
 import '../../../../extension/entrypoints/popup/style.css'
 import type { PopupAction, PopupView } from '../../../../extension/core/popup/popup-view.ts'
 import { render } from '../../../../extension/ui/render.ts'
-import { createTranslate } from './translator.ts'
-import type { Message } from './translator.ts'
+import { createTranslate, type Message } from './translator.ts'
 
 const actions: PopupAction[] = []
 

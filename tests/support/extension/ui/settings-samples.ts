@@ -48,7 +48,7 @@ function profiles(changes: Partial<ProfilesView> = {}): ProfilesView {
   }
 }
 
-/** Every screen of the page of settings, by the name of its picture. */
+/** Every screen of the settings page, by the name of its screenshot. */
 export const settingsSamples: Readonly<Record<string, SettingsView>> = {
   empty: profiles({ profiles: [], shortcut: undefined }),
   profiles: profiles({ otherSites: ['app.example.org', 'localhost'] }),

@@ -1,9 +1,8 @@
-// Runs in the page of settings in place of its main script: shows whatever view a test hands in.
+// Replaces the main script of the settings page: shows any view from a test.
 import '../../../../extension/entrypoints/options/style.css'
 import type { SettingsAction, SettingsView } from '../../../../extension/core/settings/settings-view.ts'
 import { createSettingsScreen } from '../../../../extension/ui/settings/screen.ts'
-import { createTranslate } from './translator.ts'
-import type { Message } from './translator.ts'
+import { createTranslate, type Message } from './translator.ts'
 
 const actions: SettingsAction[] = []
 let screen: ((view: SettingsView) => void) | undefined

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
-import type { Rolldown } from 'vite'
+import { build, type Rolldown } from 'vite'
 import type { Message } from './translator.ts'
 
 const pages = {
@@ -10,8 +9,8 @@ const pages = {
 } as const
 
 /**
- * A page of ours and its style as one document without the extension around it. Its script is a stage, which shows the views
- * that a test hands in: `popup-stage.ts` or `settings-stage.ts`.
+ * Builds one of our pages and its style as a single document without the extension around it. Its script is a stage
+ * that shows views from a test: `popup-stage.ts` or `settings-stage.ts`.
  */
 export async function buildStagedPage(name: keyof typeof pages): Promise<string> {
   const { html, stage } = pages[name]
@@ -35,7 +34,7 @@ export async function buildStagedPage(name: keyof typeof pages): Promise<string>
     .replace(/<script type="module"[^>]*>/, () => `<script type="module">${script}`)
 }
 
-/** All texts of a language, by name. */
+/** Returns all texts of a language, by name. */
 export function readMessages(locale: string): Record<string, Message> {
   const file = new URL(`../../../../extension/public/_locales/${locale}/messages.json`, import.meta.url)
   return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Message>

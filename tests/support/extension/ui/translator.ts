@@ -1,13 +1,13 @@
 import type { Translate } from '../../../../extension/ui/message.ts'
 
-/** A text as it lies in `_locales`. */
+/** A text as stored in `_locales`. */
 export interface Message {
   message: string
   description?: string
   placeholders?: Record<string, { content: string }>
 }
 
-/** What the browser makes of the texts of a language: placeholders are filled in, an unknown name gives nothing. */
+/** Translates like the browser: fills in placeholders, and returns nothing for an unknown name. */
 export function createTranslate(messages: Readonly<Record<string, Message>>): Translate {
   return (key, ...substitutions) => {
     const { message = '', placeholders = {} } = messages[key] ?? {}

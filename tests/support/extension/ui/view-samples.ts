@@ -1,7 +1,7 @@
-import { offeredFormats } from '../../../../extension/core/popup/copy-format.ts'
+import { offeredFormats } from '../../../../extension/core/popup/formats.ts'
 import type { PopupView, ReadyView } from '../../../../extension/core/popup/popup-view.ts'
 import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
-import type { SessionView } from '../../../../extension/core/session/session-view.ts'
+import type { SessionView } from '../../../../extension/core/session/session-reader.ts'
 
 const host = 'notes.example.com'
 const appUrl = 'https://notes.example.com'
@@ -24,7 +24,7 @@ const tools = [
   'summarise_week',
 ]
 
-/** Looks like a token, and is none: signed by nobody, for nobody. */
+/** Looks like a token, but is unsigned and useless. */
 export const sampleToken: string = [
   'eyJhbGciOiJFUzI1NiIsImtpZCI6InNhbXBsZSIsInR5cCI6IkpXVCJ9',
   'eyJpc3MiOiJodHRwczovL2FiY2RlZmdoaWprbC5zdXBhYmFzZS5jbyIsInN1YiI6InNhbXBsZSIsImVtYWlsIjoiYWRhQGV4YW1wbGUuY29tIn0',
@@ -42,7 +42,7 @@ function sessionAt(now: number): SessionView {
   }
 }
 
-/** A ready view at `now` (epoch seconds) with whatever is to be different. */
+/** Returns a ready view at `now` (epoch seconds) with the given changes. */
 export function sampleReady(now: number, changes: Partial<ReadyView> = {}): ReadyView {
   return {
     kind: 'ready',
@@ -72,7 +72,7 @@ export function sampleReady(now: number, changes: Partial<ReadyView> = {}): Read
   }
 }
 
-/** Every screen that the popup has, by the name of its picture, at `now` in epoch seconds. */
+/** Returns every screen of the popup by the name of its screenshot, at `now` in epoch seconds. */
 export function viewSamples(now: number): Readonly<Record<string, PopupView>> {
   const session = sessionAt(now)
   const ready = (changes?: Partial<ReadyView>): ReadyView => sampleReady(now, changes)
@@ -122,9 +122,7 @@ export function viewSamples(now: number): Readonly<Record<string, PopupView>> {
     },
     ready: ready(),
     'ready-others': ready({ hasOthers: true }),
-    'ready-no-server': ready({
-      ...withoutServer,
-    }),
+    'ready-no-server': ready({ ...withoutServer }),
     'ready-announced': ready({
       ...withoutServer,
       announced: { server: 'https://notes.example.com/mcp', isOtherHost: false },
@@ -161,7 +159,7 @@ export function viewSamples(now: number): Readonly<Record<string, PopupView>> {
 const markup = '<img src=x onerror="document.title=\'executed\'"><script>document.title="executed"</script>'
 const hostile = `${markup}\u202e"'&lt;${'W'.repeat(4000)}`
 
-/** Screens made of what a page may put there: markup, a text turned around, thousands of characters. */
+/** Returns screens with hostile page content: markup, reversed text, thousands of characters. */
 export function hostileSamples(now: number): Readonly<Record<string, PopupView>> {
   const session: SessionView = {
     id: hostile,

@@ -2,11 +2,18 @@ import { AccessControl } from '../../../../server/core/access/access-control.ts'
 import { type AccessRule, createAccessPolicy } from '../../../../server/core/access/access-rules.ts'
 import { GrantAccess, type GrantAccessPorts } from '../../../../server/core/access/grant-access.ts'
 import type { Profile, SessionProvider } from '../../../../server/core/session/session-provider.ts'
+import { profileOfSample, signInSample } from './sign-in-sample.ts'
 
-/** What a provider says that proves addresses, and knows nothing about anybody. */
-export const profileSample: Profile = { email: undefined, emailVerified: false, providers: [], claims: {} }
+/** The answer of a provider that verifies addresses but knows nothing about the user. */
+export const profileSample: Profile = {
+  email: undefined,
+  emailVerified: false,
+  name: undefined,
+  providers: [],
+  claims: {},
+}
 
-/** Access by `rules`, or for everyone; the provider is asked as `provider` says. */
+/** Creates access with `rules`, or for everyone; `provider` answers for the provider. */
 export function accessSample(
   rules?: readonly AccessRule[],
   provider: Partial<Pick<SessionProvider, 'capabilities' | 'profileOf'>> = {},
@@ -16,21 +23,21 @@ export function accessSample(
     policy: () => policy,
     provider: {
       capabilities: async () => ({ password: true, social: [], captcha: undefined, confirmsEmail: true }),
-      profileOf: () => profileSample,
+      profileOf: profileOfSample,
       ...provider,
     },
   })
 }
 
-/** For grants, when there are no rules: nothing is opened, and no grant ends. */
+/** Creates access for Ada's grants without rules: no grant ends. */
 export function grantAccessSample(ports: Partial<GrantAccessPorts> = {}): GrantAccess {
   const fail = (): never => {
-    throw new Error('Without rules nothing is looked at.')
+    throw new Error('Without rules no grant ends.')
   }
   return new GrantAccess({
     control: accessSample(),
-    keeper: { open: fail, claimsOf: () => undefined },
-    provider: { profileOf: () => profileSample },
+    keeper: { open: () => signInSample('ada').session, claimsOf: () => undefined },
+    provider: { profileOf: profileOfSample },
     store: { endGrant: fail },
     runtime: { now: fail },
     reportGrantEnd: fail,

@@ -11,13 +11,13 @@ import type {
 import type { SignOutStore } from '../../../../server/core/session/sign-out-worker.ts'
 import type { PendingSecondFactor } from '../../../../server/core/sign-in/pending-sign-in.ts'
 
-/** The time at which every sample begins, epoch seconds. */
+/** Start time of every sample, epoch seconds. */
 export const start = 1_800_000_000
 
-/** Life of a sample's grant. */
+/** Lifetime of a sample's grant. */
 export const grantSeconds: number = 30 * 86_400
 
-/** One connection as the store sees it. Everything in it is named after `name`, so that samples never collide. */
+/** One connection as stored. Everything in it is named after `name`, so that samples never collide. */
 export interface GrantSample {
   grant: Grant
   code: AuthorizationCodeRecord
@@ -25,7 +25,7 @@ export interface GrantSample {
   tokens: FirstTokens & { refreshHash: string }
 }
 
-/** A connection named `name`; `grant` overrides members of its grant. */
+/** Creates a connection named `name`; `grant` overrides members of its grant. */
 export function grantSample(name: string, grant: Partial<Grant> = {}): GrantSample {
   const whole: Grant = {
     id: `grant ${name}`,
@@ -51,12 +51,12 @@ export function grantSample(name: string, grant: Partial<Grant> = {}): GrantSamp
   }
 }
 
-/** A provider session of the grant, code or second factor `grantId` as first stored; its tokens last an hour. */
+/** Returns the initial provider session of the grant, code or second factor `grantId`; its tokens last an hour. */
 export function sessionSample(grantId: string, sealed: string): StoredProviderSession {
   return { grantId, sealed, issuedAt: start, expiresAt: start + 3600, version: 1 }
 }
 
-/** What takes the place of `session` when the provider is asked for the next one. */
+/** Returns the replacement of `session` after a refresh at the provider. */
 export function nextSession(session: StoredProviderSession, sealed?: string): StoredProviderSession {
   const version = session.version + 1
   return {
@@ -68,7 +68,7 @@ export function nextSession(session: StoredProviderSession, sealed?: string): St
   }
 }
 
-/** A sign-in named `id` that waits ten minutes for its second factor. */
+/** Returns a sign-in named `id` that waits ten minutes for its second factor. */
 export function secondFactorSample(id: string, bindingHash = 'binding'): PendingSecondFactor {
   return {
     id,
@@ -79,7 +79,7 @@ export function secondFactorSample(id: string, bindingHash = 'binding'): Pending
   }
 }
 
-/** Stored form of a token pair; its hashes are named after `name`. */
+/** Returns the stored form of a token pair; its hashes are named after `name`. */
 export function mintedSample(
   name: string,
   overrides: Partial<MintedTokens> = {},
@@ -93,12 +93,15 @@ export function mintedSample(
   }
 }
 
-/** A {@link mintedSample} as the successor of a refresh token. */
+/** Returns a {@link mintedSample} as the successor of a refresh token. */
 export function successorSample(name: string): SuccessorTokens {
   return { ...mintedSample(name), sealedTokens: `sealed pair ${name}` }
 }
 
-/** The terms of the server for a rotation at `now`, for a token that is recognised without its row; `changes` overrides members. */
+/**
+ * Returns the server's terms for a rotation at `now`, for a token recognised without its row; `changes` overrides
+ * members.
+ */
 export function rotationTerms(now: number, changes: Partial<RotationTerms> = {}): RotationTerms {
   return { now, replaySeconds: 120, usedReplaySeconds: 10, address: undefined, isOfFamily: true, ...changes }
 }
@@ -111,7 +114,7 @@ export async function addGrant(store: GrantStore, sample: GrantSample): Promise<
   return sample
 }
 
-/** The sessions whose sign-out is due at `now`, first the one that is due longest. They stay due. */
+/** Returns the sessions whose sign-out is due at `now`, longest due first. They stay due. */
 export async function dueSignOuts(store: SignOutStore, now: number): Promise<StoredProviderSession[]> {
   const claimed = await store.claimSignOuts({ limit: 1000, until: now }, now)
   return claimed.map(({ session }) => session)

@@ -1,10 +1,6 @@
 import type { StoredProviderSession } from '../../../../server/core/session/grant.ts'
 import { createSealer, fixedKeyRing, type Sealer } from '../../../../server/core/seal.ts'
-import {
-  createSessionKeeper,
-  type SessionKeeper,
-  type SessionKeeperPorts,
-} from '../../../../server/core/session/session-keeper.ts'
+import { SessionKeeper, type SessionKeeperPorts } from '../../../../server/core/session/session-keeper.ts'
 import type { KeptSession } from '../../../../server/core/session/served-session.ts'
 import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
 import { StoreUnavailableError } from '../../../../server/core/store-unavailable.ts'
@@ -19,7 +15,7 @@ import {
   type RotationRule,
 } from './rotating-provider.ts'
 
-/** One store, one provider session, and as many keepers as a test wants instances. */
+/** One store, one provider session, and any number of keepers. */
 export interface KeeperFixture {
   runtime: FakeRuntime
   store: Store
@@ -27,24 +23,24 @@ export interface KeeperFixture {
   sealer: Sealer
   /** Events of all keepers, in order. */
   reports: string[]
-  /** A keeper of an instance of its own. */
+  /** Creates the keeper of another instance. */
   keeper(owner: string, overrides?: Partial<SessionKeeperPorts>): SessionKeeper
-  /** A grant whose provider session was issued now. */
+  /** Creates a grant whose provider session was issued now. */
   connect(grantId?: string): Promise<StoredProviderSession>
-  /** What is stored for a grant that lives. */
+  /** Returns the stored session of a live grant. */
   stored(grantId?: string): Promise<StoredProviderSession>
-  /** What `/mcp` does: the stored session is read, then kept. */
+  /** Does what `/mcp` does: reads the stored session, then keeps it alive. */
   keep(keeper: SessionKeeper, grantId?: string): Promise<KeptSession>
-  /** The refresh token that is stored. */
+  /** Returns the stored refresh token. */
   storedRefreshToken(): Promise<string | undefined>
-  /** Why the grant ended; undefined while it lives. */
+  /** Returns why the grant ended; undefined while it is live. */
   endReason(): Promise<string | undefined>
 }
 
 /** The only grant of most tests. */
 export const grantId = 'grant a'
 
-/** A fixture at {@link start}, without a grant. */
+/** Creates a fixture at {@link start}, without a grant. */
 export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
   const runtime = createFakeRuntime(start)
   const store = openMemoryStore()
@@ -58,7 +54,7 @@ export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
     sealer,
     reports,
     keeper: (owner, overrides = {}) =>
-      createSessionKeeper({
+      new SessionKeeper({
         store,
         provider,
         providerIssuer,
@@ -88,17 +84,17 @@ export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
   return fixture
 }
 
-/** A key whose bytes are all `fill`. */
+/** Returns a key whose bytes are all `fill`. */
 export function sampleKey(kid: string, fill: number): { kid: string; key: Uint8Array } {
   return { kid, key: new Uint8Array(32).fill(fill) }
 }
 
-/** What an operation of a store does that is down. */
+/** Rejects like a store that is down. */
 export function storeIsDown(): Promise<never> {
   return Promise.reject(new StoreUnavailableError('The store is down.', { cause: new Error('down') }))
 }
 
-/** What never happens because the process died before it. */
+/** Stands for a step that never happens because the process died first. */
 export function never(): Promise<never> {
   return new Promise(() => {})
 }

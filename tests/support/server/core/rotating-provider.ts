@@ -7,60 +7,62 @@ import {
 } from '../../../../server/core/session/session-provider.ts'
 import type { FakeRuntime } from '../fake-runtime.ts'
 
-/** The issuer of every {@link RotatingProvider}. */
+/** Issuer of every {@link RotatingProvider}. */
 export const providerIssuer = 'https://provider.example/auth/v1'
 
-/** What happens to one call instead of a plain answer. */
+/** A fault of one call. */
 export interface ProviderFault {
-  /** Before the provider has seen the call. */
+  /** Runs before the provider sees the call. */
   before?: () => Promise<void> | void
-  /** After it has done what was asked, before its answer arrives. */
+  /** Runs after the call has taken effect, before its answer arrives. */
   after?: () => Promise<void> | void
 }
 
-/** How a {@link RotatingProvider} deals with refresh tokens. */
+/** A {@link RotatingProvider}'s rule for refresh tokens. */
 export interface RotationRule {
   /**
-   * One-time tokens without exception, as some OpenID providers have. Otherwise the parent of the active token is
-   * forgiven, as by Supabase Auth. Whatever else is presented ends the session.
+   * Strictly one-time tokens, as some OpenID providers have. Otherwise the parent of the active token is forgiven, as
+   * by Supabase Auth. Any other token ends the session.
    */
   strict: boolean
-  /** Put into every session. */
+  /** Included in every session. */
   idToken?: string
 }
 
 /** One session at a provider that rotates refresh tokens. */
 export interface RotatingProvider {
   refresh(session: ProviderSession): Promise<ProviderSession>
-  /** `live` until the session is gone. */
+  /** Returns `live` until the session is gone. */
   probe(accessToken: string): Promise<SessionProbe>
-  /** Ends the session. Refuses an access token that has expired with `invalid_token`. */
+  /** Ends the session. Rejects an expired access token with `invalid_token`. */
   signOut(session: ProviderSession): Promise<void>
-  /** The session as signed in: its refresh token is the active one. */
+  /** Returns the session as signed in: its refresh token is the active one. */
   signedIn(): ProviderSession
-  /** Every refresh token presented, in order. */
+  /** Every presented refresh token, in order. */
   presented: string[]
-  /** Every session given to `refresh`, in order. */
+  /** Every session passed to `refresh`, in order. */
   given: ProviderSession[]
-  /** Every access token probed, in order. */
+  /** Every probed access token, in order. */
   probed: string[]
-  /** How often a token was really rotated. */
+  /** Counts the actual rotations. */
   rotations(): number
-  /** The token that is active now; undefined when the session is gone. */
+  /** Returns the active token; undefined when the session is gone. */
   active(): string | undefined
   /** The user signs out, or is banned. */
   end(): void
-  /** Plays the faults one by one, each on one refresh. */
+  /** Applies the faults one by one, each to one refresh. */
   play(...faults: ProviderFault[]): void
-  /** Answers the next probes with these instead. */
+  /** Replaces the answers to the next probes. */
   playProbe(...answers: (() => SessionLife | Promise<SessionLife>)[]): void
-  /** Plays the faults one by one, each on one sign-out. */
+  /** Applies the faults one by one, each to one sign-out. */
   playSignOut(...faults: ProviderFault[]): void
-  /** Life of the tokens issued from now on, seconds. */
+  /** Sets the lifetime in seconds of tokens issued from now on. */
   setTtl(seconds: number): void
 }
 
-/** A provider session whose refresh tokens are `refresh 1`, `refresh 2` and so on; access tokens last an hour. */
+/**
+ * Creates a provider session whose refresh tokens are `refresh 1`, `refresh 2` and so on; access tokens last an hour.
+ */
 export function createRotatingProvider(
   runtime: FakeRuntime,
   rule: RotationRule = { strict: false },
@@ -132,7 +134,7 @@ export function createRotatingProvider(
   }
 }
 
-/** A fault that fails with `failure`, before the provider did anything. */
+/** Creates a fault that fails with `failure` before the provider did anything. */
 export function failing(failure: ProviderFailure, retryAfterSeconds?: number): ProviderFault {
   return {
     before() {
@@ -141,14 +143,14 @@ export function failing(failure: ProviderFailure, retryAfterSeconds?: number): P
   }
 }
 
-/** A fault by which the provider refuses this one session with a code that nobody knows. */
+/** A fault with which the provider refuses this one session, using an unknown code. */
 export const refusing: ProviderFault = {
   before() {
     throw new ProviderError('transient', 'Refused with 400 something_new.', { refused: true })
   },
 }
 
-/** The provider does what was asked, and its answer never arrives. */
+/** The request takes effect, but its answer is lost. */
 export const lostReply: ProviderFault = {
   after() {
     throw new ProviderError('transient', 'The connection broke.', { outcomeKnown: false })

@@ -19,15 +19,15 @@ import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
 import { start } from './grant-sample.ts'
 
-/** The one resource of the samples. */
+/** The only resource of the samples. */
 export const resource = 'https://mcp.example.com/mcp'
 
-/** PKCE verifier behind every {@link authorizationRequest}. */
+/** PKCE verifier of every {@link authorizationRequest}. */
 export const challengeVerifier: string = createCodeVerifier((length) => new Uint8Array(length).fill(9))
 
 const codeChallenge = await deriveCodeChallenge(challengeVerifier)
 
-/** A public client with one loopback redirect URI. */
+/** Creates a public client with one loopback redirect URI. */
 export function publicClient(overrides: Partial<Client> = {}): Client {
   return {
     id: 'mcpc_public',
@@ -49,7 +49,7 @@ export function publicClient(overrides: Partial<Client> = {}): Client {
   }
 }
 
-/** An accepted request of {@link publicClient}. */
+/** Creates an accepted request of {@link publicClient}. */
 export function authorizationRequest(overrides: Partial<AuthorizationRequest> = {}): AuthorizationRequest {
   return {
     clientId: 'mcpc_public',
@@ -62,20 +62,20 @@ export function authorizationRequest(overrides: Partial<AuthorizationRequest> = 
   }
 }
 
-/** The purpose of a sign-in that {@link authorizationRequest} asks for. */
+/** Returns the purpose of a sign-in for {@link authorizationRequest}. */
 export function authorizationPurpose(
   overrides: Partial<AuthorizationRequest> = {},
 ): Extract<SignInPurpose, { kind: 'authorization' }> {
   return { kind: 'authorization', request: authorizationRequest(overrides) }
 }
 
-/** A browser from nowhere that has signed in to nothing before. */
+/** Returns a browser without an address or earlier sign-ins. */
 export function visitorSample(overrides: Partial<SignInVisitor> = {}): SignInVisitor {
   const binding = createBrowserBinding((length) => new Uint8Array(length).fill(1))
   return { binding, address: undefined, knownAccounts: [], ...overrides }
 }
 
-/** A completed sign-in at the provider, made at {@link start}; its token lasts an hour. */
+/** Returns a completed sign-in at the provider, at {@link start}; its token lasts an hour. */
 export function signInSample(name = 'ada', expiresAt: number = start + 3600): SignIn {
   return {
     session: {
@@ -86,8 +86,6 @@ export function signInSample(name = 'ada', expiresAt: number = start + 3600): Si
     identity: {
       sub: `sub ${name}`,
       email: `${name}@example.com`,
-      emailVerified: true,
-      providers: ['email'],
       claims: {},
       name: undefined,
       secondFactor: false,
@@ -96,19 +94,29 @@ export function signInSample(name = 'ada', expiresAt: number = start + 3600): Si
   }
 }
 
-/** The answer of a provider whose first step is enough. */
+/** Returns the profile of the user of {@link signInSample} from a provider that verifies addresses. */
+export const profileOfSample: SessionProvider['profileOf'] = (of, probed) => {
+  const email =
+    of.kind === 'identity'
+      ? of.identity.email
+      : of.session.accessToken.replace(/^provider-access-token-of-(.*)$/, '$1@example.com')
+  const claims = probed ?? (of.kind === 'identity' ? of.identity.claims : {})
+  return { email, emailVerified: email !== undefined, name: undefined, providers: ['email'], claims }
+}
+
+/** Returns the answer of a provider whose first step is enough. */
 export function signedIn(name = 'ada'): SignInStep {
   return { kind: 'signed_in', signIn: signInSample(name) }
 }
 
-/** The answer of a provider that wants a code besides. */
+/** Returns the answer of a provider that requires a code as well. */
 export function secondFactorStep(
   factors: readonly SecondFactor[] = [{ id: 'phone', label: 'Phone' }],
 ): SignInStep {
   return { kind: 'second_factor', session: signInSample('half-way').session, factors }
 }
 
-/** A provider that does what a test gives it; whatever it is not given rejects. Offers a password and Google. */
+/** Creates a provider from the given methods; all others reject. Offers a password and Google. */
 export function providerSample(methods: Partial<SessionProvider> = {}): SessionProvider {
   const unexpected = (): Promise<never> => Promise.reject(new Error('The provider was called unexpectedly.'))
   return {
@@ -123,14 +131,17 @@ export function providerSample(methods: Partial<SessionProvider> = {}): SessionP
     socialStart: unexpected,
     socialFinish: unexpected,
     refresh: unexpected,
-    profileOf: () => ({ email: undefined, emailVerified: false, providers: [], claims: {} }),
+    profileOf: profileOfSample,
     profileNeedsProbe: false,
     signOut: unexpected,
     ...methods,
   }
 }
 
-/** Ports of a fresh sign-in at {@link start}, with a store in memory and a limit that no test meets by chance. */
+/**
+ * Returns ports of a fresh sign-in at {@link start}, with a store in memory and a limit that no test reaches by
+ * chance.
+ */
 export function signInPortsSample(
   provider: SessionProvider,
 ): SignInPorts & { store: Store; runtime: FakeRuntime } {

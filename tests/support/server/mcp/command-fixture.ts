@@ -12,43 +12,43 @@ import {
 import { message2026, readMessages, type StreamedMessage } from './mcp-message.ts'
 import { callerSample, endpointConfigSample } from './tool-fixture.ts'
 
-/** What a command endpoint reports: an event with its fields. */
+/** A report of a command endpoint: an event with its fields. */
 export type Reported = { event: string; fields: Record<string, unknown> }
 
 /** A command endpoint with real processes. */
 export interface CommandFixture {
   endpoint: CommandEndpoint
-  /** Everything reported, calls included. */
+  /** All reports, including calls. */
   reports: Reported[]
-  /** Those of that name. */
+  /** Returns the reports of that event. */
   reported(event: string): Record<string, unknown>[]
   client(caller?: Caller): CommandClient
-  /** The processes that there are, also those that they have started. */
+  /** Returns the running processes, including their children. */
   processes(): number[]
   close(): Promise<void>
 }
 
-/** A message to an endpoint, as a response of it. */
+/** A message from an endpoint's response. */
 type Message = StreamedMessage['message']
 
-/** Sends messages of one person. */
+/** Sends the messages of one user. */
 export interface CommandClient {
   post(message: unknown, headers?: Record<string, string>, signal?: AbortSignal): Promise<Response>
   send(method: string, headers?: Record<string, string>): Promise<Response>
-  /** A request of an earlier revision without a session. The message with its response. */
+  /** Sends a request of an earlier revision without a session. Returns the response message. */
   request(method: string, params?: object, id?: string | number): Promise<Message>
   call(name: string, input?: object, id?: string | number): Promise<Message>
-  /** A request of 2026-07-28. */
+  /** Sends a request of 2026-07-28. */
   request2026(method: string, params?: Record<string, unknown>, capabilities?: object): Promise<Message>
-  /** As global `fetch`, for the transports of SDKs. */
+  /** Like global `fetch`, for the transports of SDKs. */
   fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
-  /** Opens a session, with the headers that its messages take. */
+  /** Opens a session; returns the headers for its messages. */
   open(capabilities?: object): Promise<{ headers: Record<string, string>; initialized: Message }>
 }
 
 const scriptedServer = fileURLToPath(new URL('../../../peers/stdio/scripted-server.mjs', import.meta.url))
 
-/** A caller of that name. */
+/** Returns a caller with that name. */
 export function callerOf(name: string, more: Partial<SignedInCaller> = {}): SignedInCaller {
   return {
     ...callerSample,
@@ -57,19 +57,21 @@ export function callerOf(name: string, more: Partial<SignedInCaller> = {}): Sign
       sub: name,
       email: `${name}@example.com`,
       name: `Name of ${name}`,
+      emailVerified: true,
     },
     grantId: `grant of ${name}`,
     ...more,
   }
 }
 
-/** An upstream that starts {@link scriptedServer} with these arguments. */
+/** Returns an upstream that starts {@link scriptedServer} with these arguments. */
 export function upstreamSample(
   args: readonly string[] = [],
   more: Partial<CommandUpstream> = {},
 ): CommandUpstream {
   return {
     kind: 'command',
+    name: undefined,
     command: process.execPath,
     args: [scriptedServer, ...args],
     cwd: undefined,
@@ -77,9 +79,11 @@ export function upstreamSample(
     process: 'user',
     idleSeconds: 60,
     startTimeoutSeconds: 20,
+    firstStartTimeoutSeconds: 20,
     maxProcesses: 8,
     maxPerUser: 3,
-    onTokenRefresh: 'restart',
+    user: undefined,
+    secrets: [],
     policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
     scopes: {},
     ...more,
@@ -179,7 +183,7 @@ function clientOf(
   return client
 }
 
-/** The message with the response, from a body of either kind. */
+/** Returns the response message from a body of either kind. */
 export async function responseOf(response: Response): Promise<Message> {
   if (response.headers.get('content-type') !== 'text/event-stream') return (await response.json()) as Message
   const messages = await readMessages(response).rest()
@@ -187,7 +191,7 @@ export async function responseOf(response: Response): Promise<Message> {
   return found?.message ?? {}
 }
 
-/** The running processes whose command line has `text`, by their ids. */
+/** Returns the ids of running processes whose command line contains `text`. */
 export function processesWith(text: string): number[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' }).split('\n')
   return lines

@@ -1,4 +1,7 @@
-/** A program with a command endpoint, to be killed: opens it for the arguments of `scripted-server.mjs`, calls a tool, and says so. */
+/**
+ * A program with a command endpoint, to be killed: opens it for the arguments of `scripted-server.mjs`, calls a tool,
+ * and reports it.
+ */
 import { openCommand, upstreamSample } from './command-fixture.ts'
 
 const [tool = 'echo', ...args] = process.argv.slice(2)

@@ -2,7 +2,7 @@ import { callsSample } from './tool-fixture.ts'
 import type { SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import type { McpEndpoint } from '../../../../server/mcp/endpoint-config.ts'
 
-/** A JSON-RPC message as it came over a stream, with the id of its event. */
+/** A JSON-RPC message from a stream, with the id of its event. */
 export interface StreamedMessage {
   eventId: string | undefined
   message: {
@@ -14,11 +14,11 @@ export interface StreamedMessage {
   }
 }
 
-/** An event stream that is read message by message. */
+/** Reads an event stream message by message. */
 export interface MessageReader {
-  /** The next message; undefined when the stream has ended. Comments and events without a message are passed over. */
+  /** Returns the next message; undefined when the stream has ended. Skips comments and events without a message. */
   next(): Promise<StreamedMessage | undefined>
-  /** Everything that is left. */
+  /** Returns all remaining messages. */
   rest(): Promise<StreamedMessage[]>
   cancel(): Promise<void>
 }
@@ -26,7 +26,7 @@ export interface MessageReader {
 /** Reads `response`, which must be an event stream. */
 export function readMessages(response: Response): MessageReader {
   if (!response.body || response.headers.get('content-type') !== 'text/event-stream')
-    throw new Error(`This is no event stream: ${response.status} ${response.headers.get('content-type')}`)
+    throw new Error(`This is not an event stream: ${response.status} ${response.headers.get('content-type')}`)
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let buffer = ''
   async function next(): Promise<StreamedMessage | undefined> {
@@ -79,7 +79,7 @@ export function sendMessage(
   return endpoint.handle(request, message, caller, callsSample(caller))
 }
 
-/** A message of revision 2026-07-28 and the headers that go with it. */
+/** Returns a message of revision 2026-07-28 and its headers. */
 export function message2026(
   method: string,
   params: Record<string, unknown> = {},

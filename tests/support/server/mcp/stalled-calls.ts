@@ -10,9 +10,9 @@ import { createOidcFetch } from '../../../../server/providers/openid-connect/fet
 import { systemRuntime } from '../../../../server/startup/system-runtime.ts'
 
 /**
- * Program of a test, run with `--expose-gc`: makes every kind of outward call to a server that never answers, or with
- * the argument `body` never ends its answer, while garbage is collected all the time. Its time-outs are all short.
- * Prints the names of the calls that ended, as a JSON list.
+ * Program for a test, run with `--expose-gc`: makes every kind of outgoing call to a server that never responds, or
+ * with the argument `body` never completes its response, during constant garbage collection. Its timeouts are all
+ * short. Prints the names of the calls that ended, as a JSON list.
  */
 const timeoutMs = 300
 const patienceMs = 3000
@@ -31,7 +31,7 @@ const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 const caller: Caller = {
   credential: 'access_token',
-  user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined },
+  user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined, emailVerified: false },
   clientId: 'mcpc_1',
   grantId: 'grant',
   scope: 'mcp',

@@ -8,14 +8,14 @@ import { createToolContexts, type ClientChannel } from '../../../../server/mcp/t
 import type { ToolContext, ToolDeclaration, ToolModule } from '../../../../server/mcp/tools/tool-module.ts'
 import { createFakeRuntime } from '../fake-runtime.ts'
 
-/** Where the session provider of {@link toolContextSample} and {@link endpointConfigSample} is, and its API key. */
+/** Origin of the session provider of {@link toolContextSample} and {@link endpointConfigSample}, and its API key. */
 export const providerOrigin = 'https://ref.provider.example'
 export const providerKey = 'anon-key'
 
-/** Ada, by an access token of ours. */
+/** Ada, identified by an access token of ours. */
 export const callerSample: SignedInCaller = {
   credential: 'access_token',
-  user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined },
+  user: { id: 'https://provider#ada', sub: 'ada', email: undefined, name: undefined, emailVerified: false },
   clientId: 'mcpc_1',
   grantId: 'grant-1',
   scope: 'mcp',
@@ -25,7 +25,7 @@ export const callerSample: SignedInCaller = {
   isLive: async () => true,
 }
 
-/** The calls of one HTTP request of `caller`. They are reported to `report`. */
+/** Creates the calls of one HTTP request of `caller`, reported to `report`. */
 export function callsSample(
   caller: Caller = callerSample,
   report: IncomingCallsPorts['report'] = () => {},
@@ -33,7 +33,7 @@ export function callsSample(
   return new IncomingCalls({ caller, revision: undefined, requestBytes: 100, report, nowMs: () => 0 })
 }
 
-/** A context as tools get it. What they fetch, `answer` answers. */
+/** Creates a tool context whose requests go to `answer`. */
 export function toolContextSample(
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Response>,
   { caller = callerSample, channel = {} }: { caller?: SignedInCaller; channel?: Partial<ClientChannel> } = {},
@@ -50,7 +50,7 @@ export function toolContextSample(
   }) as ToolContext
 }
 
-/** Configuration of an endpoint that offers `module`. What tools throw goes to `report`, what they fetch `fetch` answers. */
+/** Returns the configuration of an endpoint for `module`. Errors of tools go to `report`, their requests to `fetch`. */
 export function endpointConfigSample(
   module: ToolModule,
   report: ReportToolFailure = (_tool, error) => {

@@ -1,0 +1,46 @@
+import { createRequire } from 'node:module'
+import type { AsyncEntry } from 'keytar'
+
+/** One use of the user's keychain. `probe` writes, reads and removes a dummy item. */
+export type KeychainOperation =
+  | { operation: 'read' | 'remove' | 'probe'; account: string }
+  | { operation: 'write'; account: string; value: string }
+
+/** The helper's answer on its standard output: one line of JSON. */
+export type KeychainAnswer = { kind: 'done'; value: string | null } | { kind: 'failed'; message: string }
+
+/**
+ * Resolves with the value for `read`: null when there is no such item, or when it is not accessible. A locked keychain
+ * may say so of an existing item. Resolves with null otherwise. Loads native code, and may block the event loop for 2
+ * seconds when the service does not respond. Rejects with the error of the native module.
+ */
+export async function performOnKeychain(request: KeychainOperation): Promise<string | null> {
+  const { AsyncEntry } = loadKeytar()
+  // Without the store it would silently use the kernel's keyring, which is lost at the next boot.
+  const item = new AsyncEntry('drawbridge', request.account, { linux: { store: 'secret-service' } })
+  switch (request.operation) {
+    case 'read':
+      return await item.getPassword()
+    case 'write':
+      await writeSurely(item, request.value)
+      return null
+    case 'probe':
+      await writeSurely(item, 'probe')
+      await item.deletePassword()
+      return null
+    case 'remove':
+      await item.deletePassword()
+      return null
+  }
+}
+
+/** Rejects also when the keychain accepts an item but does not return it. */
+async function writeSurely(item: AsyncEntry, value: string): Promise<void> {
+  await item.setPassword(value)
+  if ((await item.getPassword()) !== value) throw new Error('what was written cannot be read')
+}
+
+/** Uses `require`: an import reads the native module's loader twice to learn its exports, 6 ms of a client's start. */
+function loadKeytar(): typeof import('keytar') {
+  return createRequire(import.meta.url)('keytar') as typeof import('keytar')
+}

@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CredentialError } from './credential-store.ts'
+import { createPrivateFolder, type PrivateFolder } from './private-folder.ts'
+
+function faultOf(work: () => unknown): string {
+  try {
+    work()
+    return 'none'
+  } catch (error) {
+    if (error instanceof CredentialError) return error.fault
+    throw error
+  }
+}
+
+function mode(path: string): string {
+  return (lstatSync(path).mode & 0o777).toString(8)
+}
+
+describe.skipIf(process.platform === 'win32')('a private folder', () => {
+  let home: string
+  let root: string
+  let warnings: string[]
+  let folder: PrivateFolder
+  const open = (name?: string): PrivateFolder =>
+    createPrivateFolder(root, name, (line) => warnings.push(line))
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-folder-'))
+    root = join(home, 'user', 'credentials')
+    warnings = []
+    folder = open('records')
+  })
+  afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+  it('is not made for a read', () => {
+    expect(folder.read('a')).toBeUndefined()
+    expect(folder.names()).toEqual([])
+    expect(folder.remove('a')).toBe(false)
+    expect(readdirSync(home)).toEqual([])
+  })
+
+  it('keeps what was written, for its owner only, whatever the umask', () => {
+    const before = process.umask(0)
+    folder.write('a', 'text')
+    process.umask(before)
+    expect(folder.read('a')).toBe('text')
+    expect([join(home, 'user'), root, folder.path].map(mode)).toEqual(['700', '700', '700'])
+    expect(mode(join(folder.path, 'a'))).toBe('600')
+    expect(folder.names()).toEqual(['a'])
+    expect(warnings).toEqual([])
+  })
+
+  it('replaces a file atomically: a reader sees either version, and never a part', () => {
+    folder.write('a', 'before')
+    const reader = openSync(join(folder.path, 'a'), 'r')
+    folder.write('a', 'after')
+    expect(readFileSync(reader, 'utf8')).toBe('before')
+    closeSync(reader)
+    expect(folder.read('a')).toBe('after')
+    expect(readdirSync(folder.path)).toEqual(['a'])
+  })
+
+  it('tightens modes and says so', () => {
+    folder.write('a', 'text')
+    chmodSync(root, 0o755)
+    chmodSync(folder.path, 0o750)
+    chmodSync(join(folder.path, 'a'), 0o644)
+    expect(open('records').read('a')).toBe('text')
+    expect([root, folder.path, join(folder.path, 'a')].map(mode)).toEqual(['700', '700', '600'])
+    expect(warnings).toHaveLength(3)
+    expect(warnings[2]).toContain('mode 0644')
+  })
+
+  it('refuses a symbolic link in place of the file, the folder or the one above', () => {
+    const elsewhere = join(home, 'elsewhere')
+    mkdirSync(elsewhere, { mode: 0o700 })
+    writeFileSync(join(elsewhere, 'a'), 'planted', { mode: 0o600 })
+    folder.prepare()
+    symlinkSync(join(elsewhere, 'a'), join(folder.path, 'a'))
+    expect(faultOf(() => folder.read('a'))).toBe('not_writable')
+    expect(faultOf(() => folder.write('a', 'text'))).toBe('not_writable')
+    expect(readFileSync(join(elsewhere, 'a'), 'utf8')).toBe('planted')
+
+    rmSync(folder.path, { recursive: true })
+    symlinkSync(elsewhere, folder.path)
+    expect(faultOf(() => open('records').read('a'))).toBe('not_writable')
+    expect(faultOf(() => open('records').write('b', 'text'))).toBe('not_writable')
+
+    rmSync(root, { recursive: true })
+    symlinkSync(elsewhere, root)
+    expect(faultOf(() => open('records').write('b', 'text'))).toBe('not_writable')
+    expect(readdirSync(elsewhere)).toEqual(['a'])
+  })
+
+  it('does not wait for anything but a file', () => {
+    folder.prepare()
+    execFileSync('mkfifo', [join(folder.path, 'a')])
+    mkdirSync(join(folder.path, 'b'))
+    expect(faultOf(() => folder.read('a'))).toBe('not_writable')
+    expect(faultOf(() => folder.read('b'))).toBe('not_writable')
+  })
+
+  it('removes drafts of processes that are long gone, and no others', () => {
+    folder.prepare()
+    for (const name of ['.a.old.tmp', '.a.new.tmp']) writeFileSync(join(folder.path, name), 'half')
+    utimesSync(join(folder.path, '.a.old.tmp'), 1_000_000, 1_000_000)
+    open('records').write('a', 'text')
+    expect(readdirSync(folder.path).sort()).toEqual(['.a.new.tmp', 'a'])
+  })
+
+  it.each(['file', '/proc/drawbridge', '/dev/null'])('cannot be made below %s', (place) => {
+    writeFileSync(join(home, 'file'), '')
+    root = join(place === 'file' ? join(home, 'file') : place, 'credentials')
+    expect(faultOf(() => open().write('a', 'text'))).toBe('not_writable')
+    expect(faultOf(() => open('records').prepare())).toBe('not_writable')
+    expect(open().read('a')).toBeUndefined()
+  })
+
+  it('is created again after it was removed', () => {
+    folder.write('a', 'text')
+    rmSync(root, { recursive: true })
+    folder.write('a', 'more')
+    expect(folder.read('a')).toBe('more')
+  })
+})

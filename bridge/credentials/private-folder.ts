@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { CredentialError } from './credential-store.ts'
+
+// Synchronous: the files are small, and loading node:fs/promises would cost every start of a client 5 ms.
+
+/** Larger than any file of ours; a larger one is not read into memory. */
+const maxBytes = 1_000_000
+/** Drafts older than this were left by killed processes. */
+const abandonedMs = 600_000
+/** Windows has no file modes, and cannot sync a folder. */
+const hasModes = process.platform !== 'win32'
+/** Follows no symbolic link, and does not block on a pipe. The last two are undefined on Windows, which counts as 0. */
+const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/**
+ * A folder of small text files that only its owner can access: modes 0600 in 0700. All methods throw
+ * {@link CredentialError} `not_writable`, also for a symbolic link and for what belongs to another user, except root.
+ */
+export interface PrivateFolder {
+  readonly path: string
+  /** Creates the folder, and removes incomplete drafts of killed processes. */
+  prepare(): void
+  /** Returns undefined when the file is missing. */
+  read(name: string): string | undefined
+  /** Writes atomically and durably. */
+  write(name: string, text: string): void
+  /** Returns whether the file existed. */
+  remove(name: string): boolean
+  names(): readonly string[]
+}
+
+/**
+ * Creates access to the files in `root`, or in its subfolder `name`. Tightens modes that are too permissive, and
+ * reports them to `warn`.
+ */
+export function createPrivateFolder(
+  root: string,
+  name: string | undefined,
+  warn: (line: string) => void,
+): PrivateFolder {
+  const folders = name === undefined ? [root] : [root, join(root, name)]
+  const path = name === undefined ? root : join(root, name)
+  let isChecked = false
+  let isPrepared = false
+
+  function prepare(): void {
+    if (isPrepared) return
+    writing(path, () => {
+      for (const folder of folders) {
+        makeFolder(folder)
+        checkFolder(folder, warn)
+      }
+      // Check this before the user signs in, not after.
+      accessSync(path, constants.W_OK)
+      removeDrafts(path)
+    })
+    isPrepared = true
+  }
+
+  function check(): void {
+    if (isChecked) return
+    for (const folder of folders) checkFolder(folder, warn)
+    isChecked = true
+  }
+
+  return {
+    path,
+    prepare,
+    read(name) {
+      check()
+      return readPrivateFile(join(path, name), warn)
+    },
+    write(name, text) {
+      // The folder may have been removed since.
+      if (!existsSync(path)) isPrepared = false
+      prepare()
+      writing(path, () => replaceFile(path, name, text))
+    },
+    remove(name) {
+      return writing(path, () => {
+        const file = join(path, name)
+        if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return false
+        rmSync(file, { force: true })
+        syncFolder(path)
+        return true
+      })
+    },
+    names() {
+      check()
+      return reading(path, () => readdirSync(path)) ?? []
+    },
+  }
+}
+
+function readPrivateFile(path: string, warn: (line: string) => void): string | undefined {
+  const file = reading(path, () => openSync(path, openFlags))
+  if (file === undefined) return undefined
+  try {
+    const found = fstatSync(file)
+    if (!found.isFile() || found.size > maxBytes) throw refused(path, 'is not a Drawbridge file')
+    checkOwner(path, found)
+    if (hasModes && (found.mode & 0o077) !== 0) tighten(path, found, warn, () => fchmodSync(file, 0o600))
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
+}
+
+function replaceFile(folder: string, name: string, text: string): void {
+  const path = join(folder, name)
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    throw refused(path, 'is a symbolic link')
+  }
+  // Random: two processes may share a clock and, across containers, a process id, but must not share the file.
+  const draft = join(folder, `.${name}.${randomBytes(8).toString('hex')}.tmp`)
+  try {
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true })
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+  syncFolder(folder)
+}
+
+/** Without it a power cut may undo a rename. */
+function syncFolder(path: string): void {
+  if (!hasModes) return
+  const folder = openSync(path, constants.O_RDONLY)
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/**
+ * Creates one folder at a time: Node's recursive mode never ends below file systems that refuse folders, such as
+ * /proc.
+ */
+function makeFolder(path: string): void {
+  const parent = dirname(path)
+  if (parent !== path && !existsSync(parent)) makeFolder(parent)
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have created it first.
+    if (!hasCode(error, 'EEXIST')) throw error
+  }
+}
+
+function removeDrafts(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!name.endsWith('.tmp')) continue
+    const draft = join(folder, name)
+    const found = statSync(draft, { throwIfNoEntry: false })
+    if (found !== undefined && found.mtimeMs < Date.now() - abandonedMs) rmSync(draft, { force: true })
+  }
+}
+
+/** Throws when an existing folder cannot be trusted. */
+function checkFolder(path: string, warn: (line: string) => void): void {
+  const found = reading(path, () => lstatSync(path))
+  if (found === undefined) return
+  // A link would let its creator choose where the credentials go.
+  if (found.isSymbolicLink()) throw refused(path, 'is a symbolic link')
+  if (!found.isDirectory()) throw refused(path, 'is not a folder')
+  checkOwner(path, found)
+  if (hasModes && (found.mode & 0o077) !== 0) tighten(path, found, warn, () => chmodSync(path, 0o700))
+}
+
+/** Another user who owns a file or folder can put anything into it, such as a known key. */
+function checkOwner(path: string, { uid }: Stats): void {
+  const user = process.geteuid?.()
+  // Root can read and write everything anyway.
+  const isForeign = user !== undefined && user !== 0 && uid !== user && uid !== 0
+  if (isForeign) throw refused(path, 'belongs to another user')
+}
+
+function tighten(path: string, { mode }: Stats, warn: (line: string) => void, change: () => void): void {
+  const before = (mode & 0o777).toString(8).padStart(4, '0')
+  try {
+    change()
+    warn(`${path} was open to others (mode ${before}). It is not any more.`)
+  } catch (error) {
+    warn(`${path} is open to others (mode ${before}), and that cannot be changed: ${reasonOf(error)}.`)
+  }
+}
+
+/** Returns undefined when the name does not exist. */
+function reading<Value>(path: string, read: () => Value): Value | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined
+    if (hasCode(error, 'ELOOP')) throw refused(path, 'is a symbolic link')
+    throw new CredentialError('not_writable', `${path} cannot be read: ${reasonOf(error)}.`, { cause: error })
+  }
+}
+
+function writing<Value>(path: string, write: () => Value): Value {
+  try {
+    return write()
+  } catch (error) {
+    throw notWritable(path, error)
+  }
+}
+
+function refused(path: string, why: string): CredentialError {
+  return new CredentialError('not_writable', `${path} ${why}, so no credentials are kept there.`)
+}
+
+/** Creates an error for a failure to write `path`; passes on one that already explains it. */
+export function notWritable(path: string, error: unknown): CredentialError {
+  if (error instanceof CredentialError) return error
+  return new CredentialError('not_writable', `${path} cannot be written: ${reasonOf(error)}.`, {
+    cause: error,
+  })
+}
+
+/** Returns whether a system error has this code. */
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
+/** Returns the code of a system error, or else its message. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

@@ -1,0 +1,139 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Envelope } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { NetworkError, type NetworkFault } from './http-client.ts'
+import { endingOf, mayRepeat, Retries, retryAfterSeconds, type Ending, type Sendable } from './retry.ts'
+
+const request = (method: string): Envelope => ({ kind: 'request', id: 1, method })
+const sendables = {
+  call: request('tools/call'),
+  unknown: request('vendor/delete-all'),
+  list: request('tools/list'),
+  initialize: request('initialize'),
+  listen: request('subscriptions/listen'),
+  notice: { kind: 'notification', method: 'notifications/initialized' },
+  response: { kind: 'response', id: 1, isError: false },
+  batch: { kind: 'batch' },
+  GET: { kind: 'http', method: 'GET' },
+  DELETE: { kind: 'http', method: 'DELETE' },
+  POST: { kind: 'http', method: 'POST' },
+} satisfies Record<string, Sendable>
+
+const all = Object.keys(sendables)
+const reads = ['list', 'initialize', 'listen', 'notice', 'GET', 'DELETE']
+
+/** Who goes again after each ending, and how often; `executed`: whether the server may have acted on the message. */
+const table: Record<Ending, { executed: boolean; again: readonly string[]; times: number }> = {
+  unsent: { executed: false, again: all, times: Infinity },
+  never_there: { executed: false, again: [], times: 0 },
+  broken: { executed: true, again: reads, times: Infinity },
+  cut_off: { executed: true, again: ['list', 'initialize', 'notice', 'GET', 'DELETE'], times: 3 },
+  slept: { executed: true, again: ['list', 'notice', 'GET', 'DELETE'], times: Infinity },
+  unavailable: { executed: true, again: reads, times: Infinity },
+  rate_limited: { executed: false, again: all, times: Infinity },
+  token_refused: { executed: false, again: all, times: 3 },
+  sign_in_needed: { executed: false, again: all, times: 2 },
+  session_lost: { executed: false, again: all, times: 1 },
+  header_refused: { executed: false, again: all, times: 1 },
+  other_transport: { executed: false, again: all, times: 1 },
+  other_revision: { executed: false, again: all, times: 1 },
+}
+const endings = Object.entries(table) as [Ending, (typeof table)[Ending]][]
+
+describe('the policy of sending again', () => {
+  it.each(endings)('after "%s" lets go again what it should', (ending, { again }) => {
+    expect(all.filter((name) => mayRepeat(ending, sendables[name as keyof typeof sendables]))).toEqual(
+      all.filter((name) => again.includes(name)),
+    )
+  })
+
+  it.each(endings)('after "%s" ends in time', (ending, { again, times }) => {
+    const what = sendables[(again[0] ?? 'call') as keyof typeof sendables]
+    expect(mayRepeat(ending, what, times)).toBe(false)
+    if (times > 0) expect(mayRepeat(ending, what, Math.min(times, 1e9) - 1)).toBe(true)
+  })
+
+  it.each(endings.filter(([, { executed }]) => executed).map(([ending]) => ending))(
+    'never repeats after "%s" what may have been done: a call, an unknown method, a POST, a batch or a response',
+    (ending) => {
+      for (const name of ['call', 'unknown', 'POST', 'batch', 'response'] as const)
+        expect(mayRepeat(ending, sendables[name]), name).toBe(false)
+    },
+  )
+})
+
+it.each<[NetworkFault, boolean, ReturnType<typeof endingOf>]>([
+  ['reset', true, 'broken'],
+  ['reset', false, 'unsent'],
+  ['refused', false, 'unsent'],
+  ['headers_timeout', true, 'broken'],
+  ['tls', false, undefined],
+  ['protocol', true, undefined],
+  ['aborted', false, undefined],
+])('a request that ended with %s, sent %s, is %s', (fault, sent, ending) => {
+  expect(endingOf(new NetworkError(fault, 'https://a', 'x', { sent }))).toBe(ending)
+})
+
+describe('retries', () => {
+  const slept: number[] = []
+  const ports = {
+    runtime: {
+      randomBytes: () => new Uint8Array(1),
+      sleep: async (ms: number) => void slept.push(ms),
+    },
+    note: () => {},
+  }
+  const retries = (what: Sendable, retryMs: number, signal?: AbortSignal): Retries =>
+    new Retries(what, { retryMs, signal }, ports)
+
+  it('wait a little longer each time, or as long as they are asked to', async () => {
+    slept.length = 0
+    const some = retries(sendables.call, 5000)
+    expect([await some.after('unsent', 'x'), await some.after('unsent', 'x')]).toEqual([true, true])
+    expect(await some.after('rate_limited', 'x', 3000)).toBe(true)
+    expect(slept).toEqual([100, 200, 3000])
+  })
+
+  it('are not made when it would be too late, none are wanted, or nobody waits', async () => {
+    expect(await retries(sendables.call, 2000).after('rate_limited', 'x', 3000)).toBe(false)
+    expect(await retries(sendables.list, 0).after('cut_off', 'x')).toBe(false)
+    expect(await retries(sendables.list, 2000, AbortSignal.abort()).after('broken', 'x')).toBe(false)
+  })
+})
+
+const now = Date.UTC(2026, 10, 21, 20, 0, 0) / 1000
+
+describe('retryAfterSeconds', () => {
+  it.each<[header: string | string[] | undefined, date: string | undefined, seconds: number | undefined]>([
+    [undefined, undefined, undefined],
+    ['0', undefined, 0],
+    ['120', undefined, 120],
+    [' 7 ', undefined, 7],
+    ['7, 9', undefined, 7],
+    [['5', '6'], undefined, 5],
+    ['99999999999999999999', undefined, 3600],
+    ['-1', undefined, undefined],
+    ['1.5', undefined, undefined],
+    ['soon', undefined, undefined],
+    ['', undefined, undefined],
+    ['Sat, 21 Nov 2026 20:00:30 GMT', undefined, 30],
+    ['Saturday, 21-Nov-26 20:00:30 GMT', undefined, 30],
+    ['Sat Nov 21 20:00:30 2026', undefined, 30],
+    ['Sat, 21 Nov 2026 19:59:00 GMT', undefined, 0],
+    ['Sun, 22 Nov 2026 20:00:00 GMT', undefined, 3600],
+    // This computer's clock is two hours behind, the server's two dates fit together.
+    ['Sat, 21 Nov 2026 22:00:30 GMT', 'Sat, 21 Nov 2026 22:00:00 GMT', 30],
+    ['Sat, 21 Nov 2026 20:00:30 GMT', 'yesterday', 30],
+  ])('%j, Date %j: %s', (header, date, seconds) => {
+    expect(retryAfterSeconds({ 'retry-after': header, date }, now)).toBe(seconds)
+  })
+
+  it('is never negative, not a number, or without end', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (header, date) => {
+        const seconds = retryAfterSeconds({ 'retry-after': header, date }, now)
+        return seconds === undefined || (seconds >= 0 && seconds <= 3600)
+      }),
+    )
+  })
+})

@@ -1,0 +1,223 @@
+import { pause } from '@drawbridge/shared/async.ts'
+import type { Envelope } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { NetworkError, type HttpResponse } from './http-client.ts'
+
+// The one policy of sending again. A call that the server may have executed is never repeated.
+
+interface Rule {
+  /** The server may have executed the message. */
+  executed: 'no' | 'maybe'
+  /** How often the message is sent again after this ending. Where time decides, {@link Retries} does too. */
+  times: number
+  /** Methods that are not sent again though they only read. */
+  never?: readonly string[]
+}
+
+/** The reasons why a message has no answer; the rules say more of each. */
+export type Ending =
+  | 'unsent'
+  | 'never_there'
+  | 'broken'
+  | 'cut_off'
+  | 'slept'
+  | 'unavailable'
+  | 'rate_limited'
+  | 'token_refused'
+  | 'sign_in_needed'
+  | 'session_lost'
+  | 'header_refused'
+  | 'other_transport'
+  | 'other_revision'
+
+const rules: Record<Ending, Rule> = {
+  /** No connection, or the request was not written whole. */
+  unsent: { executed: 'no', times: Infinity },
+  /** Nothing listens there, and nothing ever has: more likely the wrong port than a server that restarts. */
+  never_there: { executed: 'no', times: 0 },
+  /** The connection ended after the request was written, and before a response began. */
+  broken: { executed: 'maybe', times: Infinity },
+  /**
+   * A response began, and did not arrive whole. A server that breaks off each time does so for a reason. A subscriber has to know
+   * that it missed something.
+   */
+  cut_off: { executed: 'maybe', times: 3, never: ['subscriptions/listen'] },
+  /**
+   * The computer slept, and the connection did not outlive that. A session, and what waits for it, does not begin a second time by
+   * itself.
+   */
+  slept: {
+    executed: 'maybe',
+    times: Infinity,
+    never: ['initialize', 'server/discover', 'subscriptions/listen'],
+  },
+  /** 502, 503 or 504. */
+  unavailable: { executed: 'maybe', times: Infinity },
+  /** 429. */
+  rate_limited: { executed: 'no', times: Infinity },
+  /** 401, or 403 for want of scope: the token can be replaced. */
+  token_refused: { executed: 'no', times: 3 },
+  /** Only a person can end the refusal. */
+  sign_in_needed: { executed: 'no', times: 2 },
+  session_lost: { executed: 'no', times: 1 },
+  /** A header or the revision of the message was wrong, and is known now. */
+  header_refused: { executed: 'no', times: 1 },
+  other_transport: { executed: 'no', times: 1 },
+  other_revision: { executed: 'no', times: 1 },
+}
+
+const repeatable: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'completion/complete',
+  'logging/setLevel',
+  'subscriptions/listen',
+])
+
+/** A message, or a request of HTTP without one, of which a POST may do anything. */
+export type Sendable = Envelope | { kind: 'http'; method: string }
+
+/** Decides whether to send again, `before` times after that ending. */
+export function mayRepeat(ending: Ending, what: Sendable, before = 0): boolean {
+  const { executed, times, never } = rules[ending]
+  if (before >= times) return false
+  if (executed === 'no') return true
+  return isRepeatable(what) && !('method' in what && never?.includes(what.method) === true)
+}
+
+/** Returns whether it may reach the server twice without harm: it only reads, or says the same thing again. */
+function isRepeatable(what: Sendable): boolean {
+  if (what.kind === 'http') return what.method !== 'POST'
+  return what.kind === 'notification' || (what.kind === 'request' && repeatable.has(what.method))
+}
+
+/** Returns how a request without a response ended; undefined if asking again would change nothing. */
+export function endingOf(error: unknown): 'unsent' | 'broken' | undefined {
+  if (!(error instanceof NetworkError)) return undefined
+  if (error.fault === 'aborted' || error.fault === 'tls' || error.fault === 'protocol') return undefined
+  return error.sent ? 'broken' : 'unsent'
+}
+
+const firstWaitMs = 100
+const maxWaitMs = 1000
+
+interface RetryPorts {
+  runtime: Pick<Runtime, 'sleep' | 'randomBytes'>
+  note(text: string): void
+}
+
+interface RetryLimits {
+  retryMs: number
+  signal: AbortSignal | undefined
+  /** When the message was first sent, in monotonic milliseconds; now when left out. */
+  startedMs?: number
+}
+
+/** The retries of one message. Those that are not counted take `retryMs` at most, all together; with 0 there are none. */
+export class Retries {
+  readonly #what: Sendable
+  readonly #limits: RetryLimits
+  readonly #ports: RetryPorts
+  readonly #startedMs: number
+  #failures = 0
+
+  constructor(what: Sendable, limits: RetryLimits, ports: RetryPorts) {
+    this.#what = what
+    this.#limits = limits
+    this.#startedMs = limits.startedMs ?? performance.now()
+    this.#ports = ports
+  }
+
+  /**
+   * Resolves with true when it is time to send again: after as long as the server asked for, else a little longer each time.
+   * With false if the policy forbids it, if it would be too late, or if nobody waits any more.
+   */
+  async after(ending: Ending, reason: string, askedMs = 0): Promise<boolean> {
+    const { retryMs, signal } = this.#limits
+    if (retryMs === 0 || isAborted(signal) || !mayRepeat(ending, this.#what, this.#failures)) return false
+    const { runtime, note } = this.#ports
+    const ms = Math.max(backoffMs(runtime, this.#failures, firstWaitMs, maxWaitMs), askedMs)
+    const isTimed = rules[ending].times === Infinity
+    if (isTimed && performance.now() - this.#startedMs + ms > retryMs) return false
+    this.#failures += 1
+    note(`sending again after ${reason}`)
+    await pause(runtime, ms, signal)
+    return !isAborted(signal)
+  }
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true
+}
+
+/** The wait after that many failures in a row: twice as long each time, up to `maxMs`, minus up to a quarter by chance. */
+export function backoffMs(
+  runtime: Pick<Runtime, 'randomBytes'>,
+  failures: number,
+  firstMs: number,
+  maxMs: number,
+): number {
+  const chance = (runtime.randomBytes(1)[0] ?? 0) / 255
+  return Math.min(firstMs * 2 ** failures, maxMs) * (1 - chance / 4)
+}
+
+const minStreamWaitMs = 20
+const maxStreamWaitMs = 300_000
+const patientTurns = 5
+const maxIdleWaitMs = 5000
+
+/**
+ * The wait before a stream is opened again whose server asked for that many milliseconds: neither none for ever, nor hours.
+ * `idleTurns` counts the empty streams in a row that ended at once: a server that goes on like that gets a request every few
+ * seconds, whatever it asks for.
+ */
+export function streamWaitMs(askedMs: number, idleTurns: number): number {
+  const wished = Math.min(Math.max(askedMs, minStreamWaitMs), maxStreamWaitMs)
+  const turns = idleTurns - patientTurns
+  return turns < 0 ? wished : Math.max(wished, Math.min(minStreamWaitMs * 2 ** turns, maxIdleWaitMs))
+}
+
+/** An empty stream that ended sooner than that was no stream. */
+export const shortTurnMs = 1000
+
+/** An hour: a server that asks for more gets another try then. */
+const maxRetryAfterSeconds = 3600
+
+/**
+ * How many seconds to wait by the `Retry-After` of a response (RFC 9110 section 10.2.3), at most an hour; `undefined`
+ * without one that can be read. A date is measured by the `Date` of the same response if there is one, because the clock
+ * of this computer may be wrong.
+ */
+export function retryAfterSeconds(
+  headers: HttpResponse['headers'],
+  nowEpochSeconds: number,
+): number | undefined {
+  const value = firstValue(headers['retry-after'])
+  if (value === undefined) return undefined
+  const [, seconds] = /^(\d+)(?:\s*,|$)/.exec(value) ?? []
+  if (seconds !== undefined) return Math.min(Number(seconds), maxRetryAfterSeconds)
+  const until = readHttpDate(value)
+  if (until === undefined) return undefined
+  const now = readHttpDate(firstValue(headers['date']) ?? '') ?? nowEpochSeconds
+  return Math.min(Math.max(until - now, 0), maxRetryAfterSeconds)
+}
+
+/** Epoch seconds. `Date.parse` alone reads all kinds of text as a date, a lone number too. */
+function readHttpDate(text: string): number | undefined {
+  if (!/^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text)) return undefined
+  const ms = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000)
+}
+
+function firstValue(header: string | string[] | undefined): string | undefined {
+  return (Array.isArray(header) ? header[0] : header)?.trim()
+}

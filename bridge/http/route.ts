@@ -1,0 +1,190 @@
+import { lookup } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { NetworkError, type NetworkConfig } from './http-client.ts'
+import { TunnelError } from './network-fault.ts'
+import type { TrustedAuthorities } from './trusted-authorities.ts'
+
+/** Returns whether a host name, as `URL.hostname` gives it, means this computer. Nothing is looked up. */
+export function isLoopbackHost(hostname: string): boolean {
+  return isLoopbackName(hostname) || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
+}
+
+function isLoopbackName(hostname: string): boolean {
+  return hostname === 'localhost' || hostname.endsWith('.localhost')
+}
+
+/**
+ * Looks up names that mean this computer (RFC 6761 section 6.3): 127.0.0.1 first, because most servers listen there, and ::1 for
+ * those that listen nowhere else. No resolver is asked: some know one of the two only, and it takes a thread.
+ */
+const loopbackLookup: LookupFunction = (_hostname, options, callback) => {
+  const all = [
+    { address: '127.0.0.1', family: 4 },
+    { address: '::1', family: 6 },
+  ]
+  const family = options.family === 'IPv4' ? 4 : options.family === 'IPv6' ? 6 : (options.family ?? 0)
+  const addresses = family === 0 ? all : all.filter((address) => address.family === family)
+  const [first] = addresses
+  // As dns.lookup does, the answer comes later than the question.
+  process.nextTick(() => {
+    if (options.all === true) callback(null, addresses)
+    else callback(null, first?.address ?? '127.0.0.1', first?.family ?? 4)
+  })
+}
+
+/**
+ * Returns the proxy for a URL as it was configured; undefined for a direct connection, which this computer itself always gets.
+ *
+ * `noProxy` is what curl and Go read: entries between commas or spaces; `*` for everything; a host name, which covers
+ * its subdomains too, with or without `.` or `*.` in front; an address or a network (`10.0.0.0/8`); each but the last
+ * with `:port`.
+ */
+export function chooseProxy(url: URL, proxy: NetworkConfig['proxy']): string | undefined {
+  if (proxy === undefined || isLoopbackHost(url.hostname)) return undefined
+  const configured = url.protocol === 'https:' ? proxy.https : proxy.http
+  if (configured === undefined || configured === '') return undefined
+  const entries = (proxy.noProxy ?? '').toLowerCase().split(/[\s,]+/)
+  return entries.some((entry) => covers(entry, url)) ? undefined : configured
+}
+
+/**
+ * Returns the proxy of {@link chooseProxy} as a URL; without a scheme it is http, as for curl. Throws {@link NetworkError}
+ * `proxy` for what cannot be used, without quoting it.
+ */
+export function proxyFor(target: URL, config: NetworkConfig['proxy']): URL | undefined {
+  const text = chooseProxy(target, config)
+  if (text === undefined) return undefined
+  const absolute = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`
+  const fault = (message: string): NetworkError =>
+    new NetworkError('proxy', target.origin, message, { sent: false })
+  if (!URL.canParse(absolute)) throw fault('the address of the proxy is not a URL')
+  const url = new URL(absolute)
+  if (url.protocol === 'http:' || url.protocol === 'https:') return url
+  throw fault(`proxies of the kind ${url.protocol}// are not supported, only http:// and https://`)
+}
+
+function covers(entry: string, url: URL): boolean {
+  if (entry === '') return false
+  if (entry === '*') return true
+  if (entry.includes('/')) return coversNetwork(entry, url.hostname)
+  const { host, port } = splitPort(entry)
+  if (port !== undefined && port !== effectivePort(url)) return false
+  const name = host.replace(/^\*?\./, '')
+  const asked = withoutBrackets(url.hostname).replace(/\.$/, '')
+  return name !== '' && (asked === name || (isIP(asked) === 0 && asked.endsWith(`.${name}`)))
+}
+
+function coversNetwork(entry: string, hostname: string): boolean {
+  const address = withoutBrackets(hostname)
+  const [network = '', bits = ''] = entry.split('/')
+  const family = isIP(network)
+  if (family === 0 || family !== isIP(address) || !/^\d{1,3}$/.test(bits)) return false
+  if (Number(bits) > (family === 4 ? 32 : 128)) return false
+  const kind = family === 4 ? 'ipv4' : 'ipv6'
+  const list = new BlockList()
+  list.addSubnet(network, Number(bits), kind)
+  return list.check(address, kind)
+}
+
+function splitPort(entry: string): { host: string; port: string | undefined } {
+  // An IPv6 address without brackets is full of colons and has no port.
+  if (isIP(entry) === 6) return { host: entry, port: undefined }
+  const [, host = entry, port] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? []
+  return { host: withoutBrackets(host), port }
+}
+
+function effectivePort(url: URL): string {
+  if (url.port !== '') return url.port
+  return url.protocol === 'https:' ? '443' : '80'
+}
+
+function withoutBrackets(host: string): string {
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host
+}
+
+/** Load balancers close idle connections after 60 s or more (AWS 60, nginx 75): closing earlier avoids the race. */
+const idleMs = 50_000
+
+const poolOptions = { maxHeaderSize: 131_072, keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs } as const
+
+/** The first TCP probe after 30 s. Node gives a far address 250 ms before it tries the next one, which is too short. */
+const socketOptions = { keepAliveInitialDelay: 30_000, autoSelectFamilyAttemptTimeout: 500 } as const
+
+/**
+ * Opens connections directly, or through `proxy`: by CONNECT for https, in absolute form for http. The number of connections is
+ * not limited: requests behind open streams would wait for ever.
+ */
+export function createDispatcher(
+  config: NetworkConfig,
+  trusted: TrustedAuthorities,
+  proxy: URL | undefined,
+): Dispatcher {
+  const secureContext = trusted.context()
+  const timeout = config.connectTimeoutMs
+  const family = config.ipv4 ? { family: 4 } : {}
+  const tls = { ...socketOptions, timeout, ...(secureContext !== undefined && { secureContext }) }
+  if (proxy === undefined) {
+    return new Agent({ ...poolOptions, connect: { ...tls, ...family, lookup: lookupHost } })
+  }
+  const token = proxyAuthorization(proxy)
+  return new ProxyAgent({
+    ...poolOptions,
+    uri: `${proxy.protocol}//${proxy.host}`,
+    ...(token !== undefined && { token }),
+    proxyTunnel: false,
+    // undici types these as TLS options only, but hands them to its connector whole.
+    proxyTls: { ...tls, ...family } as never,
+    requestTls: tls as never,
+    clientFactory: createTunnelFactory(timeout, poolOptions),
+    factory: (origin, options) => new Pool(origin, Object.assign({}, options, poolOptions)),
+  })
+}
+
+const lookupHost: LookupFunction = (hostname, options, callback) =>
+  isLoopbackName(hostname) ? loopbackLookup(hostname, options, callback) : lookup(hostname, options, callback)
+
+function proxyAuthorization(proxy: URL): string | undefined {
+  if (proxy.username === '' && proxy.password === '') return undefined
+  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`
+  return `Basic ${Buffer.from(pair).toString('base64')}`
+}
+
+type Connect = (
+  target: { servername?: string | undefined },
+  callback: (error: Error | null, socket: unknown) => void,
+) => void
+
+/**
+ * Opens tunnels for undici's `ProxyAgent`. Any failure is a {@link TunnelError}, which tells the way to the proxy from the way
+ * beyond. A proxy that takes a connection and never answers is given up after `timeoutMs`, 0 for never.
+ */
+function createTunnelFactory(
+  timeoutMs: number,
+  poolOptions: Pool.Options,
+): NonNullable<ProxyAgent.Options['clientFactory']> {
+  return (origin, options) => {
+    const { connect } = options as { connect: Connect }
+    // TLS forbids an address as the server's name, which is what undici passes on for a proxy that has no other.
+    const connectByName: Connect = (target, callback) =>
+      connect(isIP(target.servername ?? '') === 0 ? target : { ...target, servername: undefined }, callback)
+    return new TunnelPool(origin, {
+      ...poolOptions,
+      headersTimeout: timeoutMs,
+      connect: connectByName as NonNullable<Pool.Options['connect']>,
+    })
+  }
+}
+
+class TunnelPool extends Pool {
+  override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>
+  override connect(
+    options: Dispatcher.ConnectOptions,
+    callback: (error: Error | null, data: Dispatcher.ConnectData) => void,
+  ): void
+  override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+    return super.connect(options).catch((cause: unknown) => {
+      throw new TunnelError('no tunnel', { cause })
+    })
+  }
+}

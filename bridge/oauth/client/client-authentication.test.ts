@@ -1,0 +1,81 @@
+import { importSPKI, jwtVerify } from 'jose'
+import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { createClientAssertion } from './client-authentication.ts'
+import { createTestRuntime } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
+
+interface PemPair {
+  publicKey: string
+  privateKey: string
+}
+
+function pemOf({ publicKey, privateKey }: KeyPairKeyObjectResult): PemPair {
+  return {
+    publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+}
+
+const ec = (namedCurve: string): PemPair => pemOf(generateKeyPairSync('ec', { namedCurve }))
+
+const keys = {
+  rsa: pemOf(generateKeyPairSync('rsa', { modulusLength: 2048 })),
+  p256: ec('P-256'),
+  p384: ec('P-384'),
+  p521: ec('P-521'),
+  ed25519: pemOf(generateKeyPairSync('ed25519')),
+}
+
+const subject = { clientId: 'bridge', audience: 'https://as.example' }
+
+describe('an assertion', () => {
+  it.each<[algorithm: string, key: keyof typeof keys]>([
+    ['RS256', 'rsa'],
+    ['RS384', 'rsa'],
+    ['RS512', 'rsa'],
+    ['PS256', 'rsa'],
+    ['PS384', 'rsa'],
+    ['PS512', 'rsa'],
+    ['ES256', 'p256'],
+    ['ES384', 'p384'],
+    ['ES512', 'p521'],
+    ['EdDSA', 'ed25519'],
+  ])('with %s is what another library takes', async (algorithm, name) => {
+    const { privateKey, publicKey } = keys[name]
+    const assertion = await createClientAssertion(
+      subject,
+      { pem: privateKey, algorithm },
+      createTestRuntime(),
+    )
+    const { payload } = await jwtVerify(assertion, await importSPKI(publicKey, algorithm), {
+      issuer: 'bridge',
+      subject: 'bridge',
+      audience: 'https://as.example',
+      algorithms: [algorithm],
+    })
+    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(120)
+  })
+
+  it('is never the same', async () => {
+    const key = { pem: keys.ed25519.privateKey, algorithm: 'EdDSA' }
+    const runtime = createTestRuntime()
+    const [first, second] = [1, 2].map(() => createClientAssertion(subject, key, runtime))
+    expect(await first).not.toBe(await second)
+  })
+
+  it.each<[algorithm: string, pem: string]>([
+    ['ES256', keys.rsa.privateKey],
+    ['ES256', keys.p384.privateKey],
+    ['RS256', keys.p256.privateKey],
+    ['EdDSA', keys.p256.privateKey],
+    ['HS256', keys.rsa.privateKey],
+    ['none', keys.rsa.privateKey],
+    ['constructor', keys.rsa.privateKey],
+    ['RS256', keys.rsa.publicKey],
+    ['RS256', 'no PEM'],
+  ])('is not made with %s and another key', async (algorithm, text) => {
+    const made = createClientAssertion(subject, { pem: text, algorithm }, createTestRuntime())
+    await expect(made).rejects.toMatchObject({ name: 'OAuthFailure', fault: 'client_refused' })
+    await expect(made).rejects.not.toThrow(/MII/)
+  })
+})

@@ -1,0 +1,140 @@
+import {
+  type AuthorizationServerMetadata,
+  type ParsedMetadata,
+  type ProtectedResourceMetadata,
+  authorizationServerMetadataUrls,
+  parseAuthorizationServerMetadata,
+  parseProtectedResourceMetadata,
+  protectedResourceMetadataUrls,
+} from '@drawbridge/shared/oauth/oauth-metadata.ts'
+import { retryAfterSeconds } from '../../http/retry.ts'
+import { OAuthFailure } from '../login-port.ts'
+import { type OAuthContext, type ServerResponse, requestJson } from '../server-request.ts'
+import { quoteServerText } from '../server-text.ts'
+import { coversServer, isSafeUrl } from './server-url.ts'
+
+/** A metadata document, or why the last candidate was rejected; neither when there is none. */
+export interface FoundMetadata<Document> {
+  metadata: Document | undefined
+  fault: string | undefined
+}
+
+/**
+ * Finds the protected resource metadata: at the address in the challenge, or else below the server's path, or else at
+ * its root, trying no address twice (MCP 2026-07-28 authorization, protected resource metadata discovery). Rejects
+ * with {@link OAuthFailure} `resource_mismatch` for metadata of another server, whose tokens are not meant for this
+ * one, unless the user configured the resource.
+ */
+export async function findProtectedResource(
+  challengeUrl: string | undefined,
+  context: OAuthContext,
+): Promise<FoundMetadata<ProtectedResourceMetadata>> {
+  const { config } = context
+  const { serverUrl } = config
+  const isUsable = challengeUrl !== undefined && isSafeUrl(challengeUrl, serverUrl, config)
+  const named = isUsable ? [new URL(challengeUrl).href] : []
+  const places = new Set([...named, ...protectedResourceMetadataUrls(serverUrl)])
+  const found = await findMetadata('protected resource', places, parseProtectedResourceMetadata, context)
+  const resource = found.metadata?.resource
+  const isConfigured = config.resource !== undefined
+  if (resource === undefined || isConfigured || coversServer(resource, serverUrl)) return found
+  throw resourceMismatch(resource, serverUrl)
+}
+
+function resourceMismatch(resource: string, serverUrl: string): OAuthFailure {
+  const { origin, pathname } = new URL(serverUrl)
+  // Users copy the command: same origin, no shell characters.
+  const isTypeable = resource.startsWith(`${origin}/`) && /^[\w:/.~-]{1,200}$/.test(resource)
+  return new OAuthFailure(
+    'resource_mismatch',
+    `The metadata of ${origin}${pathname} is for another resource, ${quoteServerText(resource)}.`,
+    isTypeable ? { nextStep: `Did you mean: drawbridge login ${resource}` } : {},
+  )
+}
+
+/**
+ * Finds the metadata of `issuer` (RFC 8414 section 3, OpenID Connect Discovery 1.0 section 4). Rejects with {@link
+ * OAuthFailure} `issuer_mismatch` unless the document names exactly this issuer: a server that may claim another's
+ * issuer may receive its codes (RFC 9207 section 1). `otherwise` is the one alternative spelling accepted when no
+ * document said how the issuer is written.
+ */
+export async function findAuthorizationServer(
+  issuer: string,
+  context: OAuthContext,
+  otherwise?: string,
+): Promise<FoundMetadata<AuthorizationServerMetadata>> {
+  const places = authorizationServerMetadataUrls(issuer)
+  const found = await findMetadata('authorization server', places, parseAuthorizationServerMetadata, context)
+  const named = found.metadata?.issuer
+  if (named === undefined || named === issuer || named === otherwise) return found
+  throw new OAuthFailure(
+    'issuer_mismatch',
+    `The metadata of ${quoteServerText(issuer)} names another issuer, ${quoteServerText(named)}.`,
+    { issuer },
+  )
+}
+
+/**
+ * Fetches the documents at `places` one after another, until `parse` accepts one. Skips missing ones, which means any
+ * response below 500 except JSON with status 200: web apps answer every path with a page, and gateways with 401. If
+ * there is none, rejects with {@link OAuthFailure} `unavailable` after a 429 or 5xx, because a temporary failure must
+ * not look like a different kind of server. Rejects with `NetworkError`. `kind` names the document in a fault.
+ */
+export async function findMetadata<Document>(
+  kind: string,
+  places: Iterable<string>,
+  parse: (document: unknown) => ParsedMetadata<Document>,
+  context: OAuthContext,
+): Promise<FoundMetadata<Document>> {
+  let fault: string | undefined
+  let failure: OAuthFailure | undefined
+  for (const place of places) {
+    const response = await fetchDocument(place, context)
+    if (response === undefined) continue
+    if (response.status !== 200) {
+      failure ??= unavailable(place, response, context.runtime.now())
+      continue
+    }
+    const parsed = parseResponse(response, parse)
+    if (parsed?.kind === 'parsed') return { metadata: parsed.metadata, fault: undefined }
+    if (parsed !== undefined) fault = `the ${kind} metadata at ${new URL(place).pathname}: ${parsed.reason}`
+  }
+  if (failure !== undefined) throw failure
+  return { metadata: undefined, fault }
+}
+
+const maxRedirects = 3
+
+/** Resolves with a response of status 200, 429 or 5xx, or with undefined for any other. */
+async function fetchDocument(url: string, context: OAuthContext): Promise<ServerResponse | undefined> {
+  let place = url
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+    const headers = { accept: 'application/json' }
+    const response = await requestJson({ method: 'GET', url: place, headers }, context)
+    const { status } = response
+    if (status === 200 || status === 429 || status >= 500) return response
+    const { location } = response.headers
+    const isRedirect = [301, 302, 303, 307, 308].includes(status) && typeof location === 'string'
+    if (!isRedirect || !URL.canParse(location, place)) return undefined
+    const next = new URL(location, place).href
+    if (!isSafeUrl(next, place, context.config)) return undefined
+    place = next
+  }
+  return undefined
+}
+
+function parseResponse<Document>(
+  { json, headers }: ServerResponse,
+  parse: (document: unknown) => ParsedMetadata<Document>,
+): ParsedMetadata<Document> | undefined {
+  if (json !== undefined) return parse(json)
+  const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(String(headers['content-type'] ?? ''))
+  return isJson ? { kind: 'invalid', reason: 'it is not valid JSON, or is larger than 256 KB' } : undefined
+}
+
+function unavailable(place: string, { status, headers }: ServerResponse, now: number): OAuthFailure {
+  const { origin, pathname } = new URL(place)
+  return new OAuthFailure('unavailable', `${origin}${pathname} answered with status ${status}.`, {
+    retryAfterSeconds: retryAfterSeconds(headers, now),
+  })
+}

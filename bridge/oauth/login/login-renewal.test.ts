@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { RefreshPace } from './login-renewal.ts'
+
+describe('the pace of renewals', () => {
+  it('doubles the pause with every failure, up to a minute, and starts again after a success', () => {
+    let now = 0
+    const pace = new RefreshPace(
+      () => 1,
+      () => now,
+    )
+    const pauses = Array.from({ length: 8 }, () => {
+      pace.failed(undefined)
+      const pause = pace.pauseMs()
+      now += pause
+      return pause
+    })
+    expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
+    expect(pace.pauseMs()).toBe(0)
+    pace.failed(undefined)
+    pace.succeeded()
+    expect(pace.pauseMs()).toBe(0)
+    pace.failed(undefined)
+    expect(pace.pauseMs()).toBe(1000)
+  })
+
+  it('halves it by chance', () => {
+    const pace = new RefreshPace(
+      () => 0,
+      () => 0,
+    )
+    pace.failed(undefined)
+    expect(pace.pauseMs()).toBe(500)
+  })
+
+  it('does as the server says when that is longer', () => {
+    const pace = new RefreshPace(
+      () => 0,
+      () => 0,
+    )
+    pace.failed(120)
+    expect(pace.pauseMs()).toBe(120_000)
+    pace.failed(0)
+    expect(pace.pauseMs()).toBe(1000)
+  })
+
+  /** Returns the times at which a refusal is followed. */
+  function followed(times: readonly number[]): number[] {
+    let now = 0
+    const pace = new RefreshPace(
+      () => 0,
+      () => now,
+    )
+    return times.filter((at) => {
+      now = at
+      if (!pace.mayFollowRefusal()) return false
+      pace.followedRefusal()
+      return true
+    })
+  }
+  const every = (ms: number, times: number): number[] => Array.from({ length: times }, (_, n) => n * ms)
+
+  it('follows five refusals in ten seconds', () => {
+    expect(followed([0, 0, 1, 2, 3, 4, 9999, 10_000, 10_000, 10_000])).toEqual([
+      0, 0, 1, 2, 3, 10_000, 10_000,
+    ])
+  })
+
+  it('follows twelve refusals a minute: tokens of five seconds need that, and not more', () => {
+    expect(followed(every(5000, 100))).toHaveLength(100)
+    expect(followed(every(4000, 100)).filter((at) => at < 60_000)).toHaveLength(12)
+  })
+
+  it('counts only what was followed', () => {
+    const pace = new RefreshPace(
+      () => 0,
+      () => 0,
+    )
+    for (let round = 0; round < 20; round++) expect(pace.mayFollowRefusal()).toBe(true)
+  })
+
+  it('does not stop for good', () => {
+    expect(followed(every(10, 20_000)).at(-1)).toBeGreaterThan(180_000)
+  })
+})

@@ -1,0 +1,61 @@
+import type { Credential, IssuedTokens } from '../../credentials/credential.ts'
+import type { LoginState } from '../login-port.ts'
+
+/** Returns whether there are tokens to send. */
+export function hasTokens(
+  credential: Credential | undefined,
+): credential is Credential & { tokens: IssuedTokens } {
+  return credential?.tokens !== undefined && credential.signInNeeded === undefined
+}
+
+/**
+ * Returns whether an access token has expired by our clock. False without a known expiry; the server will refuse it.
+ */
+export function hasEnded(tokens: IssuedTokens, now: number): boolean {
+  return tokens.expiresAt !== undefined && tokens.expiresAt <= now
+}
+
+/**
+ * Returns whether an access token is due for renewal: 10 % of its lifetime before its end, at least 10 and at most 60
+ * seconds, but never more than half of its lifetime, so that short-lived tokens are not renewed for every request.
+ * `jitter`, from 0 to 1, brings it forward by up to a tenth so that many processes do not renew at once. False
+ * without a known expiry.
+ */
+export function isRefreshDue(tokens: IssuedTokens, now: number, jitter: number): boolean {
+  if (tokens.expiresAt === undefined) return false
+  const lifetime = Math.max(0, tokens.expiresAt - tokens.issuedAt)
+  const margin = Math.min(60, Math.max(10, lifetime / 10)) * (1 + jitter / 10)
+  return now >= tokens.expiresAt - Math.min(margin, lifetime / 2)
+}
+
+/** Returns the header for a login, or undefined without tokens. */
+export function loginHeader(credential: Credential, useIdToken: boolean): string | undefined {
+  const { tokens } = credential
+  if (tokens === undefined) return undefined
+  return `Bearer ${useIdToken ? (tokens.idToken ?? tokens.accessToken) : tokens.accessToken}`
+}
+
+/** Describes a stored login for display. Does not check whether the server still accepts it. */
+export function loginStateOf(credential: Credential | undefined, now: number): LoginState {
+  if (credential === undefined) return { kind: 'none' }
+  const { tokens, signedInAt, issuer } = credential
+  const reason = whyNot(credential, now)
+  return {
+    kind: reason === undefined ? 'signed_in' : 'sign_in_needed',
+    issuer,
+    clientId: credential.client.clientId,
+    scope: tokens?.scope,
+    signedInAt,
+    expiresAt: tokens?.expiresAt,
+    canRefresh: reason === undefined && tokens?.refreshToken !== undefined,
+    reason,
+  }
+}
+
+/** Returns the server's error code, or a sentence of ours. */
+function whyNot({ tokens, signInNeeded }: Credential, now: number): string | undefined {
+  if (signInNeeded !== undefined) return signInNeeded
+  if (tokens === undefined) return 'there are no tokens'
+  const isOver = tokens.refreshToken === undefined && hasEnded(tokens, now)
+  return isOver ? 'the token has expired, and there is no refresh token' : undefined
+}

@@ -1,0 +1,237 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { createSignal } from '@drawbridge/shared/async.ts'
+import { parseWireMessage, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
+import { TransportError } from '../transport/transport.ts'
+import { SignInStep } from './sign-in-step.ts'
+import { SignIns } from './sign-in-attempt.ts'
+import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
+import type { Json } from '../../tests/support/bridge/proxy/scripted-server.ts'
+
+/** A transport of the 2025 era whose server refuses some methods until somebody signs in. */
+function create(
+  refused: (method: string) => boolean,
+  { opens = false, ...times }: { callWaitMs?: number; opens?: boolean } = {},
+) {
+  let isOpen = false
+  const sent: string[] = []
+  const pending = pendingSignIn()
+  let accepted: Promise<void> | undefined
+  const next: Send = async (message, { deliver }) => {
+    const { envelope } = message
+    const method = 'method' in envelope ? envelope.method : envelope.kind
+    sent.push(method)
+    if (!isOpen && refused(method)) throw new TransportError('sign_in_needed', 'x', { status: 401 })
+    if (envelope.kind === 'notification') await accepted
+    if (envelope.kind === 'request')
+      await deliver(toWireMessage({ jsonrpc: '2.0', id: envelope.id, result: { real: true, tools: [] } }))
+  }
+  const signIns = new SignIns({
+    waitMs: 20,
+    signIn: pending.signIn,
+    openBrowser: () => opens,
+    say() {},
+    succeeded() {},
+    randomId: () => 'r',
+    runtime: { now: () => 1000 },
+  })
+  const step = new SignInStep('legacy', {
+    version: '1',
+    callWaitMs: 60,
+    ...times,
+    signIns,
+    memory: () => undefined,
+    describeFailure: (error) => ({ code: -31_000, message: (error as Error).message }),
+    offered() {},
+  })
+  let lastId = 0
+  const ask = (method: string, params: Json = {}): Promise<Json> =>
+    new Promise((resolve, reject) => {
+      const message = toWireMessage({ jsonrpc: '2.0', id: ++lastId, method, params })
+      const deliver = (answer: WireMessage): void => {
+        if (answer.envelope.kind === 'response') resolve(parseWireMessage(answer))
+      }
+      step.send(message, { deliver }, next).catch(reject)
+    })
+  const notify = (method: string): Promise<void> =>
+    step.send(toWireMessage({ jsonrpc: '2.0', method }), unheard, next)
+  const allow = (): void => {
+    isOpen = true
+    pending.succeed()
+  }
+  const acceptAfter = (work: Promise<void>): void => void (accepted = work)
+  return { ask, notify, sent, allow, pending, acceptAfter }
+}
+
+/** What is answered long before `callWaitMs` is over. */
+function soon(answer: Promise<Json>): Promise<Json> {
+  const late = delay(5000, undefined, { ref: false }).then(() => Promise.reject(new Error('It waits.')))
+  return Promise.race([answer, late])
+}
+
+it('asks nothing before the server has accepted notifications/initialized', async () => {
+  const { ask, notify, sent, acceptAfter } = create(() => false)
+  await ask('initialize', { capabilities: {} })
+  const { given, give } = createSignal()
+  acceptAfter(given)
+  const both = Promise.all([notify('notifications/initialized'), ask('tools/list')])
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect(sent).toEqual(['initialize', 'notifications/initialized'])
+  give()
+  await both
+  expect(sent).toContain('tools/list')
+})
+
+it('serves a server that lets initialize through and nothing else', async () => {
+  const { ask, notify, sent, allow } = create((method) => method !== 'initialize')
+  expect((await ask('initialize', { capabilities: {} }))['result'].real).toBe(true)
+  const notified = notify('notifications/initialized')
+  expect((await ask('tools/list'))['result'].tools[0].name).toBe('sign_in')
+  allow()
+  await notified
+  expect((await ask('tools/list'))['result'].real).toBe(true)
+  expect(sent).toEqual([
+    'initialize',
+    'notifications/initialized',
+    'tools/list',
+    'notifications/initialized',
+    'tools/list',
+  ])
+})
+
+it('stands in for a server that nothing is known of under its own name and version', async () => {
+  const { ask } = create(() => true)
+  expect((await ask('initialize'))['result'].serverInfo).toEqual({ name: 'drawbridge', version: '1' })
+})
+
+it('does not tell the server that something is cancelled which never got there', async () => {
+  const { ask, notify, sent, allow } = create(() => true)
+  await ask('initialize')
+  await notify('notifications/initialized')
+  await notify('notifications/cancelled')
+  allow()
+  expect((await ask('tools/list'))['result'].real).toBe(true)
+  expect(sent).toEqual(['initialize', 'initialize', 'notifications/initialized', 'tools/list'])
+})
+
+it('does not hold a list for a person who is asked to open the link', async () => {
+  const { ask } = create((method) => method !== 'initialize')
+  await ask('initialize', { capabilities: { elicitation: { url: {} } } })
+  expect((await ask('tools/list'))['result'].tools[0].name).toBe('sign_in')
+})
+
+describe('a call of a tool that is not public', () => {
+  const isCall = (method: string): boolean => method === 'tools/call'
+  const textOf = (answer: Json): string => String(answer['result'].content[0].text)
+
+  it('waits for the person who has the link in a browser, and is answered by the server', async () => {
+    const { ask, allow } = create(isCall, { callWaitMs: 20_000, opens: true })
+    await ask('initialize')
+    expect((await ask('tools/list'))['result'].real).toBe(true)
+    let isOver = false
+    const called = ask('tools/call', { name: 'who' }).finally(() => (isOver = true))
+    // Longer than a request waits that is no call.
+    await new Promise((resolve) => void setTimeout(resolve, 100))
+    expect(isOver).toBe(false)
+    allow()
+    expect((await called)['result'].real).toBe(true)
+  })
+
+  it.each([
+    ['in time', true],
+    ['at once without a browser', false],
+  ])('is answered with the link %s, and names no tool that is not listed', async (_when, opens) => {
+    const { ask, pending } = create(isCall, { callWaitMs: opens ? 60 : 60_000, opens })
+    await ask('initialize')
+    await ask('tools/list')
+    expect(textOf(await soon(ask('tools/call', { name: 'who' })))).toContain('https://as.example')
+    pending.fail(new Error('You denied access.'))
+    const failed = textOf(await ask('tools/call', { name: 'who' }))
+    expect(failed).toContain('You denied access. Call the tool again in half a minute')
+    expect(failed).not.toContain('sign_in')
+  })
+
+  it('is all that waits for a person with the link in a browser: a list is answered', async () => {
+    const { ask } = create((method) => method !== 'initialize', { callWaitMs: 60_000, opens: true })
+    await ask('initialize')
+    expect((await soon(ask('tools/list')))['result'].tools[0].name).toBe('sign_in')
+  })
+})
+
+it('waits longer when the tool to sign in is called again, and says so when it is done', async () => {
+  const { ask, allow } = create((method) => method !== 'initialize', { callWaitMs: 20_000 })
+  await ask('initialize')
+  await ask('tools/list')
+  expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain(
+    'https://as.example',
+  )
+  const again = ask('tools/call', { name: 'sign_in' })
+  allow()
+  expect((await again)['result'].content[0].text).toContain('Signed in')
+  expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('Signed in')
+})
+
+it('answers a ping itself, a list that was not announced empty, and the rest with an error that has the link', async () => {
+  const { ask } = create(() => true)
+  await ask('initialize')
+  expect((await ask('ping'))['result']).toEqual({})
+  expect((await ask('prompts/list'))['result']).toEqual({ prompts: [] })
+  const error = (await ask('prompts/get'))['error']
+  expect(error.message).toContain('https://as.example')
+  expect(error.data.signIn.url).toContain('https://as.example')
+})
+
+it('tells the client when sign-ins do not help', async () => {
+  let begun = 0
+  const next: Send = () => Promise.reject(new TransportError('sign_in_needed', 'x', { status: 403 }))
+  const signIns = new SignIns({
+    waitMs: 20,
+    signIn: () => {
+      begun += 1
+      if (begun > 10) throw new Error('It signs in for ever.')
+      return { prompt: new Promise(() => {}), done: Promise.resolve(), cancel() {} }
+    },
+    openBrowser: () => false,
+    say() {},
+    succeeded() {},
+    randomId: () => 'r',
+    runtime: { now: () => 1000 },
+  })
+  const times = { waitMs: 50, callWaitMs: 50 }
+  const step = new SignInStep('legacy', {
+    version: '1',
+    ...times,
+    signIns,
+    memory: () => undefined,
+    describeFailure: () => ({ code: 1, message: '' }),
+    offered() {},
+  })
+  const call = toWireMessage({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } })
+  await expect(step.send(call, unheard, next)).rejects.toThrow(TransportError)
+  expect(begun).toBe(2)
+})
+
+it('begins no second sign-in when the tool is called again after one that came late', async () => {
+  const { ask, allow, pending, sent } = create(() => true)
+  await ask('initialize')
+  pending.fail(new Error('broken'))
+  await expect.poll(async () => (await ask('ping'))['result']).toEqual({})
+  expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('https://')
+  allow()
+  for (const _time of [1, 2, 3]) {
+    const called = await ask('tools/call', { name: 'sign_in' })
+    expect(called['result'].content[0].text).toContain('Signed in')
+  }
+  expect(pending.begun()).toBe(2)
+  expect(sent.at(-1)).toBe('initialize')
+})
+
+it('knows its tool though it did not list it in this process', async () => {
+  const { ask, pending } = create((method) => method !== 'initialize')
+  await ask('initialize')
+  const called = await ask('tools/call', { name: 'sign_in' })
+  expect(called['result'].isError).toBeUndefined()
+  expect(called['result'].content[0].text).toContain('https://as.example')
+  expect(pending.begun()).toBe(1)
+})

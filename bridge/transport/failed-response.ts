@@ -1,0 +1,116 @@
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  jsonRpcError,
+  type JsonRpcId,
+  isNestedDeeply,
+  readMessage,
+  toWireMessage,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
+import { BodyError, NetworkError, readBody, type HttpResponse, type Refusal } from '../http/http-client.ts'
+import { retryAfterSeconds } from '../http/retry.ts'
+import { TransportError } from './transport.ts'
+
+/** The body of a response other than 2xx. */
+export interface RefusedPost {
+  status: number
+  /** The body as it is; empty when it could not be read. */
+  text: string
+  /** The response that it holds for exactly this request. */
+  answer: WireMessage | undefined
+  /** The JSON-RPC error that it holds, under the id of the request, even if it names another. */
+  error: WireMessage | undefined
+}
+
+const maxRefusalBytes = 1024 * 1024
+
+/** Reads the body of a refusal. A body that is too large or breaks off counts as empty: the status says enough. */
+export async function readRefusedPost(response: HttpResponse, message: WireMessage): Promise<RefusedPost> {
+  const bytes = await readBody(response, maxRefusalBytes).catch((error: unknown) => {
+    const isOurs = error instanceof NetworkError && error.fault === 'aborted'
+    if (!isOurs && (error instanceof NetworkError || error instanceof BodyError)) return Buffer.alloc(0)
+    throw error
+  })
+  const { status } = response
+  const refused = { status, text: bytes.toString('latin1'), answer: undefined, error: undefined }
+  if (message.envelope.kind !== 'request') return refused
+  const { id } = message.envelope
+  const answer = { ...readMessage(bytes), status }
+  if (answer.envelope.kind === 'response' && answer.envelope.isError && answer.envelope.id === id)
+    return { ...refused, answer, error: answer }
+  return { ...refused, error: errorIn(answer, id) }
+}
+
+/** Servers that did not read the request name no id in their error, or one of their own. */
+function errorIn(body: WireMessage, id: JsonRpcId): WireMessage | undefined {
+  if (isNestedDeeply(body)) return undefined
+  const error = parseJsonObject(body.text)?.['error']
+  if (!isJsonObject(error)) return undefined
+  const { code, message, data } = error
+  if (!Number.isInteger(code) || typeof message !== 'string') return undefined
+  return toWireMessage(jsonRpcError(id, code as number, message, data))
+}
+
+/** The error for a status other than 2xx. */
+export function refusedPostError({ status, error }: RefusedPost): TransportError {
+  const known = { status, ...(error !== undefined && { response: error }) }
+  if (status === 403) return new TransportError('forbidden', 'The server does not allow this request.', known)
+  if (status === 413)
+    return new TransportError('too_large', 'The message is too large for the server.', known)
+  if (status >= 500) return new TransportError('unavailable', `The server failed with HTTP ${status}.`, known)
+  const isMissing = status === 404 || status === 405 || status === 410
+  if (isMissing && error === undefined)
+    return new TransportError(
+      'not_found',
+      `There is no MCP endpoint at this address (HTTP ${status}).`,
+      known,
+    )
+  return new TransportError('refused', `The server refused the request with HTTP ${status}.`, known)
+}
+
+/** Returns whether only another token helps. */
+export function isTokenRefusal(response: HttpResponse): boolean {
+  if (response.status === 401) return true
+  if (response.status !== 403) return false
+  return challengesOf(response).some((challenge) => challenge.params.get('error') === 'insufficient_scope')
+}
+
+export function challengesOf(response: HttpResponse): Refusal['challenges'] {
+  const header = response.headers['www-authenticate']
+  return parseWwwAuthenticate(Array.isArray(header) ? header.join(', ') : (header ?? ''))
+}
+
+/** Returns the error for a server that is away, busy or elsewhere; undefined if the response says something about the message. */
+export function absenceOf(response: HttpResponse, url: string, now: number): TransportError | undefined {
+  const { status } = response
+  if (status >= 300 && status < 400 && status !== 304) return movedError(response, url)
+  if (status !== 429 && status !== 502 && status !== 503 && status !== 504) return undefined
+  const seconds = retryAfterSeconds(response.headers, now)
+  const known = { status, ...(seconds !== undefined && { retryAfterSeconds: seconds }) }
+  return status === 429
+    ? new TransportError('rate_limited', 'The server gets too many requests.', known)
+    : new TransportError('unavailable', `The server is not available (HTTP ${status}).`, known)
+}
+
+/** Longer than an address that a person could go to. */
+const maxLocationLength = 300
+
+/** A redirect is not followed: the token is for the address that was configured. */
+function movedError(response: HttpResponse, url: string): TransportError {
+  const { location } = response.headers
+  const isUrl = typeof location === 'string' && URL.canParse(location, url)
+  const target = isUrl ? new URL(location, url) : undefined
+  const isWeb = target?.protocol === 'https:' || target?.protocol === 'http:'
+  const where = isWeb ? `${target.origin}${target.pathname}`.slice(0, maxLocationLength) : 'another address'
+  return new TransportError('refused', `The server says that the endpoint has moved to ${where}.`, {
+    status: response.status,
+  })
+}
+
+/** Returns whether the server may be there for the message a little later. */
+export function isPassing(
+  error: TransportError,
+): error is TransportError & { fault: 'rate_limited' | 'unavailable' } {
+  return error.fault === 'rate_limited' || error.fault === 'unavailable'
+}

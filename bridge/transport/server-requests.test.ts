@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { HttpClient } from '../http/http-client.ts'
+import { StatelessTransport } from './stateless-transport.ts'
+import type { Transport } from './transport.ts'
+import { until } from '../../tests/support/bridge/proxy/condition.ts'
+import { freePort } from '../../tests/support/server/free-port.ts'
+import { startPeer, type HttpPeer, type PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import {
+  createHarness,
+  exchange,
+  type TransportHarness,
+} from '../../tests/support/bridge/proxy/transport-harness.ts'
+
+let peer: HttpPeer
+let harness: TransportHarness
+let transport: Transport
+let answer: (request: PeerRequest) => void
+
+beforeEach(async () => {
+  answer = accept
+  peer = await startPeer((request) => answer(request))
+  harness = createHarness()
+  transport = createTransport(peer.origin, 1500)
+})
+
+afterEach(async () => {
+  await transport.close(500)
+  harness.http.close()
+  await peer.close()
+})
+
+function createTransport(origin: string, retryMs: number): Transport {
+  return new StatelessTransport({ serverUrl: `${origin}/mcp`, headers: {}, retryMs }, harness.ports)
+}
+
+const accept = (request: PeerRequest): void =>
+  request.json(200, { jsonrpc: '2.0', id: request.message()['id'], result: {} })
+const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a' } } as const
+const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' } as const
+const tokens = (): (string | undefined)[] => peer.requests.map(({ headers }) => headers.authorization)
+
+/** Accepts only this token. */
+function want(token: string, status = 401, challenge = 'Bearer error="invalid_token"'): void {
+  answer = (request) => {
+    if (request.headers.authorization === `Bearer ${token}`) return accept(request)
+    request.json(status, {}, { 'WWW-Authenticate': challenge })
+  }
+}
+
+describe('a request that is refused', () => {
+  it('goes again, once, with the token that there is then', async () => {
+    want('new', 401, 'Bearer resource_metadata="https://a/b", scope="mcp"')
+    harness.token = 'old'
+    harness.onRefusal = () => ((harness.token = 'new'), { kind: 'retry' })
+    expect(await exchange(transport, call)).toHaveLength(1)
+    expect(tokens()).toEqual(['Bearer old', 'Bearer new'])
+    expect(harness.refusals).toMatchObject([{ status: 401, used: { header: 'Bearer old' } }])
+    expect(harness.refusals[0]?.challenges[0]?.params.get('scope')).toBe('mcp')
+  })
+
+  it('does not go a second time with the same token', async () => {
+    want('never')
+    harness.token = 'old'
+    harness.onRefusal = () => ({ kind: 'retry' })
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
+    expect(tokens()).toEqual(['Bearer old', 'Bearer old'])
+  })
+
+  it('goes again with yet another token, three times at most', async () => {
+    want('never')
+    let count = 0
+    harness.onRefusal = () => ((harness.token = `t${(count += 1)}`), { kind: 'retry' })
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed' })
+    expect(tokens()).toEqual([undefined, 'Bearer t1', 'Bearer t2', 'Bearer t3'])
+  })
+
+  it('ends when a person is needed', async () => {
+    want('never')
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
+    expect(peer.requests).toHaveLength(1)
+  })
+
+  it('for its scope asks for more, for anything else is forbidden', async () => {
+    want('more', 403, 'Bearer error="insufficient_scope", scope="a b"')
+    harness.onRefusal = () => ((harness.token = 'more'), { kind: 'retry' })
+    expect(await exchange(transport, call)).toHaveLength(1)
+    expect(harness.refusals[0]?.status).toBe(403)
+    want('none', 403, 'Bearer error="other"')
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'forbidden', status: 403 })
+    expect(harness.refusals).toHaveLength(1)
+  })
+
+  it('has one Authorization, the configured one only without a token', async () => {
+    const sent: string[][] = []
+    const http: HttpClient = {
+      send: (request) => {
+        sent.push(
+          Object.entries(request.headers).flatMap((header) =>
+            /^authorization$/i.test(header[0]) ? header : [],
+          ),
+        )
+        return harness.http.send(request)
+      },
+      close: () => {},
+    }
+    const config = { serverUrl: `${peer.origin}/mcp`, headers: { authorization: 'Basic x' }, retryMs: 0 }
+    const watched = new StatelessTransport(config, { ...harness.ports, http })
+    await exchange(watched, call)
+    harness.token = 't'
+    await exchange(watched, call)
+    expect(sent).toEqual([
+      ['authorization', 'Basic x'],
+      ['Authorization', 'Bearer t'],
+    ])
+  })
+})
+
+describe('a server that is busy', () => {
+  it('is left alone for as long as it says, when that is short', async () => {
+    let count = 0
+    answer = (request) =>
+      (count += 1) === 1 ? request.json(429, {}, { 'Retry-After': '1' }) : accept(request)
+    expect(await exchange(transport, call)).toHaveLength(1)
+    expect(peer.requests[1]?.at).toBeGreaterThan((peer.requests[0]?.at ?? 0) + 950)
+  })
+
+  it('is not asked again when it wants longer', async () => {
+    answer = (request) => request.json(429, {}, { 'Retry-After': '9' })
+    await expect(exchange(transport, list)).rejects.toMatchObject({
+      fault: 'rate_limited',
+      retryAfterSeconds: 9,
+      status: 429,
+    })
+    expect(peer.requests).toHaveLength(1)
+  })
+
+  it.each([502, 503, 504])('is asked again after %s for what only reads', async (status) => {
+    let count = 0
+    answer = (request) => ((count += 1) < 3 ? request.json(status, {}) : accept(request))
+    expect(await exchange(transport, list)).toHaveLength(1)
+    count = 0
+    await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'unavailable', status })
+    expect(peer.requests).toHaveLength(4)
+  })
+
+  it('is given up in the end', async () => {
+    transport = createTransport(peer.origin, 250)
+    answer = (request) => request.json(503, {})
+    await expect(exchange(transport, list)).rejects.toMatchObject({ fault: 'unavailable' })
+    expect(peer.requests.length).toBeGreaterThan(1)
+  })
+})
+
+describe('a server that is away', () => {
+  /** A port that has answered, and refuses now. */
+  async function leave(retryMs: number): Promise<number> {
+    const port = await freePort()
+    const leaving = await startPeer(accept, port)
+    transport = createTransport(`http://127.0.0.1:${port}`, retryMs)
+    await exchange(transport, list)
+    await leaving.close()
+    return port
+  }
+
+  it('is tried until it is back, also for a call', async () => {
+    const port = await leave(20_000)
+    const sending = exchange(transport, call)
+    await until(() => harness.sleeps.length > 2)
+    const late = await startPeer(accept, port)
+    expect(await sending).toHaveLength(1)
+    expect(late.requests).toHaveLength(1)
+    await late.close()
+  })
+
+  it('and was never there is not tried again', async () => {
+    transport = createTransport(`http://127.0.0.1:${await freePort()}`, 1000)
+    await expect(exchange(transport, list)).rejects.toMatchObject({ fault: 'refused' })
+    expect(harness.sleeps).toEqual([])
+  })
+
+  it('as far as TLS goes is not tried again: it stays so', async () => {
+    transport = createTransport(peer.origin.replace('http:', 'https:'), 1000)
+    await expect(exchange(transport, list)).rejects.toMatchObject({ fault: 'tls' })
+    expect(harness.sleeps).toEqual([])
+  })
+
+  it('is given up with its name', async () => {
+    await leave(300)
+    await expect(exchange(transport, call)).rejects.toMatchObject({
+      name: 'NetworkError',
+      fault: 'refused',
+      sent: false,
+    })
+    expect(harness.sleeps.length).toBeGreaterThan(0)
+  })
+
+  it('is not waited for once the client gave up', async () => {
+    await leave(60_000)
+    const giveUp = new AbortController()
+    const sending = exchange(transport, call, { signal: giveUp.signal })
+    await until(() => harness.sleeps.length > 0)
+    giveUp.abort()
+    await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
+  })
+
+  it('in the middle of a call is not asked again, for what only reads it is', async () => {
+    let count = 0
+    answer = (request) => ((count += 1) % 2 === 1 ? void request.response.destroy() : accept(request))
+    expect(await exchange(transport, list)).toHaveLength(1)
+    await expect(exchange(transport, call)).rejects.toMatchObject({
+      name: 'NetworkError',
+      fault: 'reset',
+      sent: true,
+    })
+    expect(peer.requests).toHaveLength(3)
+  })
+})

@@ -1,0 +1,169 @@
+import { storeCookies, withCookies } from '../http/cookie-jar.ts'
+import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
+import { endingOf, mayRepeat, Retries, type Ending, type Sendable } from '../http/retry.ts'
+import { absenceOf, challengesOf, isPassing, isTokenRefusal } from './failed-response.ts'
+import { TransportError, type TransportConfig, type TransportPorts } from './transport.ts'
+
+/** One request to the server, without its authorization. */
+export interface ServerRequest {
+  method: 'GET' | 'POST' | 'DELETE'
+  url: string
+  headers: Readonly<Record<string, string>>
+  body?: string
+  signal: AbortSignal | undefined
+  /** The message in it: by that the policy decides whether it may reach the server twice. */
+  what: Sendable
+  /** For all attempts together; that of the transport when left out. */
+  retryMs?: number
+  /** Silence that is allowed within the response; 0 for no limit. */
+  bodyTimeoutMs?: number
+}
+
+/**
+ * The requests of a transport: authorized, sent again where that is safe, and with a better token when the first was refused.
+ */
+export class ServerRequests {
+  readonly #config: TransportConfig
+  readonly #ports: TransportPorts
+  readonly #base: Readonly<Record<string, string>>
+  readonly #closing = new AbortController()
+  /** The server has never answered. */
+  #isNew = true
+
+  constructor(config: TransportConfig, ports: TransportPorts) {
+    this.#config = config
+    this.#ports = ports
+    this.#base = withoutReserved(config.headers)
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  /**
+   * Runs the work for one message under a signal that its caller and {@link ServerRequests.close} abort. Rejects with nothing but
+   * a `NetworkError` with the fault `aborted` from then on.
+   */
+  async run(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const closing = this.#closing.signal
+    const signal = outer === undefined ? closing : AbortSignal.any([outer, closing])
+    if (signal.aborted) throw this.#abortedError(false)
+    try {
+      await work(signal)
+    } catch (error) {
+      throw signal.aborted ? this.#abortedError(true) : error
+    }
+  }
+
+  /** Ends all that {@link ServerRequests.run} runs. */
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /**
+   * Resolves with 2xx, and with each error that is for the caller to read; rejects with {@link TransportError} for a refusal that
+   * only a person can end, a server that is away or asks to be left alone, and a redirect.
+   */
+  async send(request: ServerRequest): Promise<HttpResponse> {
+    const { what, signal, retryMs = this.#config.retryMs } = request
+    const startedMs = performance.now()
+    let retries: Retries | undefined
+    const mayGoAgain = (ending: Ending, reason: string, askedMs?: number): Promise<boolean> => {
+      retries ??= new Retries(what, { retryMs, signal, startedMs }, this.#ports)
+      return retries.after(ending, reason, askedMs)
+    }
+    const refusedWith: (string | undefined)[] = []
+    for (;;) {
+      const authorization = await this.#ports.tokens.authorization(signal)
+      let response: HttpResponse
+      try {
+        response = await this.#attempt(request, authorization)
+      } catch (error) {
+        const ending = this.#endingOf(error)
+        if (ending !== undefined && (await mayGoAgain(ending, (error as NetworkError).fault))) continue
+        throw error
+      }
+      this.#isNew = false
+      if (response.status < 300) return response
+      if (isTokenRefusal(response)) {
+        discard(response)
+        await this.#replaceToken(response, authorization, refusedWith, what)
+        continue
+      }
+      const absence = absenceOf(response, request.url, this.#ports.runtime.now())
+      if (absence === undefined) return response
+      discard(response)
+      if (!isPassing(absence)) throw absence
+      const { fault, retryAfterSeconds: seconds = 0 } = absence
+      if (!(await mayGoAgain(fault, `status ${response.status}`, seconds * 1000))) throw absence
+    }
+  }
+
+  #endingOf(error: unknown): Ending | undefined {
+    const isRefused = error instanceof NetworkError && error.fault === 'refused'
+    return isRefused && this.#isNew ? 'never_there' : endingOf(error)
+  }
+
+  async #attempt(request: ServerRequest, authorization: Authorization | undefined): Promise<HttpResponse> {
+    const { cookies, http, runtime } = this.#ports
+    const { method, url, body, signal, bodyTimeoutMs } = request
+    const headers = this.#headers(request, authorization)
+    const hasCookies = cookies !== undefined && cookies.size > 0
+    const response = await http.send({
+      method,
+      url,
+      headers: hasCookies ? withCookies(cookies, headers, url, runtime.now()) : headers,
+      ...(body !== undefined && { body }),
+      ...(signal !== undefined && { signal }),
+      ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
+    })
+    if (cookies !== undefined && 'set-cookie' in response.headers)
+      storeCookies(cookies, response, url, runtime.now())
+    return response
+  }
+
+  #headers(request: ServerRequest, authorization: Authorization | undefined): Record<string, string> {
+    const headers = { ...this.#base, ...request.headers }
+    if (authorization === undefined) return headers
+    for (const name of Object.keys(headers)) if (name.toLowerCase() === 'authorization') delete headers[name]
+    return { ...headers, Authorization: authorization.header }
+  }
+
+  /** Resolves when the request may be sent again. */
+  async #replaceToken(
+    response: HttpResponse,
+    used: Authorization | undefined,
+    refusedWith: (string | undefined)[],
+    what: Sendable,
+  ): Promise<void> {
+    const isRepeated = refusedWith.includes(used?.header)
+    const mayGoAgain = !isRepeated && mayRepeat('token_refused', what, refusedWith.length)
+    refusedWith.push(used?.header)
+    const status = response.status === 401 ? 401 : 403
+    const refusal = { status, used, challenges: challengesOf(response) } as const
+    const outcome = mayGoAgain ? await this.#ports.tokens.refused(refusal) : undefined
+    if (outcome?.kind === 'retry') return
+    throw new TransportError('sign_in_needed', 'The server wants a sign-in.', { status: response.status })
+  }
+
+  #abortedError(sent: boolean): NetworkError {
+    const { origin } = new URL(this.#config.serverUrl)
+    return new NetworkError('aborted', origin, `the request to ${origin} was cancelled`, { sent })
+  }
+}
+
+/** These are set per request; a second value would contradict them. */
+const reserved: ReadonlySet<string> = new Set([
+  'accept',
+  'content-type',
+  'content-length',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'mcp-method',
+  'mcp-name',
+  'last-event-id',
+])
+
+function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !reserved.has(name.toLowerCase())))
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError } from '../config/config.ts'
+import { CommandFailure, exitCode, failureJson, failureText } from './command.ts'
+
+describe('a failed command', () => {
+  it('says what failed, why, and at last what to do', () => {
+    const failure = new CommandFailure('The key is needed.', 'drawbridge-server keys rotate')
+    expect(failureText('keys remove', failure)).toEqual({
+      text: 'drawbridge-server keys remove failed.\n  - The key is needed.\ndrawbridge-server keys rotate',
+      code: exitCode.failed,
+    })
+    expect(JSON.parse(failureJson(failure))).toEqual({
+      ok: false,
+      errors: ['The key is needed.'],
+      next_step: 'drawbridge-server keys rotate',
+    })
+  })
+
+  it('of usage is told apart by its exit code', () => {
+    expect(failureText('keys list', new CommandFailure('a', 'b', { code: exitCode.usage })).code).toBe(2)
+    expect(failureText('keys list', new ConfigError(['a', 'b'])).code).toBe(2)
+  })
+
+  it('with a wrong configuration says every fault', () => {
+    const { text } = failureText('serve', new ConfigError(['LISTEN: bad.', 'STORE: bad.']))
+    expect(text).toMatch(
+      /^drawbridge-server did not start\.\n {2}- LISTEN: bad\.\n {2}- STORE: bad\.\nEvery setting: /,
+    )
+  })
+
+  it.each([
+    ['EADDRINUSE', /take other ports.*--listen \d+ --base-url \S+ --app-url \S+$/],
+    ['EACCES', /--store sqlite:PATH/],
+    ['EROFS', /--store sqlite:PATH/],
+    ['EOTHER', /doctor/],
+  ])('%s has its own next step', (code, nextStep) => {
+    const { text } = failureText('serve', Object.assign(new Error('What happened'), { code }))
+    expect(text.split('\n').at(-1)).toMatch(nextStep)
+    expect(text).not.toMatch(/^ +at /m)
+  })
+})

@@ -1,0 +1,173 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
+import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import { startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { exitCode } from '../command.ts'
+import { doctor } from './doctor.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** What doctor says about `settings`; `fetch` is the network. */
+async function examine(
+  settings: Readonly<Record<string, string>>,
+  fetch: (request: Request) => Promise<Response> = nobody,
+): Promise<{ code: number; text: string; ok: unknown; checks: Finding[]; settings: Record<string, string> }> {
+  const runtime = { ...createFakeRuntime(), fetch }
+  const [plain, json] = [false, true].map((isJson) =>
+    createCommandFixture({ STORE: `sqlite:${folder}/server.db`, ...settings }, { json: isJson, runtime }),
+  )
+  if (!plain || !json) throw new Error('There are two.')
+  const code = await doctor(plain.input)
+  expect(await doctor(json.input)).toBe(code)
+  const facts = json.facts() as unknown as {
+    ok: boolean
+    checks: Finding[]
+    settings: Record<string, string>
+  }
+  return { code, text: plain.said().stdout, ...facts }
+}
+
+const nobody = (): Promise<Response> =>
+  Promise.reject(
+    new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) }),
+  )
+
+const supabase = {
+  BASE_URL: 'https://mcp.example.com',
+  APP_URL: 'https://app.example.com',
+  PROVIDER: 'supabase',
+  PROVIDER_URL: 'https://ref.supabase.co/auth/v1',
+  PROVIDER_KEY: 'sb_publishable_material',
+  SECRET_KEYS: `a:${Buffer.alloc(32, 'secret').toString('base64')}`,
+}
+
+/** A Supabase project, and a server at BASE_URL. */
+async function project(request: Request): Promise<Response> {
+  const { hostname, pathname } = new URL(request.url)
+  if (hostname === 'mcp.example.com') return ownServer(request)
+  switch (pathname) {
+    case '/auth/v1/settings':
+      return Response.json({ external: { email: true, google: true }, mailer_autoconfirm: false })
+    case '/auth/v1/health':
+      return Response.json({ version: 'v2.197.0' })
+    case '/auth/v1/.well-known/jwks.json':
+      return Response.json({ keys: [{ kty: 'EC', crv: 'P-256', kid: 'k' }] })
+    default:
+      return new Response('', { status: 404 })
+  }
+}
+
+function ownServer(request: Request): Response {
+  const base = 'https://mcp.example.com'
+  if (request.method === 'POST') {
+    const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`
+    return new Response('', { status: 401, headers: { 'www-authenticate': challenge } })
+  }
+  return Response.json({ issuer: base, resource: `${base}/mcp` })
+}
+
+describe('doctor', () => {
+  it('finds a sound configuration sound, in a fixed order, and tells what cannot be seen', async () => {
+    const { code, ok, checks, text } = await examine(supabase, project)
+    expect(checks.map(({ name, state }) => `${state} ${name}`)).toEqual([
+      'ok node',
+      'ok configuration',
+      'ok key-ring',
+      'ok store',
+      'ok store-space',
+      'ok transport',
+      'warn trusted-proxies',
+      'ok base-url',
+      'ok challenge',
+      'ok long-headers',
+      'ok provider',
+      'ok sign-in-methods',
+      'warn issuer',
+      'ok signing-keys',
+      'ok redirect-url',
+      'ok session-limits',
+      'ok cookie-name',
+      'ok cookie-reach',
+    ])
+    expect([code, ok]).toEqual([exitCode.ok, true])
+    expect(text).toContain('\n16 ok, 2 warnings, 0 failed.')
+  })
+
+  it('goes on after what failed, and says first what to do about it', async () => {
+    const { code, ok, checks, text } = await examine({ ...supabase, SECRET_KEYS: 'file:/none' })
+    const failed = checks.filter(({ state }) => state === 'fail')
+    expect(failed.map(({ name }) => name)).toEqual(['key-ring', 'provider'])
+    expect(failed.every(({ fix }) => fix !== undefined)).toBe(true)
+    expect([code, ok]).toEqual([exitCode.failed, false])
+    expect(checks.at(-1)?.name).toBe('cookie-reach')
+    expect(text.trim().split('\n').at(-1)).toContain('run doctor again')
+  })
+
+  it('has one line for each check, and its fix below it', async () => {
+    // Text and checks are of two runs, and others write to the disk between them.
+    const steady = (said: string): string => said.replace(/\d+ [GM]B are free/, 'some are free')
+    const { text, checks } = await examine(supabase, project)
+    for (const { name, state, message, fix } of checks) {
+      const line = `${state.padEnd(4)}  ${name.padEnd(18)}  ${message}\n`
+      expect(steady(text)).toContain(steady(line))
+      if (fix !== undefined) expect(text).toContain(`\n                          -> ${fix}\n`)
+    }
+  })
+
+  it('changes nothing', async () => {
+    await examine({})
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('tells every fault of the configuration, and where settings came from', async () => {
+    const { code, checks, settings } = await examine({ LISTEN: 'nowhere', LOG: 'verbose' })
+    expect(code).toBe(exitCode.failed)
+    const faults = checks.filter(({ name }) => name === 'configuration')
+    expect(faults.map(({ message }) => message)).toEqual([
+      expect.stringContaining('DRAWBRIDGE_LISTEN: expected'),
+      expect.stringContaining('DRAWBRIDGE_LOG: expected'),
+    ])
+    expect(checks.at(-1)).toMatchObject({ name: 'everything-else', state: 'warn' })
+    expect(settings).toMatchObject({
+      listen: 'variable',
+      log: 'variable',
+      store: 'variable',
+      baseUrl: 'default',
+    })
+  })
+
+  it('says no secret, whatever is wrong', async () => {
+    writeFileSync(join(folder, 'ring'), 'a:bWF0ZXJpYWwtdGhhdC1pcy1zZWNyZXQ', { mode: 0o600 })
+    const secrets = {
+      PROVIDER_KEY: 'sb_publishable_material',
+      PROVIDER_JWT_SECRET: 'jwt-material-that-nobody-may-see',
+      STORE: 'postgres://user:password-material@127.0.0.1:1/db',
+      SECRET_KEYS: `file:${folder}/ring`,
+    }
+    const { text, checks } = await examine({ ...supabase, ...secrets })
+    expect(checks.filter(({ state }) => state === 'fail').map(({ name }) => name)).toContain('store')
+    expect(text + JSON.stringify(checks)).not.toMatch(/material|bWF0ZXJpYWw/)
+  })
+
+  it('of the embedded provider asks the server that is running', async () => {
+    const server = await startDrawbridge()
+    const fetch = (request: Request): Promise<Response> =>
+      new URL(request.url).port === '8788'
+        ? (server.app.sandbox?.fetch(request) ?? nobody())
+        : server.app.fetch(request)
+    const { code, checks } = await examine({}, fetch)
+    await server.close()
+    expect(checks.filter(({ state }) => state !== 'ok').map(({ name }) => name)).toEqual([
+      'embedded-provider',
+    ])
+    expect(code).toBe(exitCode.ok)
+  })
+})

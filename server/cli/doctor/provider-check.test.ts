@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
+import { providerChecks } from './provider-check.ts'
+import type { Visit } from './visit.ts'
+
+const now = 1_800_000_000
+
+function answeredAt(seconds: number, more: Record<string, string> = {}): Visit {
+  const date = new Date(seconds * 1000).toUTCString()
+  return { kind: 'answered', text: '', status: 200, headers: new Headers({ date, ...more }), json: undefined }
+}
+
+function checkClock(answers: readonly Visit[]): Finding[] {
+  return findingsOf(providerChecks, {
+    config: { providerJwtSecret: undefined },
+    keySet: undefined,
+    answers,
+    now,
+  })
+}
+
+const nowhere: Visit = { kind: 'unreachable', reason: 'gone' }
+
+function answer(status: number, json?: Record<string, unknown>): Visit {
+  return { kind: 'answered', status, headers: new Headers(), text: '', json }
+}
+
+describe('the clock', () => {
+  it.each([
+    [0, 'ok', /agrees with that of the provider\.$/],
+    [-30, 'ok', /within 30 s/],
+    [31, 'warn', /31 s behind/],
+    [-300, 'warn', /300 s ahead of/],
+    [301, 'fail', /301 s behind/],
+    [-4000, 'fail', /expired or not yet valid/],
+  ])('%i s off is %s', (offset, state, message) => {
+    const [finding] = checkClock([answeredAt(now + offset)])
+    expect(finding?.state).toBe(state)
+    expect(finding?.message).toMatch(message)
+  })
+
+  it('the time that an answer lay in a cache is counted', () => {
+    expect(checkClock([answeredAt(now - 600, { age: '600' })])[0]?.state).toBe('ok')
+  })
+
+  it('the first answer with a date counts; without any there is nothing to say', () => {
+    const without = answer(200)
+    expect(checkClock([nowhere, without, answeredAt(now - 3600)])[0]?.state).toBe('fail')
+    expect(checkClock([nowhere, without])).toEqual([])
+  })
+})
+
+describe('the signing keys', () => {
+  const es256 = { kty: 'EC', crv: 'P-256', kid: 'a' }
+  const rs256 = { kty: 'RSA', kid: 'b', alg: 'RS256', use: 'sig' }
+
+  it.each<
+    [what: string, keySet: Visit, secret: string | undefined, state: string | undefined, message: RegExp]
+  >([
+    [
+      'are ES256 and RS256',
+      answer(200, { keys: [es256, es256, rs256] }),
+      undefined,
+      'ok',
+      /2 ES256 and 1 RS256/,
+    ],
+    ['are none: a shared secret', answer(200, { keys: [] }), undefined, 'fail', /HS256.*nobody can sign in/],
+    ['are none, and the secret is known', answer(200, { keys: [] }), 's', 'ok', /PROVIDER_JWT_SECRET/],
+    [
+      'are published, and the secret is accepted too',
+      answer(200, { keys: [es256] }),
+      's',
+      'warn',
+      /can make tokens/,
+    ],
+    [
+      'are of no use',
+      answer(200, { keys: [{ kty: 'oct' }, { ...es256, use: 'enc' }] }),
+      undefined,
+      'fail',
+      /None of the 2/,
+    ],
+    ['are not published', answer(404), undefined, 'fail', /answers 404/],
+    ['are not published, and the secret is known', answer(404), 's', 'ok', /HS256/],
+    ['are where nobody answers', nowhere, undefined, undefined, /^$/],
+  ])('%s', (_, keySet, providerJwtSecret, state, message) => {
+    const [finding] = findingsOf(providerChecks, { config: { providerJwtSecret }, keySet, answers: [], now })
+    expect(finding?.state).toBe(state)
+    expect(finding?.message ?? '').toMatch(message)
+  })
+})

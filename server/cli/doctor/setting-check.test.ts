@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
+import { configSample } from '../../../tests/support/server/config-sample.ts'
+import type { ServerConfig } from '../../config/setting.ts'
+import {
+  type OwnFacts,
+  ownChecks,
+  type ProviderUse,
+  providerUseChecks,
+  reachChecks,
+} from './setting-check.ts'
+
+const own = (name: string, facts: Partial<OwnFacts>): Finding[] =>
+  findingsOf(ownChecks, {
+    version: '26.0.0',
+    problems: [],
+    given: { flag: [], variable: [] },
+    ...facts,
+  }).filter((finding) => finding.name === name)
+
+const reach = (name: string, config: Partial<ServerConfig>): Finding | undefined =>
+  findingsOf(reachChecks, { ...configSample(), ...config }).find((finding) => finding.name === name)
+
+const use = (
+  name: string,
+  config: Partial<ServerConfig>,
+  capabilities?: ProviderUse['capabilities'],
+): Finding | undefined =>
+  findingsOf(providerUseChecks, { config: { ...configSample(), ...config }, capabilities }).find(
+    (finding) => finding.name === name,
+  )
+
+describe('Node', () => {
+  it.each([
+    ['22.13.0', 'ok'],
+    ['22.12.9', 'fail'],
+    ['20.20.0', 'fail'],
+    ['24.0.0', 'ok'],
+    ['26.10.0', 'ok'],
+  ])('%s: %s', (version, state) => {
+    expect(own('node', { version })[0]?.state).toBe(state)
+  })
+})
+
+describe('the configuration', () => {
+  it('every fault is a finding of its own', () => {
+    const findings = own('configuration', { problems: ['LISTEN: bad.', 'STORE: bad.'] })
+    expect(findings.map(({ state, message }) => `${state} ${message}`)).toEqual([
+      'fail LISTEN: bad.',
+      'fail STORE: bad.',
+    ])
+  })
+
+  it.each([
+    [{ flag: [], variable: [] }, 'Every setting has its default.'],
+    [
+      { flag: ['--store'], variable: ['DRAWBRIDGE_A', 'DRAWBRIDGE_B'] },
+      '--store (flag), DRAWBRIDGE_A, DRAWBRIDGE_B (variable); all others have their defaults.',
+    ],
+  ])('%j: %s', (given, message) => {
+    expect(own('configuration', { given })).toEqual([{ name: 'configuration', state: 'ok', message }])
+  })
+})
+
+describe('how the server is reached', () => {
+  it.each([
+    [599, 'warn'],
+    [600, undefined],
+  ])('access tokens of %i s: %s', (accessTokenTtl, state) => {
+    expect(reach('token-life', { accessTokenTtl })?.state).toBe(state)
+  })
+
+  it.each<[baseUrl: string, trustedProxies: string[], state: string]>([
+    ['http://localhost:8787', [], 'ok'],
+    ['https://mcp.example.com', [], 'warn'],
+    ['https://mcp.example.com', ['10.0.0.0/8'], 'ok'],
+  ])('%s behind %j: %s', (baseUrl, trustedProxies, state) => {
+    expect(reach('trusted-proxies', { baseUrl, trustedProxies })?.state).toBe(state)
+  })
+
+  it.each([
+    ['http://localhost:8787', '127.0.0.1', 'ok'],
+    ['http://localhost:8787', '0.0.0.0', 'warn'],
+    ['https://mcp.example.com', '127.0.0.1', 'ok'],
+    ['https://mcp.example.com', '0.0.0.0', 'ok'],
+  ])('%s on %s: %s', (baseUrl, host, state) => {
+    expect(reach('transport', { baseUrl, listen: { host, port: 8787 } })?.state).toBe(state)
+  })
+})
+
+describe('what is to be set at the provider', () => {
+  it.each(['supabase', 'oidc'] as const)('%s must allow the exact redirect URL', (provider) => {
+    const finding = use('redirect-url', { provider, baseUrl: 'https://mcp.example.com/base' })
+    expect(finding).toMatchObject({ state: 'ok', message: expect.stringMatching(/^Note: /) })
+    expect(finding?.fix).toContain('https://mcp.example.com/base/oauth/callback')
+  })
+
+  it('supabase: the three settings that end sessions are named, and the time that is at stake', () => {
+    const finding = use('session-limits', { provider: 'supabase' })
+    expect(finding?.state).toBe('ok')
+    expect(finding?.message).toMatch(/30 days: time-box, inactivity timeout and single session per user/)
+  })
+
+  it.each([
+    [3600, '1 hours'],
+    [36 * 3600, '36 hours'],
+    [7 * 86_400, '7 days'],
+  ])('a session of %i s is called %s', (sessionTtl, text) => {
+    expect(use('session-limits', { provider: 'oidc', sessionTtl })?.message).toContain(text)
+  })
+
+  it.each([
+    ['supabase', 29, undefined],
+    ['supabase', 30, 'warn'],
+    ['supabase', 500, 'warn'],
+    ['oidc', 500, undefined],
+    ['embedded', 500, undefined],
+  ] as const)('%s with %i sign-ins a minute: %s', (provider, signInLimit, state) => {
+    expect(use('rate-limit', { provider, signInLimit })?.state).toBe(state)
+  })
+})
+
+describe('who may come in', () => {
+  it.each([
+    ['https://accounts.google.com', true],
+    ['https://login.microsoftonline.com/common/v2.0', true],
+    ['https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', true],
+    ['https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0', false],
+    ['https://id.example.com', false],
+  ])('without rules, at %s: everybody in the world %s', (providerIssuer, warns) => {
+    const config = configSample({ provider: 'oidc', providerIssuer })
+    expect(use('access', config)?.state).toEqual(warns ? 'warn' : undefined)
+    expect(use('access', { ...config, provider: 'supabase' })).toBe(undefined)
+  })
+
+  it.each([
+    ['allow', false, 'warn'],
+    ['allow', true, undefined],
+    ['deny', false, undefined],
+  ] as const)('a rule that would %s by email, confirmed %s', (effect, confirmsEmail, state) => {
+    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-note-'))
+    try {
+      const access = join(folder, 'access.json')
+      const rules = [{ [effect]: { email: ['*@example.com'] } }, { allow: {} }]
+      writeFileSync(access, JSON.stringify({ rules }))
+      const config = configSample({ provider: 'supabase', access })
+      expect(use('access', config, { confirmsEmail })?.state).toBe(state)
+      expect(use('access', config)).toBe(undefined)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})

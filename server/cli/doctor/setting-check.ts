@@ -1,0 +1,162 @@
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { type Checks, fail, note, ok, warn } from '@drawbridge/shared/terminal/check.ts'
+import { readAccessFile } from '../../config/document-file.ts'
+import { providers } from '../../config/provider.ts'
+import type { ServerConfig } from '../../config/setting.ts'
+import { valueOr } from '../../core/document.ts'
+import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
+
+const oldestNode = [22, 13] as const
+const minTokenLifeSeconds = 600
+/** Default limit per address of the `/token` endpoint of a Supabase project: 150 in five minutes. */
+const tokenCallsPerMinute = 30
+
+/** Facts about this process and its configuration. */
+export interface OwnFacts {
+  /** Version of Node. */
+  version: string
+  problems: readonly string[]
+  /** Names of settings by source; the others have their defaults. */
+  given: Readonly<Record<'flag' | 'variable', readonly string[]>>
+}
+
+/** Checks of the process and its configuration, which come first. */
+export const ownChecks: Checks<OwnFacts> = {
+  // The launcher has refused those that are far too old.
+  node({ version }) {
+    const [major = 0, minor = 0] = version.split('.').map(Number)
+    const [oldestMajor, oldestMinor] = oldestNode
+    const isEnough = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)
+    return isEnough
+      ? ok(`Node ${version}.`)
+      : fail(`Node ${version} is too old.`, `Install Node ${oldestNode.join('.')} or newer.`)
+  },
+  configuration({ problems, given }) {
+    const fix = 'Every setting: drawbridge-server serve --help, or docs/configuration.md'
+    if (problems.length > 0) return problems.map((problem) => fail(problem, fix))
+    const parts = (['flag', 'variable'] as const)
+      .filter((source) => given[source].length > 0)
+      .map((source) => `${given[source].join(', ')} (${source})`)
+    return parts.length === 0
+      ? ok('Every setting has its default.')
+      : ok(`${parts.join(', ')}; all others have their defaults.`)
+  },
+}
+
+/** Checks how the server is reached. The parser of the settings refuses plain http to other hosts. */
+export const reachChecks: Checks<
+  Pick<ServerConfig, 'baseUrl' | 'listen' | 'trustedProxies' | 'accessTokenTtl'>
+> = {
+  transport({ baseUrl, listen }) {
+    const { hostname, protocol } = new URL(baseUrl)
+    const isLocal = isLoopbackHostname(hostname)
+    if (isLocal && !isLoopbackHostname(listen.host)) {
+      return warn(
+        `The server listens on ${listen.host}, where others reach it without TLS, while BASE_URL is for this computer only.`,
+        'Set DRAWBRIDGE_BASE_URL to the https URL that others use, or DRAWBRIDGE_LISTEN to 127.0.0.1.',
+      )
+    }
+    return isLocal
+      ? ok('Only programs on this computer can connect.')
+      : ok(`Clients connect by ${protocol.slice(0, -1)}; what ends TLS passes on to port ${listen.port}.`)
+  },
+  'trusted-proxies'({ baseUrl, trustedProxies }) {
+    if (trustedProxies.length > 0)
+      return ok(`X-Forwarded-For of ${trustedProxies.join(', ')} names the address of a client.`)
+    const { protocol, hostname } = new URL(baseUrl)
+    if (protocol === 'http:' && isLoopbackHostname(hostname))
+      return ok('Clients connect without a proxy, as BASE_URL is on this computer.')
+    return warn(
+      'Something in front of this server speaks https, and none is trusted to name the address of a client: limits per address do not hold.',
+      'Set DRAWBRIDGE_TRUSTED_PROXIES to its address, such as 127.0.0.1 or 10.0.0.0/8.',
+    )
+  },
+  'token-life': ({ accessTokenTtl }) =>
+    accessTokenTtl >= minTokenLifeSeconds
+      ? undefined
+      : warn(
+          `Access tokens live for ${accessTokenTtl} s. Gemini CLI renews them 5 minutes ahead, Codex 30 s, the Go SDK 10 s: with less they refresh at every call, or fail.`,
+          'Set DRAWBRIDGE_ACCESS_TOKEN_TTL to 10m or more. Every token can be revoked at once, whatever its life.',
+        ),
+}
+
+/**
+ * Notes what must be configured at the provider, and who may sign in. `capabilities` are undefined if the provider does not
+ * respond.
+ */
+export interface ProviderUse {
+  config: Pick<
+    ServerConfig,
+    'access' | 'baseUrl' | 'provider' | 'providerIssuer' | 'sessionTtl' | 'signInLimit'
+  >
+  capabilities: Pick<ProviderCapabilities, 'confirmsEmail'> | undefined
+}
+
+/** Mostly facts that cannot be checked from outside. */
+export const providerUseChecks: Checks<ProviderUse> = {
+  'redirect-url'({ config: { baseUrl, provider } }) {
+    const url = `${baseUrl}/oauth/callback`
+    const { isTrial, protocol } = providers[provider]
+    if (isTrial) return ok(`${url} is allowed at the embedded provider.`)
+    return protocol === 'openid_connect'
+      ? note(
+          `The client at the provider must have the redirect URI ${url}, to the letter; that cannot be seen from outside.`,
+          `Register ${url} there.`,
+        )
+      : note(
+          'A redirect URL that the project does not allow is silently replaced by its Site URL, and the sign-in never comes back; that cannot be seen from outside.',
+          `Add ${url} to the redirect URLs of the project (Authentication, URL configuration).`,
+        )
+  },
+  access({ config: { provider, providerIssuer, access }, capabilities }) {
+    if (access === undefined) {
+      const { protocol } = providers[provider]
+      const isOpen = protocol === 'openid_connect' && publicIssuers.some((form) => form.test(providerIssuer))
+      if (!isOpen) return undefined
+      return warn(
+        `Everybody in the world can have an account of ${providerIssuer}, and may come in.`,
+        'Say who may with DRAWBRIDGE_ACCESS; docs/access.md has examples.',
+      )
+    }
+    const rules = valueOr(readAccessFile(access), [])
+    const byEmail = rules.some(({ effect, conditions }) => effect === 'allow' && conditions.email)
+    if (!byEmail || capabilities?.confirmsEmail !== false) return undefined
+    return warn(
+      'The provider confirms no email addresses, so no rule that allows by email lets anybody in.',
+      'Turn on the confirmation of email addresses at the provider, or let rules ask for app_metadata.',
+    )
+  },
+  'session-limits'({ config: { provider, sessionTtl } }) {
+    const days = sessionTtl / 86_400
+    const length =
+      days >= 2 ? `${Math.round(days * 10) / 10} days` : `${Math.round(sessionTtl / 360) / 10} hours`
+    const { isTrial, protocol } = providers[provider]
+    if (isTrial) return undefined
+    return protocol === 'openid_connect'
+      ? note(
+          `Connections last ${length} only if the provider's refresh tokens do; that cannot be seen from outside.`,
+          'Look at the idle and maximum life of sessions and offline sessions at the provider.',
+        )
+      : note(
+          `Three settings of the project end connections before their ${length}: time-box, inactivity timeout and single session per user; they cannot be seen from outside.`,
+          'Look at them under Authentication, Sessions. With a single session, connecting a client signs the user out of the web app, and of every other client they connected.',
+        )
+  },
+  'rate-limit'({ config: { provider, signInLimit } }) {
+    const { isTrial, protocol } = providers[provider]
+    const isProject = protocol === 'gotrue' && !isTrial
+    if (!isProject || signInLimit < tokenCallsPerMinute) return undefined
+    return warn(
+      `DRAWBRIDGE_SIGN_IN_LIMIT is ${signInLimit}; a project allows ${tokenCallsPerMinute} sign-ins and refreshes a minute from one address by default, so a flood of sign-ins keeps sessions from being refreshed.`,
+      `Set it below ${tokenCallsPerMinute}, or raise the token refresh limit of the project first.`,
+    )
+  },
+}
+
+const publicIssuers = [
+  /^https:\/\/accounts\.google\.com$/,
+  /^https:\/\/login\.microsoftonline\.com\/(?:common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)(?:\/|$)/,
+  /^https:\/\/appleid\.apple\.com$/,
+]
+
+export type SettingSource = 'flag' | 'variable' | 'default'

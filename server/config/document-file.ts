@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { decodeFileText } from '@drawbridge/shared/file-text.ts'
+import { readJsonText } from '@drawbridge/shared/json-text.ts'
+import { type AccessReading, readAccessDocument } from '../core/access/access-document.ts'
+import { type DocumentReading, named, readDocument } from '../core/document.ts'
+import { readUpstreamDocument, type UpstreamReading, upstreamAt } from '../core/gateway/upstream-document.ts'
+import { toolScope } from '../core/tokens/scope.ts'
+import type { ServerConfig } from './setting.ts'
+
+/** The text of a file, or a sentence that says why it cannot be had and names the file. */
+export type SettingFileText =
+  | { kind: 'text'; text: string }
+  | { kind: 'unreadable'; code: string; fault: string }
+
+/** Reads a file that a setting names, with or without a byte order mark. Never throws. */
+export function readSettingFile(path: string): SettingFileText {
+  try {
+    return { kind: 'text', text: decodeFileText(readFileSync(path)) }
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    return { kind: 'unreadable', code, fault: unreadableText(path, code) }
+  }
+}
+
+/** Why a file cannot be read, by the code of the system's error; `path` as it was given. */
+export function unreadableText(path: string, code: string): string {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      // Many a relative path is meant from somewhere else.
+      return `there is no file ${resolve(path)}.`
+    case 'EISDIR':
+      return `${path} is a folder, not a file.`
+    case 'EACCES':
+    case 'EPERM':
+      return `this user may not read ${path}. Let the user that runs the server read it.`
+    default:
+      return `${path} cannot be read (${code}).`
+  }
+}
+
+/** Reads the JSON in the file at `path`. Each fault names the file. Never throws. */
+export function readDocumentFile<Value>(
+  path: string,
+  read: (document: unknown) => DocumentReading<Value>,
+): DocumentReading<Value> {
+  const file = readSettingFile(path)
+  return file.kind === 'text'
+    ? readDocumentText(file.text, path, read)
+    : { kind: 'faulty', faults: [file.fault] }
+}
+
+function readDocumentText<Value>(
+  text: string,
+  path: string,
+  read: (document: unknown) => DocumentReading<Value>,
+): DocumentReading<Value> {
+  const json = readJsonText(text)
+  if (json.kind === 'invalid') return { kind: 'faulty', faults: [`${path} is not valid JSON${json.place}.`] }
+  const reading = read(json.value)
+  return reading.kind === 'read'
+    ? reading
+    : { kind: 'faulty', faults: reading.faults.map((fault) => `${path}: ${fault}`) }
+}
+
+const readAccess = (document: unknown): AccessReading => readAccessDocument(document, toolScope)
+
+/** The rules of the file that ACCESS names. */
+export function readAccessFile(path: string): AccessReading {
+  return readDocumentFile(path, readAccess)
+}
+
+/** The same of the text of the file at `path`. */
+export function readAccessText(text: string, path: string): AccessReading {
+  return readDocumentText(text, path, readAccess)
+}
+
+/** The upstream that UPSTREAM names by its URL or by a file. */
+export function readUpstream(
+  given: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): UpstreamReading {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(given)) return upstreamAt(given)
+  return readDocumentFile(given, (document) => readUpstreamDocument(document, environment))
+}
+
+const maxTextLength = 16_384
+const textFault = `must be a text of 1 to ${maxTextLength} characters.`
+
+/** Documents that this server makes itself, and what others could be taken for them, are nobody else's. */
+const wellKnownTexts = named(z.string(textFault).min(1, textFault).max(maxTextLength, textFault), {
+  form: /^(?!(?:oauth-.*|openid-configuration)$)[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+  fault:
+    'is no name: write what follows /.well-known/, letters, digits, dots, _ and - only, and nothing that is served by this server itself.',
+})
+
+/** The texts of the file that WELL_KNOWN names, by what follows `/.well-known/`. What they mean is not checked. */
+export function readWellKnownFile({
+  wellKnown: path,
+}: Pick<ServerConfig, 'wellKnown'>): DocumentReading<Readonly<Record<string, string>>> {
+  if (path === undefined) return { kind: 'read', value: {} }
+  return readDocumentFile(path, (document) => readDocument(wellKnownTexts, document))
+}

@@ -1,0 +1,180 @@
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import type { ServerConfig, Settings } from './setting.ts'
+
+/** The setting to change, and what to say about it. */
+export type BrokenRule = readonly [field: keyof ServerConfig, problem: string]
+
+const oidcOnly = [
+  'providerClientId',
+  'providerClientSecret',
+  'providerScope',
+  'providerParameters',
+  'providerSessions',
+] as const
+
+const supabaseOnly = [
+  'providerKey',
+  'providerJwtSecret',
+  'social',
+  'captcha',
+  'secondFactor',
+  'cookieName',
+] as const
+
+type ProviderName = ServerConfig['provider']
+
+/** Static traits of a session provider. Its `capabilities()` are only known once it is opened. */
+export interface ProviderTraits {
+  /** Runs inside this process, on loopback addresses only. Whoever signs in is the operator. */
+  isTrial: boolean
+  protocol: 'gotrue' | 'openid_connect'
+  /** Default of the `aud` claim; undefined: its access tokens are opaque unless the operator says otherwise. */
+  audience: string | undefined
+  /** Uses PROVIDER_URL as the issuer to the letter: some issuers end in a slash. */
+  hasLiteralIssuer: boolean
+  brokenRules(context: RuleContext): BrokenRule[]
+}
+
+interface RuleContext {
+  config: ServerConfig
+  /** Settings as text; only those that were given. */
+  given: Settings
+  production: boolean
+}
+
+/** One row for each session provider. */
+export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
+  embedded: {
+    isTrial: true,
+    protocol: 'gotrue',
+    audience: 'authenticated',
+    hasLiteralIssuer: false,
+    brokenRules: brokenTrialRules,
+  },
+  supabase: {
+    isTrial: false,
+    protocol: 'gotrue',
+    audience: 'authenticated',
+    hasLiteralIssuer: false,
+    brokenRules: ({ given }) => [
+      ...missing(given, [
+        [
+          'providerUrl',
+          'needed for PROVIDER=supabase: the auth URL, such as https://REF.supabase.co/auth/v1.',
+        ],
+        ['appUrl', 'needed for PROVIDER=supabase: where people create their accounts.'],
+        ['secretKeys', 'needed for PROVIDER=supabase; make one with: drawbridge-server keys generate'],
+      ]),
+      ...useless(given, oidcOnly, 'means nothing to PROVIDER=supabase, only to oidc; leave it out.'),
+      ...placeholderRules(given),
+    ],
+  },
+  oidc: {
+    isTrial: false,
+    protocol: 'openid_connect',
+    audience: undefined,
+    hasLiteralIssuer: true,
+    brokenRules: ({ given }) => [
+      ...missing(given, [
+        ['providerUrl', 'needed for PROVIDER=oidc: the issuer, such as https://id.example.com/realms/main.'],
+        [
+          'providerClientId',
+          'needed for PROVIDER=oidc: register this server there, with the redirect URI BASE_URL/oauth/callback.',
+        ],
+        ['appUrl', 'needed for PROVIDER=oidc: where people create their accounts.'],
+        ['secretKeys', 'needed for PROVIDER=oidc; make one with: drawbridge-server keys generate'],
+      ]),
+      ...useless(given, supabaseOnly, 'means nothing to PROVIDER=oidc, only to supabase; leave it out.'),
+      ...placeholderRules(given),
+    ],
+  },
+}
+
+function missing(given: Settings, needed: readonly BrokenRule[]): BrokenRule[] {
+  return needed.filter(([field]) => given[field] === undefined)
+}
+
+function useless(given: Settings, fields: readonly (keyof ServerConfig)[], problem: string): BrokenRule[] {
+  return fields.filter((field) => given[field] !== undefined).map((field) => [field, problem])
+}
+
+/** Returns texts that were copied unchanged, secret keys in place of public ones, and settings of trials. */
+function placeholderRules(given: Settings): BrokenRule[] {
+  const problems: BrokenRule[] = []
+  const key = given.providerKey ?? ''
+  const role = readJwt(key)?.claims['role']
+  if (key.startsWith('sb_secret_') || (role !== undefined && role !== 'anon')) {
+    problems.push([
+      'providerKey',
+      'a secret key, which passes every rule of the project: set the publishable key (sb_publishable_...), and replace the secret one if others may have seen it.',
+    ])
+  }
+  if (/^https:\/\/REF\.supabase\.co(?:\/|$)/.test(given.providerUrl ?? '')) {
+    problems.push([
+      'providerUrl',
+      'REF stands for the reference of your project, 20 letters: see its settings, General.',
+    ])
+  }
+  if (given.embeddedTokenTtl !== undefined) {
+    problems.push(['embeddedTokenTtl', 'is for the embedded provider only; leave it out.'])
+  }
+  return problems
+}
+
+function brokenTrialRules({ config, production }: RuleContext): BrokenRule[] {
+  const { baseUrl, appUrl, providerUrl, listen } = config
+  const rules: readonly (readonly [holds: boolean, ...BrokenRule])[] = [
+    [
+      !production,
+      'provider',
+      'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase or oidc, as docs/supabase.md and docs/openid-connect.md say; to try it, leave NODE_ENV out.',
+    ],
+    [
+      isLoopbackHostname(new URL(baseUrl).hostname),
+      'baseUrl',
+      'with the embedded provider this must be a loopback address, such as http://localhost:8787.',
+    ],
+    [
+      isLoopbackHostname(new URL(appUrl).hostname),
+      'appUrl',
+      'with the embedded provider this must be a loopback address, such as http://localhost:8788.',
+    ],
+    [
+      isLoopbackHostname(listen.host),
+      'listen',
+      'with the embedded provider this must be a loopback address, such as 127.0.0.1:8787.',
+    ],
+    [
+      providerUrl === `${appUrl}/auth/v1`,
+      'providerUrl',
+      'the embedded provider is always at APP_URL/auth/v1; leave this out.',
+    ],
+    [
+      config.providerIssuer === providerUrl,
+      'providerIssuer',
+      'the embedded provider issues as APP_URL/auth/v1; leave this out.',
+    ],
+    [
+      config.providerAudience === 'authenticated',
+      'providerAudience',
+      'the embedded provider issues for "authenticated"; leave this out.',
+    ],
+    [
+      config.social?.every((method) => method === 'google') ?? true,
+      'social',
+      'the embedded provider has google only.',
+    ],
+    [
+      new URL(appUrl).pathname === '/' && appUrl.startsWith('http:'),
+      'appUrl',
+      'the demo app is served at the root of an http origin, such as http://localhost:8788.',
+    ],
+    [
+      new URL(appUrl).origin !== new URL(baseUrl).origin,
+      'appUrl',
+      'the demo app needs an origin of its own, such as http://localhost:8788.',
+    ],
+  ]
+  return rules.filter(([holds]) => !holds).map(([, field, problem]) => [field, problem])
+}

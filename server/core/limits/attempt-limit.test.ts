@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import {
+  addressKey,
+  type AttemptLimit,
+  type AttemptSource,
+  countWithin,
+  giveBack,
+  limitsOf,
+} from './attempt-limit.ts'
+import type { Store } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
+
+const mine: AttemptLimit = { key: 'mine', max: 2, windowSeconds: 60 }
+const all: AttemptLimit = { key: 'all', max: 3, windowSeconds: 600 }
+
+let runtime: FakeRuntime
+let store: Store
+let written: string[]
+beforeEach(() => {
+  runtime = createFakeRuntime(start)
+  const { countAttempt, ...rest } = openMemoryStore()
+  written = []
+  store = {
+    ...rest,
+    countAttempt(key, ...given) {
+      written.push(key)
+      return countAttempt(key, ...given)
+    },
+  }
+})
+
+const count = async (...limits: AttemptLimit[]): Promise<number> =>
+  (await countWithin(limits, { store, runtime })).waitSeconds
+
+describe('countWithin', () => {
+  it('answers the seconds until the window ends, and counts anew from then on', async () => {
+    expect([await count(mine), await count(mine)]).toEqual([0, 0])
+    runtime.advance(59)
+    expect(await count(mine)).toBe(1)
+    runtime.advance(1)
+    expect(await count(mine)).toBe(0)
+  })
+
+  it('what one limit refuses is not counted by the next', async () => {
+    for (let index = 0; index < 9; index += 1) await count(mine, all)
+    expect(await count({ ...mine, key: 'other' }, all)).toBe(0)
+    expect(await count({ ...mine, key: 'third' }, all)).toBe(600)
+  })
+
+  it('a limit that is known to be full takes nothing from those before it', async () => {
+    for (let index = 0; index < 3; index += 1) await count(all)
+    expect(await count(mine, all)).toBe(600)
+    runtime.advance(600)
+    expect([await count(mine, all), await count(mine, all)]).toEqual([0, 0])
+  })
+
+  it('what is full is not written again, and is full for other instances as well', async () => {
+    for (let index = 0; index < 9; index += 1) await count(mine)
+    expect(written).toHaveLength(2)
+    const instance = { ...store }
+    expect(await countWithin([mine], { store: instance, runtime })).toMatchObject({ waitSeconds: 60 })
+  })
+})
+
+describe('attempts that are given back', () => {
+  const refundable: AttemptLimit = { ...mine, refundable: true }
+
+  it('only those of a limit on guesses, which is open again then', async () => {
+    const results = [
+      await countWithin([refundable, all], { store, runtime }),
+      await countWithin([refundable, all], { store, runtime }),
+    ]
+    expect(await count(refundable)).toBe(60)
+    for (const result of results) {
+      expect(result.refundable).toEqual([{ key: 'mine', windowEndsAt: start + 60 }])
+      await giveBack(result.refundable, { store })
+    }
+    expect([await count(refundable), await count(refundable), await count(refundable)]).toEqual([0, 0, 60])
+    expect([await count(all), await count(all)]).toEqual([0, 600])
+  })
+
+  it('another instance takes notice within seconds', async () => {
+    const instance = { ...store }
+    const elsewhere = async (): Promise<number> =>
+      (await countWithin([refundable], { store: instance, runtime })).waitSeconds
+    const first = await countWithin([refundable], { store, runtime })
+    await count(refundable)
+    expect(await elsewhere()).toBe(60)
+    await giveBack(first.refundable, { store })
+    expect(await elsewhere()).toBe(60)
+    runtime.advance(5)
+    expect(await elsewhere()).toBe(0)
+  })
+
+  it('what is refused is counted nowhere, also by the limits before', async () => {
+    for (let index = 0; index < 3; index += 1) await count(all)
+    // Another instance, which does not know yet that the window is full.
+    const instance = { ...store }
+    expect((await countWithin([mine, all], { store: instance, runtime })).waitSeconds).toBe(600)
+    expect(await store.countAttempt('mine', 60, start)).toMatchObject({ count: 1 })
+    expect(await store.countAttempt('all', 60, start)).toMatchObject({ count: 4 })
+  })
+
+  it('however many come at once, no more than the limit are let in, and what succeeds leaves nothing behind', async () => {
+    const results = await race(() => countWithin([refundable], { store, runtime }))
+    const letIn = results.filter(({ waitSeconds }) => waitSeconds === 0)
+    expect(letIn).toHaveLength(2)
+    for (const { refundable: counted } of letIn) await giveBack(counted, { store })
+    expect(await store.countAttempt('mine', 60, start)).toMatchObject({ count: 1 })
+  })
+
+  it('a store that is out of reach costs nobody the sign-in', async () => {
+    store.returnAttempt = () => Promise.reject(new StoreUnavailableError('down', { cause: undefined }))
+    await expect(giveBack([{ key: 'mine', windowEndsAt: start + 60 }], { store })).resolves.toBeUndefined()
+  })
+})
+
+describe('limitsOf', () => {
+  const rule = {
+    kind: 'thing',
+    perAddress: { max: 4, windowSeconds: 60 },
+    everyone: { max: 30, windowSeconds: 600 },
+  }
+  const most = (source: AttemptSource): number[] => limitsOf(rule, source).map((limit) => limit.max)
+
+  it.each<[who: string, source: AttemptSource, expected: number[]]>([
+    ['a stranger', { address: '192.0.2.1', known: false }, [4, 20, 30]],
+    ['somebody known, who may use what is kept', { address: '192.0.2.1', known: true }, [4, 30]],
+    ['a site, up to half of all', { address: '2001:db8::1', known: false }, [4, 15, 15, 20, 30]],
+    ['whoever has no address', { address: undefined, known: false }, [20, 30]],
+  ])('%s', (_who, source, expected) => {
+    expect(most(source)).toEqual(expected)
+  })
+
+  it('strangers leave a third', async () => {
+    const ask = (address: string, known: boolean): Promise<number> =>
+      count(...limitsOf(rule, { address, known }))
+    let letIn = 0
+    for (let index = 0; index < 40; index += 1) letIn += (await ask(`192.0.2.${index}`, false)) === 0 ? 1 : 0
+    expect(letIn).toBe(20)
+    for (let index = 0; index < 10; index += 1) expect(await ask(`192.0.3.${index}`, true)).toBe(0)
+    expect(await ask('192.0.3.99', true)).toBe(600)
+  })
+})
+
+describe('addressKey', () => {
+  it('tells kinds and sources apart, and says neither address nor network', () => {
+    const key = addressKey('start', '2001:db8::/64')
+    expect(addressKey('start', '2001:db8::/56')).not.toBe(key)
+    expect(addressKey('other', '2001:db8::/64').split(' ')[1]).not.toBe(key.split(' ')[1])
+    expect(key).toMatch(/^start [A-Za-z0-9_-]{43}$/)
+  })
+})

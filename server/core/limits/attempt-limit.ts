@@ -1,0 +1,161 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { addressBlocks } from '../address-block.ts'
+import { type AttemptRule, blockMax, type Budget, siteMax, strangersShare } from './limit-table.ts'
+import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
+import { hashSecret } from '../seal.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
+
+/** Counts attempts across all instances, so that a limit holds for all of them together. */
+export interface AttemptStore {
+  /**
+   * Counts an attempt under `key`. Returns the number of attempts in its window, including this one, and the window's end (epoch
+   * seconds). The first attempt after a window has ended starts the next one.
+   */
+  countAttempt(
+    key: string,
+    windowSeconds: number,
+    now: number,
+  ): Promise<{ count: number; windowEndsAt: number }>
+  /**
+   * Takes back an attempt counted under `key` in the window that ends at `windowEndsAt`. Does nothing if a new window has started
+   * or the count is 0.
+   */
+  returnAttempt(key: string, windowEndsAt: number): Promise<void>
+}
+
+/** The source of an attempt. */
+export interface AttemptSource {
+  /** IP address; undefined: no limit per address applies. */
+  address: string | undefined
+  /** The browser has signed in before, or the client is in use. */
+  known: boolean
+}
+
+const maxRemembered = 10_000
+// Other instances may give attempts back, so the store is asked again after this time.
+const rememberedSeconds = 5
+
+// Windows known to be full, by store. They are not counted again.
+const fullWindows = new WeakMap<AttemptStore, BoundedMap<{ windowEndsAt: number; until: number }>>()
+
+/** A {@link Budget} for attempts under `key`, across all instances. */
+export interface AttemptLimit extends Budget {
+  key: string
+  /** Limits wrong guesses: an attempt that succeeds is given back. */
+  refundable?: true
+}
+
+/** An attempt as the store counted it, so that it can be given back. Contains neither address nor account. */
+export interface CountedAttempt {
+  key: string
+  windowEndsAt: number
+}
+
+/** Result of {@link countWithin}. The attempt may be made at once when `waitSeconds` is 0. Pass `refundable` to {@link giveBack}. */
+export interface AttemptResult {
+  waitSeconds: number
+  refundable: readonly CountedAttempt[]
+  /** Key of the exceeded limit. */
+  reached?: string
+}
+
+/** Dependencies of attempt limits. */
+export interface AttemptLimitPorts {
+  store: AttemptStore
+  runtime: Pick<Runtime, 'now'>
+}
+
+/**
+ * Counts an attempt under each of `limits` in turn. Counts before the attempt is made, so that concurrent attempts cannot exceed a
+ * limit together. An attempt that any limit refuses is not counted at all.
+ */
+export async function countWithin(
+  limits: readonly AttemptLimit[],
+  ports: AttemptLimitPorts,
+): Promise<AttemptResult> {
+  const { store, runtime } = ports
+  const now = runtime.now()
+  const full = fullWindowsOf(store)
+  const known = limits.find(({ key }) => (full.get(key)?.until ?? 0) > now)?.key
+  if (known !== undefined) {
+    return { waitSeconds: (full.get(known)?.windowEndsAt ?? now) - now, refundable: [], reached: known }
+  }
+  const counted: (CountedAttempt & { refundable: boolean })[] = []
+  for (const { key, max, windowSeconds, refundable = false } of limits) {
+    const { count, windowEndsAt } = await store.countAttempt(key, windowSeconds, now)
+    counted.push({ key, windowEndsAt, refundable })
+    if (count > max) await giveBack(counted, ports)
+    if (count >= max) {
+      full.set(key, { windowEndsAt, until: Math.min(windowEndsAt, now + rememberedSeconds) })
+    }
+    if (count > max) return { waitSeconds: Math.max(1, windowEndsAt - now), refundable: [], reached: key }
+  }
+  const refundable = counted.filter((attempt) => attempt.refundable)
+  return { waitSeconds: 0, refundable: refundable.map(({ key, windowEndsAt }) => ({ key, windowEndsAt })) }
+}
+
+/** Gives attempts back. If the store is unavailable, they stay counted until their window ends. */
+export async function giveBack(
+  counted: readonly CountedAttempt[],
+  { store }: Pick<AttemptLimitPorts, 'store'>,
+): Promise<void> {
+  try {
+    for (const { key, windowEndsAt } of counted) {
+      await store.returnAttempt(key, windowEndsAt)
+      fullWindowsOf(store).delete(key)
+    }
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error
+  }
+}
+
+/**
+ * Returns the limits of `rule` for one source. Limits per address come first, so that a source that exceeds them does not use up
+ * the shared ones.
+ */
+export function limitsOf(
+  { kind, perAddress, everyone }: AttemptRule,
+  { address, known }: AttemptSource,
+): AttemptLimit[] {
+  return [
+    ...addressLimits(kind, perAddress, address, siteMax(everyone.max)),
+    ...everyoneLimits(kind, everyone, known),
+  ]
+}
+
+/**
+ * Returns one limit for each block that contains `address`. Wider blocks may do more, up to `ceiling`; every block at least one
+ * attempt. Returns none without an address.
+ */
+export function addressLimits(
+  kind: string,
+  { max, windowSeconds }: Budget,
+  address: string | undefined,
+  ceiling: number = Number.POSITIVE_INFINITY,
+): AttemptLimit[] {
+  if (address === undefined) return []
+  return addressBlocks(address).map(({ name, factor }) => ({
+    key: addressKey(kind, name),
+    max: blockMax(max, factor, ceiling),
+    windowSeconds,
+  }))
+}
+
+/** Returns the limit shared by all sources. Unknown ones may use two thirds of it. */
+export function everyoneLimits(kind: string, { max, windowSeconds }: Budget, known: boolean): AttemptLimit[] {
+  const all = { key: kind, max, windowSeconds }
+  const strangers = { key: `${kind} strangers`, max: strangersShare(max), windowSeconds }
+  return known ? [all] : [strangers, all]
+}
+
+/** Builds the limit key of an address block. The address itself is not stored. */
+export function addressKey(kind: string, block: string): string {
+  return `${kind} ${hashSecret(`drawbridge ${kind} ${block}`)}`
+}
+
+function fullWindowsOf(store: AttemptStore): BoundedMap<{ windowEndsAt: number; until: number }> {
+  const known =
+    fullWindows.get(store) ?? createBoundedMap<{ windowEndsAt: number; until: number }>(maxRemembered)
+  fullWindows.set(store, known)
+  return known
+}

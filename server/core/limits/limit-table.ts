@@ -1,0 +1,131 @@
+import type { Rate } from './rate-limit.ts'
+
+/** A maximum number of attempts per window. */
+export interface Budget {
+  max: number
+  windowSeconds: number
+}
+
+/** Limits on one kind of attempt: per address, and for all sources together. */
+export interface AttemptRule {
+  kind: string
+  perAddress: Budget
+  everyone: Budget
+}
+
+/** Limits device authorization requests (RFC 8628 section 3.1). Each stores a row for an hour. */
+export const deviceStarts: AttemptRule = {
+  kind: 'device start',
+  perAddress: { max: 30, windowSeconds: 600 },
+  everyone: { max: 3000, windowSeconds: 600 },
+}
+
+/**
+ * Limits user codes entered, right or wrong, counted before the lookup: otherwise the right one would succeed after any number of
+ * attempts. A code has 34 random bits and lives for 15 minutes. With a thousand pending devices, all addresses together guess one
+ * of their codes in one of 40 thousand windows (RFC 8628 section 5.1).
+ */
+export const userCodes: AttemptRule = {
+  kind: 'device code',
+  perAddress: { max: 10, windowSeconds: 600 },
+  everyone: { max: 600, windowSeconds: 600 },
+}
+
+/**
+ * Limits sign-ins per minute, `max` in total: half of them from one site, more than a single user needs. Protects the rate limit
+ * that the provider applies to this server, so successful sign-ins count too.
+ */
+export const signInsOfMinute = (max: number): AttemptRule => ({
+  kind: 'sign-in',
+  perAddress: { max: max / 2, windowSeconds: 60 },
+  everyone: { max, windowSeconds: 60 },
+})
+
+/** Limits wrong guesses per hour from one address and one site, in minutes' worth of the total limit. */
+export const signInGuesses = { addressMinutes: 3, siteMinutes: 12, windowSeconds: 3600 }
+
+/** Limits guesses on one account, for all new browsers together and for each browser that knows it. */
+export const accountGuesses: Budget = { max: 10, windowSeconds: 900 }
+/** Half, so that one site alone cannot use up the guesses on an account. */
+export const accountGuessesAtSite: Budget = { max: 5, windowSeconds: 900 }
+
+/**
+ * Limits registrations, in multiples of the configured limit per address. All users of a hosted assistant register from few
+ * addresses; behind an untrusted proxy all clients share the unknown address.
+ */
+export const registrations = { windowSeconds: 3600, hostedFactor: 10, unknownFactor: 100 }
+
+/** Bytes of a message at `/mcp` that cost as much as one call. */
+export const bytesOfCall: number = 64 * 1024
+
+/**
+ * Limits calls without a credential, in multiples of one user's: for unknown addresses, and for all such callers together, so that
+ * users keep the rest. No block has more than half.
+ */
+export const callsWithoutCredential = { unknownFactor: 16, everyoneFactor: 32 }
+
+/** Limits on fetches: concurrent, per minute, and per minute to one host. */
+export interface FetchBudget {
+  concurrent: number
+  perMinute: number
+  perHostPerMinute: number
+}
+
+/** Limits on one process's fetches of client documents and keys: in total, and caused by one address. */
+export interface FetchLimits {
+  everyone: FetchBudget
+  perAddress: FetchBudget
+}
+
+/** Allows thousands of users to sign in, and stays far below what a host would treat as an attack. */
+export const clientFetches: FetchLimits = {
+  everyone: { concurrent: 16, perMinute: 240, perHostPerMinute: 30 },
+  perAddress: { concurrent: 4, perMinute: 20, perHostPerMinute: 10 },
+}
+
+/**
+ * Limits refreshes of one grant: a burst of 20, then one every ten seconds, or more often if access tokens live less than five
+ * minutes. Counted per process: stored refreshes are purged, so with several instances a loop multiplies the rows by a small factor
+ * only.
+ */
+export const refreshesOfGrant = (accessTokenTtlSeconds: number): Rate => ({
+  burst: 20,
+  perSecond: Math.max(1 / 10, 30 / accessTokenTtlSeconds),
+})
+
+/**
+ * Limits refused requests by one address and in total. Generous: the users of a hosted assistant or an office share an address, and
+ * a misconfigured client probes for a while. Refusing the total costs about a fifth of a processor.
+ */
+export const refusals: { perAddress: Rate; everyone: Rate } = {
+  perAddress: { burst: 200, perSecond: 50 },
+  everyone: { burst: 2000, perSecond: 1000 },
+}
+/**
+ * Like {@link refusals}, for token requests: the refresh token is in the body, so a valid request cannot be recognized before it is
+ * processed.
+ */
+export const tokenRefusals: { perAddress: Rate; everyone: Rate } = {
+  perAddress: { burst: 500, perSecond: 250 },
+  everyone: { burst: 2000, perSecond: 1000 },
+}
+
+/** Divisor: the share of a total limit reserved for known visitors. */
+export const knownShare = 3
+/** Divisor: the maximum share of one site. */
+const siteShare = 2
+
+/** Returns the share of `everyone` open to unknown visitors. */
+export function strangersShare(everyone: number): number {
+  return everyone - Math.floor(everyone / knownShare)
+}
+
+/** Returns the share of `everyone` open to one site. */
+export function siteMax(everyone: number): number {
+  return everyone / siteShare
+}
+
+/** Returns the limit of an address block that counts as `factor` addresses: at least one attempt, at most `ceiling`. */
+export function blockMax(perAddress: number, factor: number, ceiling: number): number {
+  return Math.max(1, Math.floor(Math.min(perAddress * factor, ceiling)))
+}

@@ -1,0 +1,381 @@
+import {
+  accessSample,
+  grantAccessSample,
+  profileSample,
+} from '../../../tests/support/server/core/access-sample.ts'
+import type { AccessRule } from '../access/access-rules.ts'
+import { createScopeCatalogue } from './scope.ts'
+import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  addGrant,
+  grantSample,
+  grantSeconds,
+  start,
+} from '../../../tests/support/server/core/grant-sample.ts'
+import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import { type CallerPorts, CallerReader } from './caller-reader.ts'
+import type { StoredProviderSession } from '../session/grant.ts'
+import { hashSecret } from '../seal.ts'
+import type { KeptSession } from '../session/served-session.ts'
+import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
+import type { Store } from '../store.ts'
+
+const ours = 'mcpa_our-own-token'
+const cookieName = 'sb-ref-auth-token'
+
+/** Creates a token shaped like a JWT; the fake provider knows its contents. */
+function jwt(name: string, expiresAt: number = start + 600): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return `${part({ alg: 'ES256' })}.${part({ name, exp: expiresAt })}.c2lnbmF0dXJl`
+}
+
+const good = jwt('good')
+
+let runtime: FakeRuntime
+let store: Store
+let ports: CallerPorts
+let verified: string[]
+let kept: KeptSession | undefined
+let failure: ProviderFailure
+
+beforeEach(async () => {
+  runtime = createFakeRuntime(start)
+  store = openMemoryStore()
+  verified = []
+  kept = undefined
+  failure = 'invalid_token'
+  const sample = grantSample('a')
+  await addGrant(store, { ...sample, tokens: { ...sample.tokens, accessHash: hashSecret(ours) } })
+  ports = {
+    store,
+    keeper: {
+      keep: async (session) => kept ?? { kind: 'live', session },
+      open: (session: StoredProviderSession) => ({
+        ...signInSample('ada').session,
+        accessToken: `opened ${session.sealed}`,
+      }),
+    },
+    provider: {
+      issuer: 'https://provider',
+      async verify(token) {
+        verified.push(token)
+        if (token !== good) throw new ProviderError(failure, failure)
+        return signInSample('ada').identity
+      },
+    },
+    runtime,
+    access: accessSample(),
+    grantAccess: grantAccessSample(),
+    resource: 'https://mcp.example.com/mcp',
+    scopes: createScopeCatalogue(),
+    sessionTokens: true,
+    cookieName,
+    checkSeconds: undefined,
+  }
+})
+
+/** Makes one request to a reader without memory. */
+function callerFromAuthorization(
+  header: string,
+  given: CallerPorts,
+): ReturnType<CallerReader['fromAuthorization']> {
+  return new CallerReader(given).fromAuthorization(header)
+}
+
+function callerFromCookies(
+  cookies: Parameters<CallerReader['fromCookies']>[0],
+  given: CallerPorts,
+): ReturnType<CallerReader['fromCookies']> {
+  return new CallerReader(given).fromCookies(cookies)
+}
+
+it.each([
+  'https://other.example.com/mcp',
+  'https://mcp.example.com',
+  'https://mcp.example.com/mcp/',
+  'https://mcp.example.com/mcp2',
+  'https://mcp.example.com:8443/mcp',
+  'https://mcp.example.com.evil.example/mcp',
+  'http://mcp.example.com/mcp',
+  '',
+])('RFC 8707 2: a token that was issued for %j is no good here', async (resource) => {
+  const foreign = grantSample('foreign', { resource })
+  const accessHash = hashSecret('mcpa_foreign')
+  await addGrant(store, { ...foreign, tokens: { ...foreign.tokens, accessHash } })
+  const found = await callerFromAuthorization('Bearer mcpa_foreign', ports)
+  expect(found).toMatchObject({ kind: 'invalid', description: /unknown, expired or revoked/ })
+  expect((await callerFromAuthorization(`Bearer ${ours}`, ports)).kind).toBe('caller')
+})
+
+it('RFC 8707 2: a token for the resource of another server on the same store is no good here', async () => {
+  const header = `Bearer ${ours}`
+  expect((await callerFromAuthorization(header, ports)).kind).toBe('caller')
+  const elsewhere = { ...ports, resource: 'https://other.example.com/mcp' }
+  expect((await callerFromAuthorization(header, elsewhere)).kind).toBe('invalid')
+})
+
+describe('the Authorization header: a token of ours', () => {
+  it('names the user, the client and the scope, and opens the provider token on demand', async () => {
+    const result = await callerFromAuthorization(`Bearer ${ours}`, ports)
+    expect(result).toMatchObject({
+      kind: 'caller',
+      caller: {
+        credential: 'access_token',
+        // From the current session, not the sign-in.
+        user: {
+          ...grantSample('a').grant.user,
+          email: 'ada@example.com',
+          name: undefined,
+          emailVerified: true,
+        },
+        clientId: 'client a',
+        scope: 'mcp',
+        expiresAt: start + 3600,
+      },
+    })
+    expect(result.kind === 'caller' && result.caller.providerToken()).toBe('opened sealed a 1')
+    expect(verified).toEqual([])
+  })
+
+  it('hands out the session that the keeper kept, not the one that was stored', async () => {
+    kept = { kind: 'live', session: { ...grantSample('a').session, sealed: 'newer' } }
+    const result = await callerFromAuthorization(`Bearer ${ours}`, ports)
+    expect(result.kind === 'caller' && result.caller.providerToken()).toBe('opened newer')
+  })
+
+  it.each<[rule: string, prepare: () => Promise<void> | void]>([
+    ['RFC 6750 3.1: expired', () => runtime.advance(3600)],
+    ['of an expired grant', () => runtime.advance(grantSeconds)],
+    ['of an ended grant', () => store.endGrant('grant a', 'code_reuse', start)],
+    ['whose provider session is gone', () => void (kept = { kind: 'ended' })],
+  ])('%s is invalid', async (_rule, prepare) => {
+    await prepare()
+    expect(await callerFromAuthorization(`Bearer ${ours}`, ports)).toMatchObject({ kind: 'invalid' })
+    expect(verified).toEqual([])
+  })
+
+  it('an unreachable provider is unavailable, not invalid: signing in again would not help', async () => {
+    kept = { kind: 'unavailable', retryAfterSeconds: 7 }
+    expect(await callerFromAuthorization(`Bearer ${ours}`, ports)).toEqual(kept)
+  })
+
+  it.each(['mcpa_', 'mcpa_unknown', `mcpa_${good}`])(
+    'MCP auth Token-Handling, MCP security Token-Passthrough: %s is never shown to the provider',
+    async (token) => {
+      expect(await callerFromAuthorization(`Bearer ${token}`, ports)).toMatchObject({ kind: 'invalid' })
+      expect(verified).toEqual([])
+    },
+  )
+
+  it('works without provider tokens being accepted', async () => {
+    const result = await callerFromAuthorization(`Bearer ${ours}`, { ...ports, sessionTokens: false })
+    expect(result.kind).toBe('caller')
+  })
+})
+
+describe('the Authorization header: a token of the provider', () => {
+  it('names the user, no client, and the resource scopes', async () => {
+    const result = await callerFromAuthorization(`Bearer ${good}`, ports)
+    expect(result).toMatchObject({
+      kind: 'caller',
+      caller: {
+        credential: 'provider_token',
+        user: { id: 'https://provider#sub ada', sub: 'sub ada', email: 'ada@example.com' },
+        clientId: undefined,
+        scope: 'mcp',
+        expiresAt: signInSample().identity.expiresAt,
+      },
+    })
+    expect(result.kind === 'caller' && result.caller.providerToken()).toBe(good)
+  })
+
+  it.each([
+    ['refused by the provider', () => jwt('bad'), 1],
+    ['that is no JWT', () => 'opaque', 0],
+    ['of two parts', () => good.split('.').slice(0, 2).join('.'), 0],
+    ['of four parts', () => `${good}.AAAA`, 0],
+    ['a refresh token of ours', () => 'mcpr_refresh', 0],
+  ])('%s is invalid', async (_what, token, asked) => {
+    expect(await callerFromAuthorization(`Bearer ${token()}`, ports)).toMatchObject({ kind: 'invalid' })
+    expect(verified).toHaveLength(asked)
+  })
+
+  it.each<ProviderFailure>(['transient', 'protocol', 'rate_limited'])(
+    'a provider that fails with %s is unavailable',
+    async (kind) => {
+      failure = kind
+      expect(await callerFromAuthorization(`Bearer ${jwt('bad')}`, ports)).toEqual({
+        kind: 'unavailable',
+        retryAfterSeconds: 5,
+      })
+    },
+  )
+
+  it('MCP security Token-Passthrough: is invalid and not even looked at when switched off', async () => {
+    const off = { ...ports, sessionTokens: false }
+    expect(await callerFromAuthorization(`Bearer ${good}`, off)).toMatchObject({ kind: 'invalid' })
+    expect(verified).toEqual([])
+  })
+
+  it('is invalid at a provider whose tokens prove nothing', async () => {
+    const provider = { issuer: 'https://provider' }
+    expect(await callerFromAuthorization(`Bearer ${good}`, { ...ports, provider })).toMatchObject({
+      kind: 'invalid',
+    })
+  })
+
+  it('a fault in the program is not an answer', async () => {
+    const provider = { issuer: 'x', verify: () => Promise.reject(new RangeError('a bug')) }
+    await expect(callerFromAuthorization(`Bearer ${good}`, { ...ports, provider })).rejects.toThrow(
+      RangeError,
+    )
+  })
+})
+
+describe('access rules', () => {
+  const by = (rule: AccessRule, provider?: Parameters<typeof accessSample>[1]): CallerPorts => {
+    const access = accessSample([rule], provider)
+    return { ...ports, access, grantAccess: grantAccessSample({ control: access }) }
+  }
+  const scopesOf = async (token: string, rule: AccessRule): Promise<string | undefined> => {
+    const result = await callerFromAuthorization(`Bearer ${token}`, {
+      ...by(rule),
+      scopes: createScopeCatalogue({ 'notes:write': 'Write notes.' }),
+    })
+    return result.kind === 'caller' ? result.caller.scope : undefined
+  }
+
+  it('leave a token the scopes that the rule gives, whatever it was issued with', async () => {
+    const wide = grantSample('wide', { scope: 'mcp notes:write' })
+    const tokens = { ...wide.tokens, accessHash: hashSecret('mcpa_wide'), scope: 'mcp notes:write' }
+    await addGrant(store, { ...wide, tokens })
+    const all: AccessRule = { effect: 'allow', conditions: {} }
+    for (const token of ['mcpa_wide', good]) {
+      expect(await scopesOf(token, all)).toBe('mcp notes:write')
+      expect(await scopesOf(token, { ...all, scopes: ['mcp'] })).toBe('mcp')
+    }
+  })
+
+  it('go by what the provider says of the person now, not by what the token said', async () => {
+    let role = 'partner'
+    const given = by(
+      { effect: 'allow', conditions: { claim: { role: ['partner'] } } },
+      {
+        profileOf: (_of, probed) => ({ ...profileSample, claims: probed ?? { role: 'partner' } }),
+      },
+    )
+    const reader = new CallerReader({
+      ...given,
+      provider: { ...ports.provider, probe: async () => ({ life: 'live', claims: { role } }) },
+      checkSeconds: 60,
+    })
+    expect((await reader.fromAuthorization(`Bearer ${good}`)).kind).toBe('caller')
+    role = 'guest'
+    runtime.advance(61)
+    expect(await reader.fromAuthorization(`Bearer ${good}`)).toMatchObject({
+      kind: 'denied',
+      reason: 'no_rule',
+    })
+  })
+})
+
+describe('RFC 6750 2.1: the Authorization header', () => {
+  it.each([
+    ['another letter case of the scheme', `bearer ${ours}`],
+    ['upper case', `BEARER ${ours}`],
+    ['several blanks', `Bearer   ${ours}`],
+    ['blanks behind it', `Bearer ${ours}  `],
+  ])('accepts %s', async (_what, header) => {
+    expect((await callerFromAuthorization(header, ports)).kind).toBe('caller')
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['the scheme alone', 'Bearer'],
+    ['the scheme and a blank', 'Bearer '],
+    ['the token alone', ours],
+    ['another scheme', `Basic ${ours}`],
+    ['DPoP', `DPoP ${ours}`],
+    ['two tokens', `Bearer ${ours} ${ours}`],
+    ['RFC 6750 2.1: two headers joined', `Bearer ${ours}, Bearer ${ours}`],
+    ['a quoted token', `Bearer "${ours}"`],
+    ['a tab', `Bearer\t${ours}`],
+    ['a line end', `Bearer ${ours}\r\n`],
+    ['padding in the middle', `Bearer mcpa_=our`],
+    ['a token that is too long', `Bearer mcpa_${'a'.repeat(16_384)}`],
+  ])('invalid, never the cookie and never a look-up: %s', async (_what, header) => {
+    const blind = { ...ports, store: {} as Store }
+    expect(await callerFromAuthorization(header, blind)).toMatchObject({ kind: 'invalid' })
+  })
+})
+
+describe('the session cookie', () => {
+  const cookiesOf = (token: string, padding = 0) =>
+    writeSessionCookies(
+      { access_token: token, refresh_token: 'never used', user: 'x'.repeat(padding) },
+      { name: cookieName },
+    )
+
+  it.each([
+    ['one cookie', 0],
+    ['twelve cookies', 27_000],
+  ])('names the user of a session in %s', async (_what, padding) => {
+    const result = await callerFromCookies(cookiesOf(good, padding), ports)
+    expect(result).toMatchObject({
+      kind: 'caller',
+      caller: { credential: 'session_cookie', clientId: undefined },
+    })
+    expect(result.kind === 'caller' && result.caller.providerToken()).toBe(good)
+  })
+
+  it.each([
+    ['no cookies at all', []],
+    [
+      'cookies of another project',
+      writeSessionCookies({ access_token: good }, { name: 'sb-other-auth-token' }),
+    ],
+    ['an empty cookie', [{ name: cookieName, value: '' }]],
+  ])('%s: nobody, which is no error', async (_what, cookies) => {
+    expect(await callerFromCookies(cookies, ports)).toEqual({ kind: 'missing' })
+  })
+
+  it.each([
+    ['a damaged cookie', () => [{ name: cookieName, value: 'base64-%%%' }]],
+    ['a token that the provider did not make', () => cookiesOf(jwt('bad'))],
+    ['a token of ours', () => cookiesOf(ours)],
+  ])('%s is invalid', async (_what, cookies) => {
+    expect(await callerFromCookies(cookies(), ports)).toMatchObject({ kind: 'invalid' })
+  })
+
+  it('an expired session is invalid and says so; nobody is asked, nothing is refreshed', async () => {
+    expect(await callerFromCookies(cookiesOf(jwt('good', start)), ports)).toMatchObject({
+      kind: 'invalid',
+      description: expect.stringContaining('expired'),
+    })
+    expect(verified).toEqual([])
+  })
+
+  it('the token of ours is neither looked up nor shown to the provider', async () => {
+    await callerFromCookies(cookiesOf(ours), { ...ports, store: {} as Store })
+    expect(verified).toEqual([])
+  })
+
+  it('an unreachable provider is unavailable', async () => {
+    failure = 'transient'
+    expect(await callerFromCookies(cookiesOf(jwt('bad')), ports)).toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('counts for nothing at a provider whose tokens prove nothing', async () => {
+    const provider = { issuer: 'https://provider' }
+    expect(await callerFromCookies(cookiesOf(good), { ...ports, provider })).toEqual({ kind: 'missing' })
+  })
+
+  it('counts for nothing when switched off', async () => {
+    expect(await callerFromCookies(cookiesOf(good), { ...ports, sessionTokens: false })).toEqual({
+      kind: 'missing',
+    })
+  })
+})

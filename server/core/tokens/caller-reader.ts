@@ -1,0 +1,259 @@
+import type { WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
+import type { AccessControl } from '../access/access-control.ts'
+import type { GrantAccess } from '../access/grant-access.ts'
+import { createBoundedMap } from '../bounded-map.ts'
+import {
+  type AccessTokenRecord,
+  type GrantStore,
+  type StoredProviderSession,
+  userIdOf,
+} from '../session/grant.ts'
+import { createLiveness, type Liveness } from '../session/liveness.ts'
+import { replaySeconds } from './refresh-token.ts'
+import { limitScope, type ScopeCatalogue } from './scope.ts'
+import { hashSecret } from '../seal.ts'
+import type { SessionKeeper } from '../session/session-keeper.ts'
+import { ProviderError, type SessionProvider } from '../session/session-provider.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
+import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
+import type { CallerResult } from './caller.ts'
+
+/** Dependencies of recognizing a caller. */
+export interface CallerPorts {
+  store: Pick<GrantStore, 'findAccessToken' | 'recordFirstUse'>
+  keeper: Pick<SessionKeeper, 'keep' | 'open'>
+  /** Without `verify`, provider tokens are not accepted: they would prove nothing. */
+  provider: Pick<SessionProvider, 'verify' | 'probe' | 'issuer'>
+  access: AccessControl
+  grantAccess: GrantAccess
+  runtime: Pick<Runtime, 'now'>
+  /** The one resource that our tokens must be for. */
+  resource: string
+  /** A provider token grants all of the resource's scopes. */
+  scopes: ScopeCatalogue
+  /** Accepts provider tokens, as bearer or as cookie. */
+  sessionTokens: boolean
+  cookieName: string
+  /** How long a provider's answer about the session of a provider token is trusted; undefined: it is not asked. */
+  checkSeconds: number | undefined
+}
+
+/** How long one of our tokens is remembered as invalid, and how many are. */
+const deadTokenSeconds = 600
+const maxDeadTokens = 10_000
+const maxTokenLength = 16_384
+
+/**
+ * Recognizes callers. Every method rejects with `StoreUnavailableError`.
+ *
+ * Our tokens are never issued twice, so an unknown, expired or revoked one stays invalid: its hash is remembered for ten minutes,
+ * so that a client which keeps sending it costs the store nothing.
+ */
+export class CallerReader {
+  readonly #ports: CallerPorts
+  readonly #deadUntil = createBoundedMap<number>(maxDeadTokens)
+  readonly #liveness: Liveness
+
+  constructor(ports: CallerPorts) {
+    this.#ports = ports
+    this.#liveness = createLiveness(ports)
+  }
+
+  /**
+   * Recognizes the caller of an `Authorization` header, by our token or the session provider's.
+   *
+   * A token that starts like ours is only looked up here, never sent to the provider. An invalid header does not fall back to the
+   * cookie. A grant whose provider session is gone is `invalid`; one whose provider cannot be asked right now, and whose token has
+   * expired, is `unavailable`. Ends the grant of a user the access rules no longer allow.
+   */
+  async fromAuthorization(header: string): Promise<CallerResult> {
+    const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header.length > maxTokenLength ? '' : header)
+    const token = match?.[1]
+    if (token === undefined) {
+      return {
+        kind: 'invalid',
+        description:
+          'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
+      }
+    }
+    if (token.startsWith(accessTokenPrefix)) return this.#fromAccessToken(token)
+    if (!this.#ports.sessionTokens || !this.#ports.provider.verify)
+      return { kind: 'invalid', description: 'The access token was not issued by this server.' }
+    return this.#fromProviderToken(token, 'provider_token')
+  }
+
+  /** Recognizes the caller of the session cookies. Never refreshes: the browser's refresh token belongs to the web app. */
+  async fromCookies(cookies: readonly WireCookie[]): Promise<CallerResult> {
+    if (!this.#ports.sessionTokens || !this.#ports.provider.verify) return { kind: 'missing' }
+    const reading = readSessionCookie(cookies, {
+      name: this.#ports.cookieName,
+      now: this.#ports.runtime.now(),
+    })
+    switch (reading.kind) {
+      case 'absent':
+        return { kind: 'missing' }
+      case 'invalid':
+        return {
+          kind: 'invalid',
+          description: 'The session cookie cannot be read. Sign in to the web app again.',
+        }
+      case 'session':
+        return reading.expired
+          ? {
+              kind: 'invalid',
+              description: 'The session cookie has expired. Reload the web app to renew it.',
+            }
+          : this.#fromProviderToken(reading.accessToken, 'session_cookie')
+    }
+  }
+
+  async #fromAccessToken(token: string): Promise<CallerResult> {
+    const hash = tokenKey(token)
+    const now = this.#ports.runtime.now()
+    if ((this.#deadUntil.get(hash) ?? now) > now) return deadToken
+    const record = await this.#ports.store.findAccessToken(hash, now)
+    // A store may be shared with a server at another address; its tokens are not valid here (RFC 8707 section 2).
+    if (record?.grant.resource !== this.#ports.resource) {
+      this.#deadUntil.set(hash, now + deadTokenSeconds)
+      return deadToken
+    }
+    const kept = await this.#ports.keeper.keep(record.providerSession)
+    switch (kept.kind) {
+      case 'ended':
+        return {
+          kind: 'invalid',
+          description: 'The sign-in behind this access token has ended. Sign in again.',
+        }
+      case 'unavailable':
+        return kept
+      case 'live':
+        return this.#admitGrant(token, record, kept.session)
+    }
+  }
+
+  async #admitGrant(
+    token: string,
+    record: AccessTokenRecord,
+    session: StoredProviderSession,
+  ): Promise<CallerResult> {
+    const { grant, scope, expiresAt } = record
+    const access = await answered(() => this.#ports.grantAccess.enforce(grant, session))
+    if (access.kind === 'unavailable') return access
+    if (access.kind === 'denied') {
+      return {
+        kind: 'invalid',
+        description: 'This account may not connect any more. Ask the owner of the web app.',
+      }
+    }
+    const user = await answered(() => this.#ports.grantAccess.userOf(grant, session))
+    if ('kind' in user) return user
+    await this.#noteFirstUse(token, record)
+    return {
+      kind: 'caller',
+      caller: {
+        credential: 'access_token',
+        user,
+        clientId: grant.clientId,
+        grantId: grant.id,
+        scope: limitScope(scope, access.scopes),
+        access,
+        expiresAt,
+        providerToken: () => this.#ports.keeper.open(session).accessToken,
+        isLive: async () => isStillGood(await this.#fromAccessToken(token)),
+      },
+    }
+  }
+
+  /**
+   * Records that the client has received the tokens of its refresh: from now on the previous refresh token is of little use. Written
+   * once per token, and only while that matters. A store failure must not refuse the client.
+   */
+  async #noteFirstUse(token: string, { awaitsFirstUse }: AccessTokenRecord): Promise<void> {
+    const { store, runtime } = this.#ports
+    const now = runtime.now()
+    if (!awaitsFirstUse || now - (issueTimeOf(token) ?? 0) > replaySeconds) return
+    try {
+      await store.recordFirstUse(tokenKey(token), now)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error
+    }
+  }
+
+  async #fromProviderToken(
+    token: string,
+    credential: 'provider_token' | 'session_cookie',
+  ): Promise<CallerResult> {
+    if (!this.#ports.provider.verify || !readJwt(token)) return deadToken
+    try {
+      const identity = await this.#ports.provider.verify(token)
+      // Only now: the provider must not be asked about made-up tokens.
+      if (!(await this.#isLive(token))) return refusedToken
+      const probed = this.#liveness.claimsOf(hashSecret(token))?.claims
+      const { sub } = identity
+      const profile = this.#ports.access.profileOf(identity, probed)
+      const access = await this.#ports.access.decide(sub, profile)
+      if (access.kind === 'denied') return { ...access, sub }
+      const user = await this.#ports.access.describe(
+        { id: userIdOf(sub, this.#ports.provider.issuer), sub },
+        profile,
+      )
+      return {
+        kind: 'caller',
+        caller: {
+          credential,
+          user,
+          clientId: undefined,
+          grantId: undefined,
+          scope: limitScope(this.#ports.scopes.resource.join(' '), access.scopes),
+          access,
+          expiresAt: identity.expiresAt,
+          providerToken: () => token,
+          isLive: async () => isStillGood(await this.#fromProviderToken(token, credential)),
+        },
+      }
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error
+      return error.failure === 'invalid_token' ? refusedToken : unavailable(error)
+    }
+  }
+
+  async #isLive(token: string): Promise<boolean> {
+    const hash = hashSecret(token)
+    // A verified token states its own expiry, not whether its session has ended before.
+    return (this.#liveness.lifeOf(hash, -Infinity) ?? (await this.#liveness.probe(hash, token))) === 'live'
+  }
+}
+
+/** True also for an unknown state. */
+function isStillGood({ kind }: CallerResult): boolean {
+  return kind !== 'invalid' && kind !== 'denied'
+}
+
+/** Returns the result of `ask`, or that the provider could not be asked. */
+async function answered<Answer>(
+  ask: () => Promise<Answer>,
+): Promise<Answer | { kind: 'unavailable'; retryAfterSeconds: number }> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ProviderError) return unavailable(error)
+    throw error
+  }
+}
+
+function unavailable({ retryAfterSeconds }: ProviderError): Extract<CallerResult, { kind: 'unavailable' }> {
+  return { kind: 'unavailable', retryAfterSeconds: Math.max(retryAfterSeconds ?? 5, 1) }
+}
+
+const deadToken: CallerResult = {
+  kind: 'invalid',
+  description: 'The access token is unknown, expired or revoked.',
+}
+
+const refusedToken: CallerResult = {
+  kind: 'invalid',
+  description: 'The access token is not a valid one of the session provider.',
+}

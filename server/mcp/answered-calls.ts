@@ -1,0 +1,224 @@
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcId, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { offersTool } from '../core/access/access-rules.ts'
+import { needsOfTool, offersUpstreamTool, scopeOfTool } from '../core/gateway/upstream-policy.ts'
+import type { UpstreamPolicy } from '../core/gateway/upstream.ts'
+import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/tokens/call-record.ts'
+import type { Caller } from '../core/tokens/caller.ts'
+import type { Incoming } from './incoming.ts'
+import { withSecuritySchemes } from './tools/tool-scope.ts'
+import { outcomeOf } from './tools/tool.ts'
+
+/** Names beyond that come from an upstream that makes them up. */
+const maxNames = 10_000
+
+/**
+ * The names of the upstream's tools, from its lists. With `learnsFromCalls`, until the first list is complete also from calls that went
+ * well, so that after a start clients that have the list from before are counted by name. An error proves nothing: many servers answer so to names they do not have.
+ */
+export class KnownTools {
+  readonly #names = new Set<string>()
+  readonly #learnsFromCalls: boolean
+  #hasBegun = false
+  #isComplete = false
+
+  constructor({ learnsFromCalls }: { learnsFromCalls: boolean }) {
+    this.#learnsFromCalls = learnsFromCalls
+  }
+
+  /** Undefined while that cannot be told. Resources and prompts are not told apart: not every resource is in a list. */
+  has({ event, name }: Call): boolean | undefined {
+    if (event !== 'tool_called' || this.#names.has(name)) return true
+    return this.#isComplete ? false : undefined
+  }
+
+  /** Takes the names of a page of the list. The pages are complete when there is no next one. */
+  list(names: readonly string[], page: { isFirst: boolean; isLast: boolean }): void {
+    for (const name of names) this.#add(name)
+    this.#hasBegun ||= page.isFirst
+    this.#isComplete ||= page.isLast && this.#hasBegun
+  }
+
+  /** Takes note that a call went well, and says whether its tool is known. */
+  succeeded(call: Call): boolean | undefined {
+    if (this.#learnsFromCalls && call.event === 'tool_called' && !this.#isComplete) this.#add(call.name)
+    // Some lists are not the same for everybody.
+    return this.has(call) || undefined
+  }
+
+  #add(name: string): void {
+    if (this.#names.size < maxNames) this.#names.add(name)
+  }
+}
+
+/** Returns whether a caller may see and call a tool of the upstream. */
+export function isOffered(name: string, { access }: Caller, policy: UpstreamPolicy): boolean {
+  return offersUpstreamTool(policy, name) && offersTool(access, name, scopeOfTool(policy, name))
+}
+
+interface OpenRequest {
+  method: string
+  /** True for the first page of a list. */
+  isFirstPage: boolean
+  call: Call | undefined
+  finish: ((end: CallEnd) => void) | undefined
+}
+
+export interface AnsweredCallsPorts {
+  policy: UpstreamPolicy
+  known: KnownTools
+  /** Replaces the ids of tasks in a message. Undefined where tasks are not passed on, and tools that need one are not listed. */
+  withTaskIds: ((message: JsonObject) => JsonObject) | undefined
+}
+
+/**
+ * The requests of one message or batch that the upstream has not answered. Records how their calls end, and takes from lists of tools
+ * what the caller may not see; ids of tasks go on as the caller's own.
+ */
+export class AnsweredCalls {
+  readonly #open = new Map<JsonRpcId, OpenRequest>()
+  readonly #caller: Caller
+  readonly #policy: UpstreamPolicy
+  readonly #known: KnownTools
+  readonly #withTaskIds: AnsweredCallsPorts['withTaskIds']
+
+  constructor({ body, caller, calls }: Incoming, { policy, known, withTaskIds }: AnsweredCallsPorts) {
+    this.#caller = caller
+    this.#policy = policy
+    this.#known = known
+    this.#withTaskIds = withTaskIds
+    for (const message of Array.isArray(body) ? body : [body]) {
+      if (!isJsonObject(message)) continue
+      const { id, method, params } = message
+      if ((typeof id !== 'string' && typeof id !== 'number') || typeof method !== 'string') continue
+      const call = callOf(message)
+      const isFirstPage = !isJsonObject(params) || params['cursor'] === undefined
+      this.#open.set(id, { method, isFirstPage, call, finish: call && calls.begin(call) })
+    }
+  }
+
+  /** The ids of those that are open. */
+  ids(): JsonRpcId[] {
+    return [...this.#open.keys()]
+  }
+
+  /**
+   * Returns the text for the client of a message or batch of the upstream: the same, unless something is taken out. Undefined for
+   * invalid JSON.
+   */
+  pass(text: string): string | undefined {
+    const value = parseJson(text)
+    if (value === undefined) return undefined
+    if (!Array.isArray(value)) return this.#passMessage(value, text)
+    const texts = value.map((each: unknown) => {
+      const whole = JSON.stringify(each)
+      return this.#passMessage(each, whole)
+    })
+    return `[${texts.join(',')}]`
+  }
+
+  /** {@link pass} for the response to one request. */
+  passResponse(response: JsonRpcResponse): JsonRpcResponse {
+    return this.#withoutHidden(response as unknown as JsonObject) as unknown as JsonRpcResponse
+  }
+
+  /** Ends all that are open. */
+  end(outcome: CallOutcome): void {
+    for (const { call, finish } of this.#open.values()) {
+      if (call) finish?.({ outcome, isKnown: this.#known.has(call) })
+    }
+    this.#open.clear()
+  }
+
+  #passMessage(value: unknown, text: string): string {
+    if (!isJsonObject(value)) return text
+    const own = this.#withoutHidden(value, text)
+    if (this.#withTaskIds && text.includes('"taskId"')) return JSON.stringify(this.#withTaskIds(own))
+    return own === value ? text : JSON.stringify(own)
+  }
+
+  /** The same message, unless there is something in its result that is not for the caller. */
+  #withoutHidden(message: JsonObject, text?: string): JsonObject {
+    if ('method' in message && !('result' in message)) return message
+    const { id, result } = message
+    const request = typeof id === 'string' || typeof id === 'number' ? this.#open.get(id) : undefined
+    if (request) {
+      this.#open.delete(id as JsonRpcId)
+      this.#record(request, message, text)
+    }
+    if (!isJsonObject(result)) return message
+    // Whatever was asked: a stream that is resumed has answers to requests of before.
+    const own = this.#withoutHiddenTools(privately(withoutEvents(result)), request)
+    return own === result ? message : { ...message, result: own }
+  }
+
+  #record({ call, finish }: OpenRequest, message: JsonObject, text?: string): void {
+    if (!call) return
+    const { result } = message
+    const outcome = isJsonObject(result) ? outcomeOf(result) : 'failed'
+    finish?.({
+      outcome,
+      isKnown: outcome === 'ok' ? this.#known.succeeded(call) : this.#known.has(call),
+      responseBytes: Buffer.byteLength(text ?? JSON.stringify(message)),
+    })
+  }
+
+  /** The same result, unless there are tools in it that the caller may not see, or something to say of them. */
+  #withoutHiddenTools(result: JsonObject, request: OpenRequest | undefined): JsonObject {
+    if (!Array.isArray(result['tools'])) return result
+    const tools: readonly unknown[] = result['tools']
+    if (request?.method === 'tools/list') {
+      const isLast = result['nextCursor'] === undefined
+      this.#known.list(namesOfTools(tools), { isFirst: request.isFirstPage, isLast })
+    }
+    const saysNeeds = this.#policy.publicTools.size > 0
+    const shown = tools.flatMap((tool) => {
+      const [name] = nameOfTool(tool)
+      if (name === undefined || !isOffered(name, this.#caller, this.#policy)) return []
+      if (!this.#withTaskIds && needsTask(tool)) return []
+      return saysNeeds ? [withSecuritySchemes(tool as JsonObject, needsOfTool(this.#policy, name))] : [tool]
+    })
+    return shown.length === tools.length && !saysNeeds ? result : { ...result, tools: shown }
+  }
+}
+
+/** The same result, unless it is for every cache: the answer to one person is for that person (MCP 2026-07-28, caching). */
+function privately(result: JsonObject): JsonObject {
+  return result['cacheScope'] === 'public' ? { ...result, cacheScope: 'private' } : result
+}
+
+function needsTask(tool: unknown): boolean {
+  const execution = isJsonObject(tool) ? tool['execution'] : undefined
+  return isJsonObject(execution) && execution['taskSupport'] === 'required'
+}
+
+const eventsExtension = 'io.modelcontextprotocol/events'
+
+/** The same result, unless it offers events: a webhook would go on after the connection that asked for it has ended. */
+function withoutEvents(result: JsonObject): JsonObject {
+  const { capabilities } = result
+  if (!isJsonObject(capabilities)) return result
+  const { events, extensions, ...others } = capabilities
+  const offered = isJsonObject(extensions) ? extensions : {}
+  if (events === undefined && !Object.hasOwn(offered, eventsExtension)) return result
+  const { [eventsExtension]: _, ...otherExtensions } = offered
+  return { ...result, capabilities: { ...others, extensions: otherExtensions } }
+}
+
+/** The names in a list of tools. */
+export function namesOfTools(tools: readonly unknown[]): string[] {
+  return tools.flatMap(nameOfTool)
+}
+
+function nameOfTool(tool: unknown): string[] {
+  const name = isJsonObject(tool) ? tool['name'] : undefined
+  return typeof name === 'string' ? [name] : []
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,272 @@
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import { inputMethods } from '@drawbridge/shared/mcp/adapter/input-required.ts'
+import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import {
+  jsonRpcCode,
+  jsonRpcError,
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcNotification,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { AnsweredCalls, isOffered, type KnownTools } from '../answered-calls.ts'
+import type { UpstreamPolicy } from '../../core/gateway/upstream.ts'
+import { hasRequest, type Incoming } from '../incoming.ts'
+import type { RequestStateCodec } from '../sdk/request-state.ts'
+import type { Peer, ServingContext } from '../endpoint-config.ts'
+import { unknownTool } from '../tools/tool.ts'
+import { describeFailure } from './process/process-connection.ts'
+import type { LinkedClient, OpenCall } from './process-link.ts'
+import type { ProcessSlot } from './process-slot.ts'
+import { type Hop, openHop } from './revisions.ts'
+
+export interface ForwardingPorts {
+  policy: UpstreamPolicy
+  known: KnownTools
+  states: RequestStateCodec
+  /** The place of the process for a client's first message, held for it. Rejects when there can be none. */
+  slotFor: (kind: ServingContext['kind'], incoming: Incoming) => Promise<ProcessSlot>
+  /** Holds the place for another message, with a process if it is a call. */
+  hold: (slot: ProcessSlot, incoming: Incoming) => Promise<void>
+}
+
+/** Methods that a shared process gets. Any other could leave something of one person for another. */
+const sharedMethods =
+  /^(?:initialize|ping|server\/discover|tools\/(?:list|call)|resources\/(?:list|templates\/list|read)|prompts\/(?:list|get)|completion\/complete)$/
+
+/** Never forwarded: what would outlive its call, and what the client's revision or way of connecting does not have. */
+const refusedMethods: Readonly<Record<ServingContext['kind'], RegExp>> = {
+  session: /^(?:subscriptions|tasks|events)\//,
+  stateless: /^(?:(?:subscriptions|tasks|events)\/.*|logging\/setLevel|resources\/(?:un)?subscribe)$/,
+  '2026-07-28': /^(?:(?:tasks|events)\/.*|initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe)$/,
+}
+
+interface ForwardedCall {
+  /** Aborted when nobody waits for the answer any more. */
+  controller: AbortController
+  request: JsonRpcRequest
+  incoming: Incoming
+  answered: AnsweredCalls
+  /** Called when it has been answered, or is not going to be. */
+  end: () => void
+}
+
+/**
+ * A client of a process: a session, or one message. Takes its messages in this order: what may be forwarded, the record of calls, the
+ * tools that policy and access rules leave to the caller, the state of a call that is continued, and then the revision. Answers come
+ * back the same way.
+ */
+export class ForwardedClient implements Peer, ClientPort, LinkedClient {
+  readonly kind: ServingContext['kind']
+  readonly #incoming: ServingContext['incoming']
+  readonly #ports: ForwardingPorts
+  readonly #open = new Map<JsonRpcId, ForwardedCall>()
+  #slot: ProcessSlot | undefined
+  #hop: Hop | undefined
+  #transport: Transport | undefined
+  #logLevel = 'debug'
+
+  constructor({ kind, incoming }: ServingContext, ports: ForwardingPorts) {
+    this.kind = kind
+    this.#incoming = incoming
+    this.#ports = ports
+  }
+
+  /** The place of its process. Only once it is held. */
+  get slot(): ProcessSlot {
+    if (!this.#slot) throw new TypeError('The client has no process.')
+    return this.#slot
+  }
+
+  async hold(incoming: Incoming): Promise<() => void> {
+    this.#slot?.hears()
+    if (this.#slot) await this.#ports.hold(this.#slot, incoming)
+    else if (hasRequest(incoming.body)) this.#slot = await this.#ports.slotFor(this.kind, incoming)
+    const slot = this.#slot
+    // What a stream answers is forwarded only after its response has been returned.
+    return () => void setImmediate(() => slot?.over())
+  }
+
+  listens(isListening: boolean): void {
+    this.#slot?.listens(isListening)
+  }
+
+  async connect(transport: Transport): Promise<void> {
+    const { onclose } = transport
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- transports have no other way
+    transport.onclose = () => {
+      onclose?.()
+      this.#leave()
+    }
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- transports have no other way
+    transport.onmessage = (message) => this.#receive(message as JsonRpcMessage)
+    this.#transport = transport
+    if (this.#slot) {
+      this.#hop = openHop(this.kind, this, this.#slot.clientsOf2026)
+      if (this.kind === 'session') this.#slot.link.sessions.add(this)
+    }
+    await transport.start()
+  }
+
+  async close(): Promise<void> {
+    if (this.#transport) await this.#transport.close()
+    else this.#leave()
+  }
+
+  async send(message: JsonRpcMessage, relatedRequestId?: JsonRpcId): Promise<void> {
+    const whole = 'method' in message ? message : this.#answer(message)
+    if (!whole) return
+    const related = relatedRequestId === undefined ? {} : { relatedRequestId }
+    // A client that has left wants no message.
+    await this.#transport?.send(whole as JSONRPCMessage, related).catch(() => {})
+  }
+
+  log(params: JsonObject, id?: JsonRpcId): void {
+    const call = id === undefined ? undefined : this.#open.get(id)
+    const level = this.kind === 'session' ? this.#logLevel : metaOf(call?.request.params)[mcpMetaKey.logLevel]
+    const minimum = logSeverity(level)
+    if (minimum === undefined || (logSeverity(params['level']) ?? -1) < minimum) return
+    void this.send({ jsonrpc: '2.0', method: 'notifications/message', params }, id)
+  }
+
+  #receive(message: JsonRpcMessage): void {
+    if (!('method' in message)) {
+      if (!this.#slot?.link.questions.answer(message, this)) void this.#hop?.receive(message)
+    } else if ('id' in message) {
+      void this.#serve(message)
+    } else if (this.kind === 'session') {
+      this.#onNotification(message)
+    }
+  }
+
+  #onNotification(message: JsonRpcNotification): void {
+    const { method, params } = message
+    if (method === 'notifications/cancelled') this.#cancel(params?.['requestId'] as JsonRpcId)
+    void this.#hop?.receive(message)
+  }
+
+  async #serve(request: JsonRpcRequest): Promise<void> {
+    const { id, method, params = {} } = request
+    const slot = this.#slot
+    if (!slot || !this.#isForwarded(method, slot)) {
+      const refusal = jsonRpcError(id, jsonRpcCode.methodNotFound, 'Method not found')
+      return this.#transport?.send(refusal as JSONRPCMessage)
+    }
+    // A second request of one id could not be answered.
+    if (this.#open.has(id)) return
+    const incoming = this.#incoming()
+    const call = this.#begin(request, incoming, slot)
+    try {
+      if (method === 'tools/call') await this.#check(String(params['name']), call, slot)
+      if (method === 'logging/setLevel' && typeof params['level'] === 'string')
+        this.#logLevel = params['level']
+      const opened = this.#withOpenState(request, incoming)
+      if (this.#open.get(id) === call) void this.#hop?.receive(opened, call.controller.signal)
+    } catch (error) {
+      await this.send({ jsonrpc: '2.0', id, error: errorObject(error, describeFailure) })
+    }
+  }
+
+  #isForwarded(method: string, { link }: ProcessSlot): boolean {
+    return !refusedMethods[this.kind].test(method) && (!link.isShared || sharedMethods.test(method))
+  }
+
+  #begin(request: JsonRpcRequest, incoming: Incoming, slot: ProcessSlot): ForwardedCall {
+    const { policy, known } = this.#ports
+    const { link } = slot
+    const over = slot.use(incoming.caller)
+    const open: OpenCall = { client: this, id: request.id }
+    link.calls.add(open)
+    const call: ForwardedCall = {
+      controller: new AbortController(),
+      request,
+      incoming,
+      answered: new AnsweredCalls({ ...incoming, body: request }, { policy, known, withTaskIds: undefined }),
+      end: () => {
+        link.calls.delete(open)
+        over()
+      },
+    }
+    this.#open.set(request.id, call)
+    return call
+  }
+
+  /** Throws when there is no such tool for the caller: what is hidden is answered as what does not exist. */
+  async #check(name: string, { incoming, answered }: ForwardedCall, { link }: ProcessSlot): Promise<void> {
+    const isKnown = await link.tools.knows(name)
+    const isHidden = isKnown !== false && !isOffered(name, incoming.caller, this.#ports.policy)
+    if (isHidden) answered.end('refused_rule')
+    if (isHidden || isKnown === false) throw new CallError(jsonRpcCode.invalidParams, unknownTool(name))
+  }
+
+  /** The request as its process sees it: with the state that it made itself, and nothing that it could ask of others. */
+  #withOpenState(request: JsonRpcRequest, incoming: Incoming): JsonRpcRequest {
+    const { method, params = {} } = request
+    if (method === 'initialize')
+      return { ...request, params: { ...params, capabilities: this.slot.link.declared ?? {} } }
+    const { requestState } = params
+    if (this.kind !== '2026-07-28' || typeof requestState !== 'string' || !inputMethods.has(method))
+      return request
+    try {
+      const opened = this.#ports.states.open(requestState, incoming)
+      return { ...request, params: { ...params, requestState: opened } }
+    } catch {
+      throw new CallError(jsonRpcCode.invalidParams, 'Invalid or expired requestState', {
+        reason: 'invalid_request_state',
+      })
+    }
+  }
+
+  /** The response as the client gets it. Undefined when nobody waits for it any more. */
+  #answer(response: JsonRpcResponse): JsonRpcResponse | undefined {
+    const call = this.#open.get(response.id ?? '')
+    if (!call) return undefined
+    this.#open.delete(call.request.id)
+    call.end()
+    const passed = call.answered.passResponse(response)
+    if (!('result' in passed) || !isJsonObject(passed.result)) return passed
+    const { capabilities, requestState } = passed.result
+    const { method } = call.request
+    if ((method === 'initialize' || method === 'server/discover') && isJsonObject(capabilities))
+      return { ...passed, result: { ...passed.result, capabilities: this.#offered(capabilities) } }
+    if (this.kind !== '2026-07-28' || requestState === undefined) return passed
+    const sealed = this.#ports.states.seal(requestState, call.incoming)
+    return { ...passed, result: { ...passed.result, requestState: sealed } }
+  }
+
+  #offered(given: JsonObject): JsonObject {
+    const offered = this.slot.link.offered(given)
+    return this.kind === 'stateless' ? withoutNotifications(offered) : offered
+  }
+
+  #cancel(id: JsonRpcId): void {
+    const call = this.#open.get(id)
+    this.#open.delete(id)
+    call?.controller.abort()
+    call?.answered.end('cancelled')
+    call?.end()
+  }
+
+  #leave(): void {
+    void this.#hop?.close()
+    for (const id of this.#open.keys()) this.#cancel(id)
+    if (this.kind === 'session') this.#slot?.link.leave(this)
+  }
+}
+
+/** Between independent requests there is no way to send notifications (MCP 2025-11-25 lifecycle, capability negotiation). */
+function withoutNotifications(capabilities: JsonObject): JsonObject {
+  const { logging: _, ...rest } = capabilities
+  const { tools, resources, prompts } = rest
+  return {
+    ...rest,
+    ...(isJsonObject(tools) && { tools: { ...tools, listChanged: false } }),
+    ...(isJsonObject(resources) && { resources: { ...resources, listChanged: false, subscribe: false } }),
+    ...(isJsonObject(prompts) && { prompts: { ...prompts, listChanged: false } }),
+  }
+}

@@ -1,0 +1,29 @@
+import { delimiter } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { childEnvironment, userPath } from './child-environment.ts'
+
+const environment = { PATH: '/bin', HOME: '/root', LANG: 'C', TMPDIR: '/tmp/own', SECRET: 'of the server' }
+
+it.each([
+  ['the same user of the operating system', undefined, ['PATH', 'HOME', 'LANG', 'TMPDIR']],
+  [
+    'another one, to whom folders of this one mean nothing',
+    { firstUid: 1, lastUid: 1, gid: 1 },
+    ['PATH', 'LANG'],
+  ],
+])('a process as %s inherits no more than it has to', (_who, user, names) => {
+  const { values } = childEnvironment({ env: {}, user }, environment)
+  expect(Object.keys(values)).toEqual(names)
+})
+
+const path = (...folders: string[]): string => folders.join(delimiter)
+const npm = ['/p/node_modules/.bin', '/node_modules/.bin', '/npm/run-script/lib/node-gyp-bin']
+
+describe('PATH of a command', () => {
+  it.each<[given: string, left: string]>([
+    [path(...npm, '/usr/bin', '/bin'), path('/usr/bin', '/bin')],
+    [path('/usr/bin', '/p/node_modules/.bin'), path('/usr/bin', '/p/node_modules/.bin')],
+    [path(...npm), path(...npm)],
+    ['', ''],
+  ])('%s is %s', (given, left) => expect(userPath(given)).toBe(left))
+})

@@ -1,0 +1,58 @@
+import { delimiter } from 'node:path'
+import { type CommandUpstream, type Template } from '../../../core/gateway/upstream.ts'
+import type { Caller } from '../../../core/tokens/caller.ts'
+
+/** The variables of this server's own environment that every process gets. */
+const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR'] as const
+
+/** Variables with the same meaning for another user of the operating system. */
+const ofEveryUser = ['PATH', 'LANG'] as const
+
+/** The environment of a process, and the provider's token that it holds, if any. */
+export interface ChildEnvironment {
+  values: Record<string, string>
+  providerToken: string | undefined
+}
+
+/**
+ * All of a process's environment: {@link inherited} and what is declared, nothing else of `environment`. What is unknown of a
+ * person is empty.
+ */
+export function childEnvironment(
+  upstream: Pick<CommandUpstream, 'env' | 'user'>,
+  environment: Readonly<Record<string, string | undefined>>,
+  user?: Caller['user'],
+  providerToken?: string,
+): ChildEnvironment {
+  const places: Places = {
+    id: user?.sub,
+    email: user?.email,
+    name: user?.name,
+    provider_token: providerToken,
+  }
+  const values: Record<string, string> = {}
+  for (const name of upstream.user ? ofEveryUser : inherited) {
+    const value = environment[name]
+    if (value !== undefined) values[name] = name === 'PATH' ? userPath(value) : value
+  }
+  for (const [name, template] of Object.entries(upstream.env)) values[name] = fill(template, places)
+  return { values, providerToken }
+}
+
+type Places = Record<'id' | 'email' | 'name' | 'provider_token', string | undefined>
+
+function fill(template: Template, places: Places): string {
+  const text = template.map((part) => (typeof part === 'string' ? part : (places[part.user] ?? ''))).join('')
+  // No variable can hold one, and people choose their own names.
+  return text.replaceAll('\0', '')
+}
+
+/**
+ * PATH without what npm puts in front of it for its scripts. The command is somebody's own: it runs with the programs that they have
+ * installed, not with those of this package.
+ */
+export function userPath(path: string): string {
+  const folders = path.split(delimiter)
+  const first = folders.findIndex((folder) => !/[/\\](?:node_modules[/\\]\.bin|node-gyp-bin)$/.test(folder))
+  return first === -1 ? path : folders.slice(first).join(delimiter)
+}

@@ -1,0 +1,117 @@
+import type { Implementation } from '@modelcontextprotocol/server'
+import { within } from '@drawbridge/shared/async.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  isKnownRevision,
+  legacyRevisions,
+  type McpEra,
+  mcpMetaKey,
+  modernRevision,
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { withServerInfo } from '@drawbridge/shared/mcp/adapter/2026-to-2025/result.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import type { ProcessConnection } from './process-connection.ts'
+
+/** A process that has said what it is. */
+export interface GreetedProcess {
+  connection: ProcessConnection
+  revision: string
+  era: McpEra
+  serverInfo: Implementation
+  /** The result of `server/discover` or of `initialize`. */
+  presentation: JsonObject
+  /** The `_meta` that makes a request of an earlier revision one of 2026-07-28. */
+  envelope: JsonObject
+}
+
+export interface GreetingTerms {
+  clientInfo: Implementation
+  /** The capabilities that the client behind this process declared. */
+  capabilities: JsonObject
+  /** The first attempt: `modern` sends `server/discover`, `legacy` sends `initialize`. */
+  first: McpEra
+  /** Maximum silence after `server/discover` before `initialize` is sent. */
+  patienceMs: number
+}
+
+/**
+ * Learns what a process is. One that offers both eras is taken by what is tried first; one that offers neither known revision
+ * rejects. Servers from before 2026-07-28 answer `server/discover` with an error or not at all.
+ */
+export async function greet(connection: ProcessConnection, terms: GreetingTerms): Promise<GreetedProcess> {
+  const discovering = terms.first === 'modern' ? discover(connection, terms) : undefined
+  const found = discovering && (await within(terms.patienceMs, discovering))
+  if (found) return found
+  return initialize(connection, terms).catch(async (error: unknown) => {
+    const late = await (discovering ?? discover(connection, terms))
+    if (late) return late
+    throw error
+  })
+}
+
+/** Undefined when the process does not offer 2026-07-28. Never rejects. */
+async function discover(
+  connection: ProcessConnection,
+  terms: GreetingTerms,
+): Promise<GreetedProcess | undefined> {
+  const params = { _meta: envelopeOf(terms) }
+  const result = await connection.request('server/discover', params).catch(() => undefined)
+  const { supportedVersions = [] } = isJsonObject(result) ? result : {}
+  if (!isJsonObject(result) || !Array.isArray(supportedVersions)) return undefined
+  if (!supportedVersions.includes(modernRevision)) return undefined
+  // Drafts of 2026-07-28 had it in the body.
+  const serverInfo = metaOf(result)[mcpMetaKey.serverInfo] ?? result['serverInfo']
+  return greeted(connection, terms, modernRevision, { serverInfo, result })
+}
+
+async function initialize(connection: ProcessConnection, terms: GreetingTerms): Promise<GreetedProcess> {
+  const { clientInfo, capabilities } = terms
+  const result = await connection.request('initialize', {
+    protocolVersion: legacyRevisions[0],
+    capabilities,
+    clientInfo,
+  })
+  const revision = isJsonObject(result) ? result['protocolVersion'] : undefined
+  if (!isJsonObject(result) || typeof revision !== 'string' || !isKnownRevision(revision))
+    throw new Error('The process answered initialize with a protocol version that is not supported.')
+  connection.notify('notifications/initialized', {})
+  return greeted(connection, terms, revision, { serverInfo: result['serverInfo'], result })
+}
+
+function greeted(
+  connection: ProcessConnection,
+  { clientInfo, capabilities }: GreetingTerms,
+  revision: string,
+  given: { serverInfo: unknown; result: JsonObject },
+): GreetedProcess {
+  const info = isJsonObject(given.serverInfo) ? given.serverInfo : {}
+  const { name, version } = info
+  const serverInfo = {
+    ...info,
+    name: typeof name === 'string' ? name : 'unknown',
+    version: typeof version === 'string' ? version : '0',
+  }
+  const isModern = revision === modernRevision
+  return {
+    connection,
+    revision,
+    era: isModern ? 'modern' : 'legacy',
+    serverInfo,
+    presentation: isModern
+      ? { ...given.result, _meta: withServerInfo(metaOf(given.result), serverInfo) }
+      : { ...given.result, serverInfo },
+    envelope: envelopeOf({ clientInfo, capabilities }),
+  }
+}
+
+/** Returns the `_meta` of a request of 2026-07-28 that describes the client. */
+function envelopeOf({
+  clientInfo,
+  capabilities,
+}: Pick<GreetingTerms, 'clientInfo' | 'capabilities'>): JsonObject {
+  return {
+    [mcpMetaKey.protocolVersion]: modernRevision,
+    [mcpMetaKey.clientInfo]: clientInfo,
+    [mcpMetaKey.clientCapabilities]: capabilities,
+  }
+}

@@ -1,0 +1,182 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import {
+  jsonRpcCode,
+  type JsonRpcErrorObject,
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcNotification,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+
+/** A call that stays without any message for so long is given up: nobody waits for it any more. */
+const maxSilenceMs = 30 * 60 * 1000
+
+export interface ConnectionPorts {
+  send: (message: JsonRpcMessage) => unknown
+  onNotification: (notification: JsonRpcNotification) => void
+  /** Takes a request of the process, and what it is answered with. */
+  onRequest: (request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void) => void
+}
+
+export interface ForwardOptions {
+  signal?: AbortSignal
+  /** Receives the parameters of progress notifications. */
+  onProgress?: (params: JsonObject) => void
+  /** Answered when the process ends it, whenever that is. */
+  isLasting?: boolean
+}
+
+interface OpenRequest {
+  settle: (outcome: { result: unknown } | { error: Error }) => void
+  onProgress: (params: JsonObject) => void
+}
+
+/**
+ * Requests to one process, and back. Each request gets an id that no other has, which is its progress token too: requests of
+ * several clients that have the same ids and tokens stay apart. Results are passed on as they are.
+ */
+export class ProcessConnection {
+  readonly #ports: ConnectionPorts
+  readonly #open = new Map<JsonRpcId, OpenRequest>()
+  /** Open requests, except lasting ones. */
+  readonly #unsettled = new Set<Promise<unknown>>()
+  /** The requests of the process that are open. */
+  readonly #asked = new Set<JsonRpcId>()
+  #lastId = 0
+  #failure: Error | undefined
+
+  constructor(ports: ConnectionPorts) {
+    this.#ports = ports
+  }
+
+  /**
+   * The result of a request. Rejects with the process's error as a {@link CallError}, with the reason of the signal, and with
+   * that of {@link fail}.
+   */
+  async request(method: string, params: JsonObject, options: ForwardOptions = {}): Promise<unknown> {
+    const { signal, onProgress, isLasting } = options
+    signal?.throwIfAborted()
+    if (this.#failure) throw this.#failure
+    this.#lastId += 1
+    const id = this.#lastId
+    const cancel = (reason: string): void => {
+      // A client must not cancel it (MCP 2025-11-25 cancellation).
+      if (method !== 'initialize') this.notify('notifications/cancelled', { requestId: id, reason })
+    }
+    const answer = new Promise<unknown>((resolve, reject) => {
+      const settle: OpenRequest['settle'] = (outcome) => {
+        if (!this.#open.delete(id)) return
+        clearTimeout(silence)
+        signal?.removeEventListener('abort', onAbort)
+        if ('error' in outcome) reject(outcome.error)
+        else resolve(outcome.result)
+      }
+      const onAbort = (): void => {
+        cancel('The client no longer waits for the result.')
+        settle({
+          error: signal?.reason instanceof Error ? signal.reason : new Error('The call was cancelled.'),
+        })
+      }
+      const giveUp = (): void => {
+        cancel('Nothing came for half an hour.')
+        settle({
+          error: failure('The server sent nothing for half an hour, so the call was given up. Try again.'),
+        })
+      }
+      const silence = isLasting ? undefined : setTimeout(giveUp, maxSilenceMs).unref()
+      signal?.addEventListener('abort', onAbort, { once: true })
+      this.#open.set(id, {
+        settle,
+        onProgress: (progress) => {
+          silence?.refresh()
+          onProgress?.({ ...progress, progressToken: metaOf(params)[mcpMetaKey.progressToken] })
+        },
+      })
+    })
+    void this.#ports.send({ jsonrpc: '2.0', id, method, params: withProgressToken(params, id) })
+    if (!isLasting) {
+      const settled: Promise<unknown> = answer.then(drop, drop).then(() => this.#unsettled.delete(settled))
+      this.#unsettled.add(settled)
+    }
+    return answer
+  }
+
+  /** Resolves when no request is open, lasting ones aside. */
+  async settled(): Promise<void> {
+    while (this.#unsettled.size > 0) await Promise.all(this.#unsettled)
+  }
+
+  notify(method: string, params: JsonObject): void {
+    if (!this.#failure) void this.#ports.send({ jsonrpc: '2.0', method, params })
+  }
+
+  /** Fails the request whose answer was too long to be read. What belongs to no open request is dropped. */
+  failAnswer(id: JsonRpcId | undefined): void {
+    const text = 'The answer of the server was too long. Ask for less, for example for a part of it.'
+    this.#open.get(id ?? '')?.settle({ error: failure(text) })
+  }
+
+  /** Takes a message of the process. What belongs to no open request is dropped. */
+  receive(message: JsonRpcMessage): void {
+    if (!('method' in message)) this.#onResponse(message)
+    else if ('id' in message) this.#onRequest(message)
+    else this.#onNotification(message)
+  }
+
+  /** Ends every open request with `error`, and each that comes from now on. */
+  fail(error: Error): void {
+    this.#failure ??= error
+    for (const { settle } of this.#open.values()) settle({ error })
+    for (const requestId of this.#asked) {
+      this.#asked.delete(requestId)
+      this.#ports.onNotification({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+    }
+  }
+
+  #onResponse(response: JsonRpcResponse): void {
+    const request = this.#open.get(response.id ?? '')
+    if (!request) return
+    if (!('error' in response)) return request.settle({ result: response.result })
+    const { code, message, data } = response.error
+    request.settle({ error: new CallError(code, message, data) })
+  }
+
+  #onRequest(request: JsonRpcRequest): void {
+    const answer = (response: JsonRpcResponse): void => {
+      this.#asked.delete(request.id)
+      if (!this.#failure) void this.#ports.send(response)
+    }
+    this.#asked.add(request.id)
+    if (request.method === 'ping') answer({ jsonrpc: '2.0', id: request.id, result: {} })
+    else this.#ports.onRequest(request, answer)
+  }
+
+  #onNotification(notification: JsonRpcNotification): void {
+    const { method, params = {} } = notification
+    if (method !== 'notifications/progress') return this.#ports.onNotification(notification)
+    this.#open.get(params[mcpMetaKey.progressToken] as JsonRpcId)?.onProgress(params)
+  }
+}
+
+const drop = (): void => {}
+
+/** An error of ours for the client. `text` ends with the next step. */
+export function failure(text: string): CallError {
+  return new CallError(jsonRpcCode.internalError, text)
+}
+
+/** The error for what is neither an answer of the process nor an error of ours. */
+export function describeFailure(): JsonRpcErrorObject {
+  return { code: jsonRpcCode.internalError, message: 'The call was cancelled. Start it again.' }
+}
+
+function withProgressToken(params: JsonObject, token: number): JsonObject {
+  const meta = metaOf(params)
+  return mcpMetaKey.progressToken in meta
+    ? { ...params, _meta: { ...meta, [mcpMetaKey.progressToken]: token } }
+    : params
+}

@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import type { JsonRpcMessage, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { Questions } from './questions.ts'
+
+/** A client that keeps what it gets. */
+function createClient(): ClientPort & { got: [message: JsonRpcMessage, relatedTo: unknown][] } {
+  const got: [JsonRpcMessage, unknown][] = []
+  return { got, send: async (message, relatedTo) => void got.push([message, relatedTo]) }
+}
+
+let questions: Questions
+let answers: JsonRpcResponse[]
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  questions = new Questions()
+  answers = []
+})
+afterEach(() => vi.useRealTimers())
+
+const ask = (asked: ClientPort, id = 'a'): void =>
+  questions.ask(
+    { jsonrpc: '2.0', id, method: 'roots/list' },
+    { asked, relatedTo: 7, answer: (response) => void answers.push(response) },
+  )
+const resultFor = (id: string, of: string): JsonRpcResponse => ({ jsonrpc: '2.0', id, result: { of } })
+
+it('have ids of their own, and are answered by those of their process', () => {
+  const [ada, bob] = [createClient(), createClient()]
+  ask(ada)
+  ask(bob)
+  expect(ada.got).toMatchObject([[{ id: 'drawbridge-1', method: 'roots/list' }, 7]])
+  expect(bob.got).toMatchObject([[{ id: 'drawbridge-2' }, 7]])
+  expect(questions.answer(resultFor('drawbridge-1', 'bob'), bob)).toBe(false)
+  expect(questions.answer(resultFor('drawbridge-2', 'bob'), bob)).toBe(true)
+  expect(questions.answer(resultFor('drawbridge-2', 'bob again'), bob)).toBe(false)
+  expect(answers).toEqual([resultFor('a', 'bob')])
+})
+
+it('that the process cancels are withdrawn from the client, whose answer is of no use then', () => {
+  const client = createClient()
+  ask(client)
+  questions.cancel('a')
+  questions.cancel('b')
+  expect(client.got).toMatchObject([
+    [{ id: 'drawbridge-1' }, 7],
+    [{ method: 'notifications/cancelled', params: { requestId: 'drawbridge-1' } }, 7],
+  ])
+  expect(questions.answer(resultFor('drawbridge-1', 'late'), client)).toBe(false)
+  expect(answers).toEqual([])
+})
+
+it('of a client that has left, or does not answer within ten minutes, get an error', () => {
+  const [leaving, silent] = [createClient(), createClient()]
+  ask(leaving)
+  ask(silent, 'b')
+  questions.leave(leaving)
+  vi.advanceTimersByTime(600_000 - 1)
+  expect(answers).toMatchObject([{ id: 'a', error: { message: 'The client did not answer.' } }])
+  vi.advanceTimersByTime(1)
+  expect(answers).toMatchObject([{ id: 'a' }, { id: 'b', error: { code: -32_603 } }])
+  expect(silent.got).toMatchObject([
+    [{}, 7],
+    [{ method: 'notifications/cancelled' }, 7],
+  ])
+})

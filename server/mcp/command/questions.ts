@@ -1,0 +1,79 @@
+import { maxInputSeconds } from '@drawbridge/shared/mcp/adapter/input-required.ts'
+import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import {
+  jsonRpcCode,
+  jsonRpcError,
+  type JsonRpcId,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+
+interface QuestionTerms {
+  asked: ClientPort
+  /** The call of that client that it is about, if that is known. */
+  relatedTo: JsonRpcId | undefined
+  answer: (response: JsonRpcResponse) => void
+}
+
+interface Question extends QuestionTerms {
+  /** The id that the process gave it. Two processes may have the same. */
+  processId: JsonRpcId
+  timer: NodeJS.Timeout
+}
+
+/** The requests of processes to clients that are open, by ids of their own. */
+export class Questions {
+  readonly #open = new Map<JsonRpcId, Question>()
+  #lastId = 0
+
+  ask(request: JsonRpcRequest, terms: QuestionTerms): void {
+    this.#lastId += 1
+    const id = `drawbridge-${this.#lastId}`
+    const expire = (): void => {
+      this.#withdraw(id, 'The answer did not arrive in time.')
+      terms.answer(notAnswered(request.id))
+    }
+    const timer = setTimeout(expire, maxInputSeconds * 1000).unref()
+    this.#open.set(id, { ...terms, processId: request.id, timer })
+    void terms.asked.send({ ...request, id }, terms.relatedTo)
+  }
+
+  /** Takes the response of the client that was asked, and of `from` no other. Says whether it was one. */
+  answer(response: JsonRpcResponse, from?: ClientPort): boolean {
+    const question = this.#open.get(response.id ?? '')
+    if (!question || (from && question.asked !== from)) return false
+    this.#forget(response.id ?? '')
+    question.answer({ ...response, id: question.processId })
+    return true
+  }
+
+  /** The process no longer waits for the answer. */
+  cancel(processId: unknown): void {
+    const [id] = [...this.#open].findLast(([, question]) => question.processId === processId) ?? []
+    if (id !== undefined) this.#withdraw(id, 'The answer is no longer needed.')
+  }
+
+  /** A client has left without an answer. */
+  leave(client: ClientPort): void {
+    for (const [id, { asked }] of this.#open) if (asked === client) this.answer(notAnswered(id))
+  }
+
+  #withdraw(requestId: JsonRpcId, reason: string): void {
+    const params = { requestId, reason }
+    const question = this.#open.get(requestId)
+    void question?.asked.send(
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params },
+      question.relatedTo,
+    )
+    this.#forget(requestId)
+  }
+
+  #forget(id: JsonRpcId): void {
+    clearTimeout(this.#open.get(id)?.timer)
+    this.#open.delete(id)
+  }
+}
+
+function notAnswered(id: JsonRpcId): JsonRpcResponse {
+  return jsonRpcError(id, jsonRpcCode.internalError, 'The client did not answer.')
+}

@@ -1,0 +1,98 @@
+import { PerRequestHTTPServerTransport, SdkError } from '@modelcontextprotocol/server'
+import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { isOffered } from '../answered-calls.ts'
+import { isEventStream, keepAliveMs } from '../event-stream.ts'
+import type { Incoming } from '../incoming.ts'
+import type { OpenStreams } from '../open-streams.ts'
+import { errorResponse } from '../plain/plain-answer.ts'
+import { checkMessage } from '../plain/plain-check.ts'
+import { headerMismatchError } from '../plain/plain-route.ts'
+import type { Transport2026 } from '../sdk/transports.ts'
+import { createSubscribe, openSubscription, subscriptionLimits } from '../subscriptions.ts'
+import { parameterHeaderMismatch } from '../tools/header-check.ts'
+import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
+import type { ProcessSlot } from './process-slot.ts'
+
+export interface CommandTransportPorts {
+  streams: OpenStreams
+  report: (event: 'mcp_rejected', error: unknown) => void
+}
+
+/** Serves clients of 2026-07-28 by processes: each message is a client of its own. */
+export class CommandTransport2026 implements Transport2026 {
+  readonly #clients: ForwardingPorts
+  readonly #ports: CommandTransportPorts
+  readonly #subscribe: ReturnType<typeof createSubscribe>
+
+  constructor(clients: ForwardingPorts, ports: CommandTransportPorts) {
+    this.#clients = clients
+    this.#ports = ports
+    this.#subscribe = createSubscribe(subscriptionLimits, ports.streams)
+  }
+
+  async handle(request: Request, incoming: Incoming): Promise<Response> {
+    // Which tool has which header parameters its process knows.
+    const checked = checkMessage(request.headers, incoming.body, new Map())
+    if (checked.kind === 'refused') {
+      this.#ports.report('mcp_rejected', new Error(checked.error.message))
+      return errorResponse(checked.status, checked.error, checked.id)
+    }
+    if (checked.kind !== 'revision_2026') return new Response(null, { status: 202 })
+    const client = new ForwardedClient({ kind: '2026-07-28', incoming: () => incoming }, this.#clients)
+    const release = await client.hold(incoming)
+    try {
+      return await this.#serve(checked.message as JsonRpcRequest, client, request, incoming)
+    } finally {
+      release()
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  async #serve(
+    message: JsonRpcRequest,
+    client: ForwardedClient,
+    request: Request,
+    incoming: Incoming,
+  ): Promise<Response> {
+    const { slot } = client
+    if (message.method === 'subscriptions/listen') {
+      const { changes, process } = slot.link
+      return this.#subscribe(message.id, incoming, process.serverInfo, () =>
+        openSubscription(message, process.serverInfo, changes),
+      )
+    }
+    const refused = this.#refuseHeaders(message, slot, request, incoming)
+    if (refused) return refused
+    const transport = new PerRequestHTTPServerTransport({
+      classification: { era: 'modern', revision: modernRevision },
+      keepAliveMs,
+    })
+    await client.connect(transport)
+    try {
+      const response = await transport.handleMessage(message, { request })
+      const { caller, calls } = incoming
+      return isEventStream(response)
+        ? this.#ports.streams.track(response, { caller, calls, kind: 'call' })
+        : response
+    } catch (error) {
+      if (!(error instanceof SdkError)) throw error
+      return new Response(null, { status: 499 })
+    }
+  }
+
+  /** Arguments that are repeated in headers must agree with them, as far as the process has said which. */
+  #refuseHeaders(
+    { id, method, params = {} }: JsonRpcRequest,
+    { link }: ProcessSlot,
+    request: Request,
+    { caller }: Incoming,
+  ): Response | undefined {
+    const name = String(params['name'])
+    if (method !== 'tools/call' || !isOffered(name, caller, this.#clients.policy)) return undefined
+    const parameters = link.tools.headerParametersOf(name)
+    const mismatch = parameterHeaderMismatch(parameters, params['arguments'], request.headers)
+    return mismatch && errorResponse(400, headerMismatchError(mismatch), id)
+  }
+}

@@ -1,0 +1,112 @@
+import { WebStandardStreamableHTTPServerTransport, isLegacyRequest } from '@modelcontextprotocol/server'
+import { type Incoming, asksForProgress, authInfoOf, opensSession, withLenientHeaders } from '../incoming.ts'
+import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { CreatePeer, McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
+import { isEventStream, keepAliveMs } from '../event-stream.ts'
+import { type OpenStreams, repeatChecks } from '../open-streams.ts'
+import { SessionTransport } from './sessions/session-transport.ts'
+import type { SessionLimits } from './sessions/session-table.ts'
+
+/** Serves revision 2026-07-28, where nothing outlasts a request. */
+export interface Transport2026 {
+  handle(request: Request, incoming: Incoming): Promise<Response>
+  close(): Promise<void>
+}
+
+export interface TransportPorts {
+  config: Pick<McpEndpointConfig, 'runtime' | 'resourceMetadata' | 'report'>
+  limits: SessionLimits
+  streams: OpenStreams
+  transport2026: Transport2026
+  /** Creates what answers a session, or a single message of a revision up to 2025-11-25. */
+  createPeer: CreatePeer
+  /** True when clients of the revisions up to 2025-11-25 can open sessions. */
+  hasSessions: boolean
+}
+
+/** Serves all revisions over Streamable HTTP: finds the revision and the session of each message. */
+export function serveOnTransports({
+  config,
+  limits,
+  streams,
+  transport2026,
+  createPeer,
+  hasSessions,
+}: TransportPorts): Pick<McpEndpoint, 'methods' | 'handle' | 'endStreams' | 'close'> {
+  const serveAlone = createStatelessTransport(config, createPeer, streams)
+  const sessions = hasSessions ? new SessionTransport({ config, limits, createPeer, streams }) : undefined
+  const stopChecks = repeatChecks(async () => {
+    sessions?.sweep()
+    await streams.check()
+  })
+
+  return {
+    methods: sessions ? ['POST', 'GET', 'DELETE'] : ['POST'],
+    async handle(given, body, caller, calls) {
+      const request = withLenientHeaders(given, body)
+      const incoming = { caller, body, calls }
+      if (!(await isLegacyRequest(request, body))) return transport2026.handle(request, incoming)
+      // A session belongs to somebody.
+      const isOfSession = request.headers.has(mcpHeader.sessionId) || opensSession(body)
+      if (caller.user && sessions && isOfSession) return sessions.handle(request, incoming)
+      return request.method === 'POST' ? serveAlone(request, incoming, given.signal) : methodNotAllowed()
+    },
+    endStreams: () => streams.endNotificationStreams(),
+    async close() {
+      stopChecks()
+      streams.close()
+      await transport2026.close()
+      await sessions?.close()
+    },
+  }
+}
+
+/** Serves a message of an earlier revision without a session. */
+function createStatelessTransport(
+  { resourceMetadata }: Pick<McpEndpointConfig, 'resourceMetadata'>,
+  createPeer: CreatePeer,
+  streams: OpenStreams,
+): (request: Request, incoming: Incoming, gone: AbortSignal) => Promise<Response> {
+  return async (request, incoming, gone) => {
+    const { caller, body, calls } = incoming
+    const peer = createPeer({ kind: 'stateless', incoming: () => incoming })
+    const release = await peer.hold?.(incoming)
+    try {
+      if (gone.aborted) return new Response(null, { status: 499 })
+      const transport = new WebStandardStreamableHTTPServerTransport({
+        enableJsonResponse: !asksForProgress(body),
+        keepAliveMs,
+      })
+      await peer.connect(transport)
+      // Without a session the client cannot send a cancellation, and the transport would never respond.
+      const left = new Promise<Response>((resolve) => {
+        const leave = (): void => {
+          void peer.close()
+          resolve(new Response(null, { status: 499 }))
+        }
+        gone.addEventListener('abort', leave, { once: true })
+      })
+      const authInfo = authInfoOf(caller, resourceMetadata)
+      const answered = transport.handleRequest(request, { parsedBody: body, authInfo })
+      const response = await Promise.race([answered, left])
+      if (!isEventStream(response)) return response
+      return streams.track(response, {
+        caller,
+        calls,
+        kind: 'call',
+        ended: (how) => {
+          if (how === 'refused') void peer.close()
+        },
+      })
+    } finally {
+      release?.()
+    }
+  }
+}
+
+/** The answer to a GET or DELETE that belongs to no session. */
+function methodNotAllowed(): Response {
+  const error = jsonRpcError(null, transportErrorCode.refused, 'Without a session only POST is allowed.')
+  return Response.json(error, { status: 405, headers: { allow: 'POST' } })
+}

@@ -1,0 +1,41 @@
+import type { WireMessage } from './json-rpc.ts'
+
+export interface Context {
+  /** Aborted when nobody wants the answer any more. In 2026-07-28 this is what cancels the request at the server. */
+  readonly signal?: AbortSignal
+  /**
+   * Takes each message that comes back for this one, in order; the response is the last. While the promise is pending nothing
+   * more is read from the connection.
+   */
+  readonly deliver: (message: WireMessage) => void | Promise<void>
+}
+
+/**
+ * Sends one message. Resolves when the round trip is over: the response was delivered, or a notification or response was
+ * accepted. Rejects without having delivered a response.
+ */
+export type Send<C extends Context = Context> = (message: WireMessage, context: C) => Promise<void>
+
+/** One concern of a message on its way. Passes it on with `next`, answers it through the context, or rejects. */
+export interface Step<C extends Context = Context> {
+  send(message: WireMessage, context: C, next: Send<C>): Promise<void>
+}
+
+/** Joins the steps, in order, into one function that ends with `last`. */
+export function pipeline<C extends Context>(steps: readonly Step<C>[], last: Send<C>): Send<C> {
+  return steps.reduceRight<Send<C>>(
+    (next, step) => (message, context) => step.send(message, context, next),
+    last,
+  )
+}
+
+/** Returns the context with everything that comes back handed to `take`, which delivers it or not. */
+export function intercepted<C extends Context>(
+  context: C,
+  take: (message: WireMessage, deliver: Context['deliver']) => void | Promise<void>,
+): C {
+  return { ...context, deliver: (message) => take(message, context.deliver) }
+}
+
+/** The context of a message whose answers nobody reads. */
+export const unheard: Context = { deliver: () => {} }

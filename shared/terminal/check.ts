@@ -1,0 +1,40 @@
+import type { Finding } from './finding.ts'
+
+/** The result of one check, without its name. */
+export type Outcome = Omit<Finding, 'name'>
+
+/** Outcomes of a check: none where it does not apply. */
+export type Said = Outcome | undefined | readonly (Outcome | undefined)[]
+
+/**
+ * Rows of a doctor, in the order in which they run: the name of a check, stable for scripts, and what it makes of `Facts`. Each failure
+ * says what to do about it.
+ */
+export type Checks<Facts> = Readonly<Record<string, (facts: Facts) => Said>>
+
+/** Runs every row. */
+export function findingsOf<Facts>(checks: Checks<Facts>, facts: Facts): Finding[] {
+  return Object.entries(checks).flatMap(([name, check]) =>
+    [check(facts)].flat().flatMap((outcome) => (outcome === undefined ? [] : [{ name, ...outcome }])),
+  )
+}
+
+/** Creates the outcome of a passed check. */
+export function ok(message: string): Outcome {
+  return { state: 'ok', message }
+}
+
+/** Creates an outcome that only informs: no program can see more from outside. Counts as ok, so that every warning can be resolved. */
+export function note(message: string, fix: string): Outcome {
+  return { state: 'ok', message: `Note: ${message}`, fix }
+}
+
+/** Creates an outcome about something that works, or may work, but needs attention. */
+export function warn(message: string, fix?: string): Outcome {
+  return { state: 'warn', message, ...(fix !== undefined && { fix }) }
+}
+
+/** Creates the outcome of a failed check, always with a next step. */
+export function fail(message: string, fix: string): Outcome {
+  return { state: 'fail', message, fix }
+}

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { type ServingProcess, startServingProcess } from '../serving-process.ts'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const buildTimeoutMs = 8 * 60_000
+
+/**
+ * Compiles the server. Returns false and prints one line where Rust is missing or its crates cannot be fetched;
+ * throws instead when CI=true. Takes a minute or two without an earlier build.
+ */
+export async function buildRustServer(): Promise<boolean> {
+  try {
+    const env = { ...process.env, CARGO_TARGET_DIR: 'dist' }
+    await promisify(execFile)('cargo', ['build', '--quiet', '--locked'], {
+      cwd: folder,
+      env,
+      timeout: buildTimeoutMs,
+    })
+    return true
+  } catch (error) {
+    const [reason] = String(error).split('\n').slice(-2)
+    const text = `Rust 1.85 or newer (cargo) is missing, or it could not build ${folder} (${reason})`
+    if (process.env['CI'] === 'true') throw new Error(text, { cause: error })
+    process.stderr.write(`skipped: ${text}\n`)
+    return false
+  }
+}
+
+/** Starts the server built by {@link buildRustServer}. */
+export function startRustServer({ port }: { port: number }): Promise<ServingProcess> {
+  return startServingProcess({ command: `${folder}dist/debug/program`, args: [String(port)], port })
+}
