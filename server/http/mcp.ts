@@ -3,7 +3,7 @@ import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-c
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpHeader, mcpMetaKey, signInParameter } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { anonymousCaller, type Caller, type CallerResult, SignInNeededError } from '../core/tokens/caller.ts'
@@ -11,7 +11,7 @@ import { type CallLimit, personCalling, strangerCalling } from '../core/limits/c
 import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/tokens/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
-import { httpError, json } from './response.ts'
+import { httpError, oauthFailure, type Reply } from './response.ts'
 import { isOpen, readMessage, requestsUnderWay, tooManyCalls } from './mcp-message.ts'
 import { requestedHeaders } from './middleware/cors.ts'
 import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
@@ -36,7 +36,7 @@ export interface McpPorts {
     caller: Caller,
     calls: IncomingCalls,
     text?: string,
-  ) => Promise<Response>
+  ) => Promise<Reply>
   /** Returns the scopes that calls require besides the one for all tools. */
   scopesOfCalls: (calls: readonly Call[]) => readonly string[]
   /** Returns whether the called item exists; undefined while unknown. */
@@ -55,7 +55,7 @@ export interface McpPorts {
  */
 export function createMcpGate(ports: McpPorts): Endpoint {
   const readers = new CallerReader(ports.callers)
-  const handler = (request: Request, context: RequestContext): Promise<Response> =>
+  const handler = (request: Request, context: RequestContext): Promise<Reply> =>
     answer(request, context, readers, ports)
   return {
     path: `${ports.urls.basePath}/mcp`,
@@ -83,7 +83,7 @@ async function answer(
   context: RequestContext,
   readers: CallerReader,
   ports: McpPorts,
-): Promise<Response> {
+): Promise<Reply> {
   const verdict = judgeOrigin(request.headers.get('origin'), ports.allowedOrigins)
   if (verdict === 'foreign') {
     context.report('origin_refused')
@@ -108,7 +108,7 @@ async function answer(
 }
 
 /** Serves requests that need no sign-in. Everything else gets 401, so that a client signs in and sends it again. */
-async function serveAnonymous(request: Request, context: RequestContext, ports: McpPorts): Promise<Response> {
+async function serveAnonymous(request: Request, context: RequestContext, ports: McpPorts): Promise<Reply> {
   // A client that only checks for a notification stream must not be made to sign in.
   if (request.method !== 'POST') return httpError('method_not_allowed', { allow: 'POST' })
   const body = await readMessage(request, maxOpenBodyBytes)
@@ -128,7 +128,7 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
 }
 
 /** Returns 401 without an error, since no credential was sent (RFC 6750 section 3.1). */
-function challenge(scopes: readonly string[], { urls }: Pick<McpPorts, 'urls'>): Response {
+function challenge(scopes: readonly string[], { urls }: Pick<McpPorts, 'urls'>): Reply {
   const scope = [toolScope, ...scopes].join(' ')
   const header = bearerChallenge({ resourceMetadata: urls.resourceMetadata, scope })
   return httpError('unauthorized', { 'www-authenticate': header })
@@ -144,7 +144,7 @@ function refuseCaller(
   found: Exclude<CallerResult, { kind: 'caller' }>,
   context: RequestContext,
   urls: PublicUrls,
-): Response {
+): Reply {
   switch (found.kind) {
     case 'missing':
       return challenge([], { urls })
@@ -165,9 +165,9 @@ function refuseCaller(
 }
 
 /** Refuses the token, with the same description in the challenge and in the body (RFC 6750 section 3.1). */
-function refuseToken(error: OAuthError, about: BearerChallenge): Response {
+function refuseToken(error: OAuthError, about: BearerChallenge): Reply {
   const header = bearerChallenge({ ...about, error: error.code, errorDescription: error.description })
-  return json(oauthErrorBody(error), error.status, { 'www-authenticate': header })
+  return oauthFailure(error, { 'www-authenticate': header })
 }
 
 async function serve(
@@ -175,7 +175,7 @@ async function serve(
   caller: Caller,
   context: RequestContext,
   ports: McpPorts,
-): Promise<Response> {
+): Promise<Reply> {
   if (caller.grantId !== undefined) ports.grantUse.note(caller.grantId, context.address)
   const refusedCaller = refuseScope(caller, [toolScope], ports)
   if (refusedCaller) return refusedCaller
@@ -196,7 +196,7 @@ function refuseScope(
   { scope }: Caller,
   needed: readonly string[],
   { urls, callers }: McpPorts,
-): Response | undefined {
+): Reply | undefined {
   if (needed.length === 0) return undefined
   const held = scope.split(' ')
   const missing = needed.filter((name) => !held.includes(name))
@@ -215,7 +215,7 @@ async function servePost(
   caller: Caller,
   context: RequestContext,
   ports: McpPorts,
-): Promise<Response> {
+): Promise<Reply> {
   const body = await readMessage(request, maxBodyBytes)
   return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
 }
@@ -227,7 +227,7 @@ async function serveCalls(
   caller: Caller,
   context: RequestContext,
   ports: McpPorts,
-): Promise<Response> {
+): Promise<Reply> {
   const made = callsOf(message)
   const meta = metaOf(
     isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : undefined,
@@ -270,12 +270,16 @@ async function serveCalls(
   try {
     const response = await ports.serve(request, message, caller, calls, text)
     // Calls answered by a stream are over when it ends.
-    if (response.headers.get('content-type') !== 'text/event-stream') calls.over()
+    if (!isEventStream(response)) calls.over()
     return response
   } catch (error) {
     calls.over()
     throw error
   }
+}
+
+function isEventStream(reply: Reply): boolean {
+  return reply instanceof Response && reply.headers.get('content-type') === 'text/event-stream'
 }
 
 /** Returns the revision of a message: in its envelope since 2026-07-28, before that in a header. */

@@ -2,14 +2,45 @@ import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error
 import { type HttpErrorCode, httpErrors } from './error-table.ts'
 import { pageContentSecurityPolicy } from './pages/layout.ts'
 
+/**
+ * A response whose body is text. Its headers stay a plain object until the last moment: the Node adapter writes that as it is,
+ * while a `Headers` costs as much as everything else that a small response takes.
+ */
+export interface TextResponse {
+  status: number
+  headers: Record<string, string>
+  body: string | null
+}
+
+/** The result of a handler: text, or a `Response` where there is a stream or several cookies. */
+export type Reply = TextResponse | Response
+
+/** Creates the `Response` of a reply, as it is. */
+export function toResponse(reply: Reply): Response {
+  return reply instanceof Response ? reply : new Response(reply.body, reply)
+}
+
 const noStore = { 'cache-control': 'no-store' }
 
+/** Headers of token responses and their like (RFC 6749 section 5.1). */
+export const noCache: Readonly<Record<string, string>> = { ...noStore, pragma: 'no-cache' }
+
 /** Returns an uncacheable JSON response. */
-export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(body), {
+export function json(
+  body: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): TextResponse {
+  return {
     status,
     headers: { 'content-type': 'application/json', ...noStore, ...headers },
-  })
+    body: JSON.stringify(body),
+  }
+}
+
+/** Returns a response without content that must not be cached. */
+export function empty(status: number): TextResponse {
+  return { status, headers: { ...noCache }, body: null }
 }
 
 /** Returns an HTML page: never cached or framed, and it loads nothing. */
@@ -19,7 +50,6 @@ export function page(html: string, status = 200, headers: Record<string, string>
     headers: {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': pageContentSecurityPolicy,
-      'x-frame-options': 'DENY',
       // Keeps Origin on our own form posts, which `no-referrer` would remove, and sends nothing to other sites.
       'referrer-policy': 'same-origin',
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
@@ -31,27 +61,34 @@ export function page(html: string, status = 200, headers: Record<string, string>
 
 /** Redirects the browser with a GET, whatever the method was. */
 export function redirect(location: string, headers: Record<string, string> = {}): Response {
-  return new Response(null, {
-    status: 303,
-    headers: { location, 'referrer-policy': 'no-referrer', ...noStore, ...headers },
-  })
+  return new Response(null, { status: 303, headers: { location, ...noStore, ...headers } })
 }
 
 /** Returns the error `code` as JSON, in the shape of RFC 6749 section 5.2. */
-export function httpError(code: HttpErrorCode, headers: Record<string, string> = {}): Response {
+export function httpError(code: HttpErrorCode, headers: Record<string, string> = {}): TextResponse {
   const { status, message, nextStep } = httpErrors[code]
   return json({ error: code, error_description: `${message} ${nextStep}` }, status, headers)
 }
 
-/** Returns a temporary failure, with the seconds after which to try again (RFC 9110 section 10.2.3). */
-export function retryLater(error: OAuthError, seconds: number): Response {
-  return json(oauthErrorBody(error), error.status, { 'retry-after': String(seconds) })
+/** Seconds after which to try again what is `temporarily_unavailable`, where nobody knows better. */
+const defaultRetrySeconds = 5
+
+/** Returns a protocol failure as JSON; a temporary one says when to try again (RFC 9110 section 10.2.3). */
+export function oauthFailure(error: OAuthError, headers: Record<string, string> = {}): TextResponse {
+  const isTemporary = error.code === 'temporarily_unavailable'
+  const seconds = error.retryAfterSeconds ?? (isTemporary ? defaultRetrySeconds : undefined)
+  return json(oauthErrorBody(error), error.status, {
+    ...(seconds !== undefined && { 'retry-after': String(seconds) }),
+    ...headers,
+  })
 }
 
 /**
  * Returns 429 for requests over a limit (RFC 6585 section 4). OAuth has no code for it; `temporarily_unavailable` is the closest
  * registered one.
  */
-export function tooManyRequests(description: string, seconds: number): Response {
-  return retryLater(new OAuthError('temporarily_unavailable', description, { status: 429 }), seconds)
+export function tooManyRequests(description: string, retryAfterSeconds: number): TextResponse {
+  return oauthFailure(
+    new OAuthError('temporarily_unavailable', description, { status: 429, retryAfterSeconds }),
+  )
 }

@@ -16,7 +16,8 @@ import { hashSecret } from '../../core/seal.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { readJson } from '../middleware/body.ts'
 import { everyone } from '../middleware/cors.ts'
-import { json, tooManyRequests } from '../response.ts'
+import { splitUrl } from '../middleware/guards.ts'
+import { empty, json, noCache, type TextResponse, tooManyRequests } from '../response.ts'
 
 /** Dependencies of the registration endpoint. */
 export interface RegisterPorts {
@@ -56,7 +57,7 @@ export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): 
         }
         await ports.store.addClient(client, addressNetwork(context.address ?? ''))
         context.report('client_registered', { client_id: client.id })
-        return json(response, 201, { pragma: 'no-cache' })
+        return json(response, 201, noCache)
       },
     },
   }
@@ -85,7 +86,7 @@ interface Managed {
  * is stored.
  */
 export function createRegisterManagementEndpoint(basePath: string, ports: RegisterManagementPorts): Endpoint {
-  const answer = ({ client, token }: Managed, response: object = {}): Response =>
+  const answer = ({ client, token }: Managed, response: object = {}): TextResponse =>
     json(
       {
         ...clientInformation(client, ports.policy.scope),
@@ -94,7 +95,7 @@ export function createRegisterManagementEndpoint(basePath: string, ports: Regist
         registration_access_token: token,
       },
       200,
-      { pragma: 'no-cache' },
+      noCache,
     )
   return {
     path: managementPath(basePath),
@@ -120,7 +121,7 @@ export function createRegisterManagementEndpoint(basePath: string, ports: Regist
         if (!managed) return unauthorized()
         const { grantsEnded } = await removeClientWithGrants(managed.client.id, ports)
         context.report('client_removed', { client_id: managed.client.id, grants_ended: grantsEnded })
-        return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } })
+        return empty(204)
       },
     },
   }
@@ -132,7 +133,7 @@ async function findManaged(
 ): Promise<Managed | undefined> {
   const token = /^Bearer +([\x21-\x7E]{1,200})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (token === undefined) return undefined
-  const id = new URL(request.url).pathname.split('/').at(-1) ?? ''
+  const id = splitUrl(request.url).path.split('/').at(-1) ?? ''
   // Found like everywhere else: a client that the operator configured under this id cannot be managed by its earlier registrant.
   const client = await clients.findClient(id)
   if (client?.kind !== 'registered' || client.managementHash === undefined) return undefined
@@ -140,7 +141,7 @@ async function findManaged(
 }
 
 /** Refuses alike for a wrong token and an unknown client (RFC 7592 section 2.1, RFC 6750 section 3.1). */
-function unauthorized(): Response {
+function unauthorized(): TextResponse {
   return json(
     {
       error: 'invalid_token',

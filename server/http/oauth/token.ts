@@ -18,7 +18,7 @@ import {
   rotateRefreshToken,
 } from '../../core/tokens/refresh-token.ts'
 import type { SessionKeeper } from '../../core/session/session-keeper.ts'
-import { json } from '../response.ts'
+import { json, noCache } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
@@ -52,7 +52,7 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
         source,
       })
     }
-    return json(response, 200, { pragma: 'no-cache' })
+    return json(response, 200, noCache)
   })
 }
 
