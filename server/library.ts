@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { type App, createApp } from './app.ts'
 import { checkSettings, ConfigError } from './config/config.ts'
 import { isProduction, settingsOfObject } from './config/setting-source.ts'
-import type { ServerConfig, Settings } from './config/setting.ts'
+import type { ServerConfig, Settings } from './config/setting-table.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
 import { AuditFile } from './observability/audit-file.ts'
 import { createLog, reportTo } from './observability/log.ts'
@@ -14,7 +14,7 @@ import { systemRuntime } from './startup/system-runtime.ts'
 
 export { ConfigError } from './config/config.ts'
 export type { ToolModule } from './mcp/tools/tool-module.ts'
-export type { Settings } from './config/setting.ts'
+export type { Settings } from './config/setting-table.ts'
 export { ToolModuleError } from './startup/tool-module.ts'
 
 /** Drawbridge inside another server. */

@@ -10,7 +10,7 @@ import {
 import { commandGroups, type CommandRow, commandTable } from './command-table.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { systemTerminal } from './terminal.ts'
-import { flagOf } from '../config/setting.ts'
+import { flagOf } from '@drawbridge/shared/settings/setting.ts'
 import { settings } from '../config/setting-table.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { version } from '../config/version.ts'

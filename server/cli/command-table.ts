@@ -1,4 +1,4 @@
-import type { Setting } from '../config/setting.ts'
+import type { Setting } from '../config/setting-table.ts'
 import type { CommandInput, ExitCode } from './command.ts'
 
 /** A command, with its help. */

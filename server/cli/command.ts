@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CheckedSettings, checkSettings, ConfigError } from '../config/config.ts'
 import { isProduction, readSettings } from '../config/setting-source.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { faultTexts, type FileField, fileFaults } from '../config/setting-file.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { checkSettings, ConfigError, createConfig } from './config.ts'
-import { flagOf, type ServerConfig, type Settings, variableOf } from './setting.ts'
+import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { readSettings } from './setting-source.ts'
-import { settings } from './setting-table.ts'
+import { type ServerConfig, type Settings, settings } from './setting-table.ts'
 
 const development = { production: false }
 

@@ -1,6 +1,6 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
-import type { ServerConfig, Settings } from './setting.ts'
+import type { ServerConfig, Settings } from './setting-table.ts'
 
 /** The setting to change, and what to say about it. */
 export type BrokenRule = readonly [field: keyof ServerConfig, problem: string]

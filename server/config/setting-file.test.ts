@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkSettings } from './config.ts'
 import { settingsOfObject } from './setting-source.ts'
-import type { Settings } from './setting.ts'
+import type { Settings } from './setting-table.ts'
 import { faultTexts, fileFaults, fileFields } from './setting-file.ts'
 
 let folder: string

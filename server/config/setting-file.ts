@@ -6,7 +6,7 @@ import type { DocumentReading } from '../core/document.ts'
 import { readClientFile } from './client-file.ts'
 import { parseSecretKeys, embeddedDatabases, type KeySource, keySourceOf } from './store-address.ts'
 import { providers } from './provider.ts'
-import type { ServerConfig } from './setting.ts'
+import type { ServerConfig } from './setting-table.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
 /** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */

@@ -34,7 +34,7 @@ import { createTokenEndpoint, type TokenPorts } from '../http/oauth/token.ts'
 import type { Report } from '../observability/log.ts'
 import type { Clients } from './open-clients.ts'
 import type { Tools } from './open-tools.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { valueOr } from '../core/document.ts'
 import { readWellKnownFile } from '../config/document-file.ts'
 

@@ -12,7 +12,7 @@ import {
   ProviderError,
   type SessionProvider,
 } from '../../core/session/session-provider.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import type { Terminal } from '../terminal.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { cookieChecks } from './cookie-check.ts'
 
 function find(name: string, config: ServerConfig): Finding {

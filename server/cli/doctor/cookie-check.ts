@@ -1,6 +1,6 @@
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { providers } from '../../config/provider.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, note, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 
 /** Checks the name of the web app's session cookie, and whether browsers send it to `/mcp`. Cookies ignore ports. */

@@ -4,7 +4,7 @@ import { valueOr } from '../../core/document.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import type { CheckedSettings } from '../../config/config.ts'
 import { reservedScopes } from '../../core/tokens/scope.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
 import {
   publicToolsOf,

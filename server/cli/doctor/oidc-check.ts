@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { visit, type Visit } from './visit.ts'
 

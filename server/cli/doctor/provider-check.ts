@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import type { Visit } from './visit.ts'
 
 const noticeableSeconds = 30

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import {
   type OwnFacts,
   ownChecks,

@@ -2,7 +2,7 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Checks, fail, note, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import { readAccessFile } from '../../config/document-file.ts'
 import { providers } from '../../config/provider.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { valueOr } from '../../core/document.ts'
 import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
 

@@ -1,6 +1,6 @@
 import { storeName } from '../../config/store-address.ts'
 import { openStore } from '../../startup/open-store.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { fail, findingsOf, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
 import { providers } from '../../config/provider.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import { askForDatabase } from '../../providers/supabase/ping.ts'
 import { visit, type Visit } from './visit.ts'

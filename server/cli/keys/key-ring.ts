@@ -1,5 +1,5 @@
 import { textTable } from '@drawbridge/shared/terminal/table.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { type KeyRing, fixedKeyRing } from '../../core/seal.ts'
 import { changeKeyFile } from '../../store/secret-key-file-change.ts'
 import { openKeyFile } from '../../store/secret-key-file.ts'

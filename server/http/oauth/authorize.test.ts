@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Settings } from '../../config/setting.ts'
+import type { Settings } from '../../config/setting-table.ts'
 import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import {
   account,
