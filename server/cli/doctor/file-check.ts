@@ -1,4 +1,4 @@
-import { fail, ok } from '@drawbridge/shared/terminal/check.ts'
+import { fail, ok, type Outcome } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import type { CheckedSettings } from '../../config/config.ts'
@@ -11,9 +11,10 @@ import { publicToolsOf, readToolModule, toolModuleFaults } from '../../startup/t
 import { publicToolNote } from './upstream-check.ts'
 
 type CheckedFile = FileFault['field']
+type Describe = (config: ServerConfig, now: number) => string
 
 /** Describes the contents of the files without faults. */
-const contents: Partial<Record<CheckedFile, (config: ServerConfig, now: number) => string>> = {
+const contents: Partial<Record<CheckedFile, Describe>> = {
   clients: (config, now) => `holds ${plural(readConfiguredClients(config, now).size, 'client')}.`,
   access: ({ access = '' }) =>
     `holds ${plural(valueOr(readAccessFile(access), []).length, 'rule')}. Whom none of them allows cannot come in.`,
@@ -36,14 +37,14 @@ export async function checkFiles(
   const reading = config.tools === undefined ? undefined : await readToolModule(config.tools, reservedScopes)
   const faults = [...fileFaults(checked, fileFields, now), ...toolModuleFaults(reading)]
   const faulty = new Set(faults.map(({ field }) => field))
-  const findings: Finding[] = faults.map(({ field, problem, nextStep }) => ({
-    name: findingName(field),
-    ...fail(`${nameOf(field)}: ${problem}`, nextStep),
-  }))
-  for (const [field, describe] of Object.entries(contents) as [CheckedFile, typeof contents.clients & {}][]) {
+  const findings: Finding[] = []
+  const add = (field: CheckedFile, outcome: Outcome): void =>
+    void findings.push({ name: findingName(field), ...outcome })
+  for (const { field, problem, nextStep } of faults)
+    add(field, fail(`${nameOf(field)}: ${problem}`, nextStep))
+  for (const [field, describe] of Object.entries(contents) as [CheckedFile, Describe][]) {
     const path = config[field]
-    if (typeof path === 'string' && !faulty.has(field))
-      findings.push({ name: findingName(field), ...ok(`${path} ${describe(config, now)}`) })
+    if (typeof path === 'string' && !faulty.has(field)) add(field, ok(`${path} ${describe(config, now)}`))
   }
   if (reading?.kind === 'module') {
     const note = publicToolNote(publicToolsOf(reading.module))

@@ -82,6 +82,10 @@ function checkAuthApi({ config, settings, database }: SupabaseFacts): Outcome {
       'Set DRAWBRIDGE_PROVIDER_URL to the auth URL; for Supabase that is https://REF.supabase.co/auth/v1.',
     )
   }
+  return checkDatabase(url, database)
+}
+
+function checkDatabase(url: string, database: Visit): Outcome {
   if (database.kind === 'answered' && database.status < 500) return ok(`${url} answers.`)
   const trouble = database.kind === 'answered' ? database.status : database.reason
   return fail(
