@@ -6,8 +6,8 @@ import type { DebugLog } from './debug-log.ts'
 import { existsSync } from 'node:fs'
 import { type CredentialStore, type LoginId, loginId } from '../../credentials/credential-store.ts'
 import type { HttpClient, RefusalOutcome } from '../../http/http-client.ts'
-import { createFixedLogin } from '../../oauth/login/fixed-login.ts'
-import type { Login, PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
+import type { Login } from '../../oauth/login/login.ts'
+import type { PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
 import { linkOf } from '../../sign-in/sign-in-attempt.ts'
 
 /** Opens the debug log of a server if wanted. All processes with that login share it. */
@@ -51,21 +51,25 @@ interface ConnectionLoginPorts extends LoginPorts {
  * which also finds a login of another process.
  */
 export function createConnectionLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {
-  if (config.token !== undefined) return fixedLogin(config.token, config.fixedBy)
-  if (config.fixedBy !== 'other_header') return storedLogin(config, ports)
-  const refused: RefusalOutcome = { kind: 'sign_in_needed' }
-  return {
-    ...withoutSignIn,
-    tokens: { authorization: async () => undefined, refused: async () => refused },
-    summary: 'Authorization header as given',
+  if (config.token !== undefined) {
+    const isVariable = config.fixedBy === 'environment'
+    return fixedLogin(config.token, isVariable ? 'token of DRAWBRIDGE_TOKEN' : 'token of a header')
   }
+  if (config.fixedBy !== 'other_header') return storedLogin(config, ports)
+  return fixedLogin(undefined, 'Authorization header as given')
 }
 
-const withoutSignIn = { signIn: undefined, isShownElsewhere: () => false, settle: async () => {} }
-
-function fixedLogin(token: string, by: BridgeConfig['fixedBy']): ConnectionLogin {
-  const summary = by === 'environment' ? 'token of DRAWBRIDGE_TOKEN' : 'token of a header'
-  return { ...withoutSignIn, tokens: createFixedLogin(token), summary }
+/** Creates the login of a configured token, which nobody renews, or of a header that the proxy adds itself. */
+function fixedLogin(token: string | undefined, summary: string): ConnectionLogin {
+  const authorization = token === undefined ? undefined : { header: `Bearer ${token}` }
+  const refused: RefusalOutcome = { kind: 'sign_in_needed' }
+  return {
+    tokens: { authorization: async () => authorization, refused: async () => refused },
+    signIn: undefined,
+    isShownElsewhere: () => false,
+    summary,
+    settle: async () => {},
+  }
 }
 
 function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {
@@ -136,13 +140,13 @@ export async function openLogin(
   { oauth, credentials }: Pick<BridgeConfig, 'oauth' | 'credentials'>,
   { http, runtime, announce, note }: LoginPorts,
 ): Promise<LoginSession> {
-  const [{ createCredentialStore }, { StoredLogin }] = await Promise.all([
+  const [{ createCredentialStore }, { Login }] = await Promise.all([
     import('../../credentials/sealed-store.ts'),
     import('../../oauth/login/login.ts'),
   ])
   const store = createCredentialStore(credentials, { runtime, announce })
   const ports = { http, runtime }
-  const login = new StoredLogin(oauth, {
+  const login = new Login(oauth, {
     store,
     async flow(request, announceSignIn, signal) {
       const { createSignInFlow } = await import('../../oauth/grants/sign-in-flow.ts')

@@ -2,13 +2,9 @@ import { createHttpClient } from '../../http/undici-client.ts'
 import type { HttpClient } from '../../http/http-client.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import { confirmed, durationText, waitFor } from '../terminal/progress.ts'
-import {
-  type Login,
-  type LoginState,
-  OAuthFailure,
-  type PendingSignIn,
-  type SignInPrompt,
-} from '../../oauth/login-port.ts'
+import type { Login } from '../../oauth/login/login.ts'
+import { OAuthFailure, type PendingSignIn, type SignInPrompt } from '../../oauth/login-port.ts'
+import type { LoginState } from '../../oauth/tokens/stored-tokens.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { openBrowser } from '../terminal/open-browser.ts'
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
@@ -209,7 +205,7 @@ function report(
   input: CommandInput,
 ): void {
   const { json, terminal } = input
-  const known = state.kind === 'signed_in' || state.kind === 'sign_in_needed' ? state : undefined
+  const known = state.kind === 'none' ? undefined : state
   if (json) {
     terminal.print(
       JSON.stringify({

@@ -9,7 +9,7 @@ import {
 } from '../../credentials/credential-store.ts'
 import type { NetworkConfig } from '../../http/http-client.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
-import { readIfPossible } from '../../oauth/login/login-sign-in.ts'
+import { readIfPossible } from '../../oauth/login/shared-sign-in.ts'
 import { type CommandInput, configOf, credentialsOf, settingsOf } from '../command.ts'
 import { describeError } from '../failure/failure-text.ts'
 import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'

@@ -3,7 +3,8 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
-import { type LoginState, OAuthFailure } from '../../oauth/login-port.ts'
+import { OAuthFailure } from '../../oauth/login-port.ts'
+import type { LoginState } from '../../oauth/tokens/stored-tokens.ts'
 import { type CommandInput, configOf } from '../command.ts'
 import { loginIdOf, openConnectionLog, openLogin } from '../connect/connection-login.ts'
 import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
@@ -131,7 +132,7 @@ export async function printToken(input: CommandInput, { show }: { show: boolean 
 
 function report(
   token: string | undefined,
-  { expiresAt, scope, canRefresh }: Extract<LoginState, { kind: 'signed_in' | 'sign_in_needed' }>,
+  { expiresAt, scope, canRefresh }: Exclude<LoginState, { kind: 'none' }>,
   server: string,
   { json, terminal, runtime }: CommandInput,
 ): void {

@@ -13,9 +13,8 @@ export async function signInAsClient(request: GrantRequest, context: OAuthContex
   const { config } = context
   const client = configuredClient(config, request)
   const parameters = { grant_type: 'client_credentials', scope: request.scope }
-  const answered = await requestGrant(request, client, parameters, context)
-  const { issuer } = request.server.metadata
-  const granted = grantedTokens({ client, quirks: {} }, answered, issuer, config)
+  const answer = await requestGrant(request, client, parameters, context)
+  const granted = grantedTokens(client, answer, request.server.metadata.issuer, config)
   const { refreshToken: _unwanted, ...tokens } = granted.tokens
   return { ...granted, tokens }
 }

@@ -1,7 +1,7 @@
 import type { Credential } from '../../credentials/credential.ts'
 import { chooseScope } from '../client/scope-choice.ts'
 import { type DiscoveredServer, discover } from '../discovery/discovery.ts'
-import { grantAt, whyUnusable } from '../discovery/server-use.ts'
+import { grantAt, takesDocument, whyUnusable } from '../discovery/server-use.ts'
 import { coversMore } from '../discovery/server-url.ts'
 import { type AnnounceSignIn, OAuthFailure, type SignInFlow, type SignInRequest } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
@@ -136,10 +136,13 @@ async function signInWithDeviceOrCode(
 }
 
 function credentialOf(
-  { client, tokens, quirks, acceptedPage }: GrantedTokens,
+  { client, tokens, quirks: known, acceptedPage }: GrantedTokens,
   { metadata, resource }: DiscoveredServer,
   { config, runtime }: OAuthContext,
 ): Credential {
+  // Where the server takes the document, nothing is registered unless it was refused.
+  const isRefused = client.origin === 'dynamic' && takesDocument(metadata, config)
+  const quirks = { ...known, ...(isRefused && { refusesDocument: config.clientMetadataUrl }) }
   return {
     generation: 0,
     serverUrl: config.serverUrl,

@@ -7,8 +7,8 @@ import { type CredentialStore, loginId } from '../../credentials/credential-stor
 import type { Credential } from '../../credentials/credential.ts'
 import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
-import type { Login, SignInRequest } from '../login-port.ts'
-import { StoredLogin, type LoginPorts } from './login.ts'
+import type { SignInRequest } from '../login-port.ts'
+import { Login, type LoginPorts } from './login.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import {
   call,
@@ -52,7 +52,7 @@ function open(): CredentialStore {
 
 function create(changes: { config?: Partial<OAuthConfig>; ports?: Partial<LoginPorts> } = {}): Login {
   const ports = loginPorts({ url: server.url, store })
-  return new StoredLogin(loginConfig(server.url, changes.config), { ...ports, runtime, ...changes.ports })
+  return new Login(loginConfig(server.url, changes.config), { ...ports, runtime, ...changes.ports })
 }
 
 async function signedIn(changes: Partial<Credential> = {}): Promise<Credential> {
@@ -168,7 +168,8 @@ describe('a login', () => {
     const { tokens } = await expired()
     const ports = loginPorts({ url: server.url, store })
     const refresh: LoginPorts['refresh'] = async () => ({
-      answer: { kind: 'issued', tokens: { accessToken: 'new', issuedAt: runtime.now() } },
+      kind: 'issued',
+      tokens: { accessToken: 'new', issuedAt: runtime.now() },
       quirks: { refusesResource: true },
     })
     await create({ ports: { ...ports, refresh } }).authorization()
@@ -425,10 +426,7 @@ describe('a renewal that is refused', () => {
     const ports = loginPorts({ url: server.url, store })
     const refresh: LoginPorts['refresh'] = async (...request) => {
       await ports.refresh(...request)
-      return {
-        answer: { kind: 'refused', error: 'invalid_grant', description: undefined, status: 400 },
-        quirks: {},
-      }
+      return { kind: 'refused', error: 'invalid_grant', description: undefined }
     }
     expect(await call(server.url, create({ ports: { ...ports, refresh } }))).toBe(200)
     expect(await store.read(id)).toMatchObject({ generation: 9 })

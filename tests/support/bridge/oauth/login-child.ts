@@ -1,7 +1,6 @@
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
-import { StoredLogin } from '../../../../bridge/oauth/login/login.ts'
-import type { Login } from '../../../../bridge/oauth/login-port.ts'
+import { Login } from '../../../../bridge/oauth/login/login.ts'
 import { call, loginConfig, loginPorts } from './login-parts.ts'
 
 // A separate process with a login, driven by its parent through the channel between them. For races between
@@ -53,7 +52,7 @@ function open(request: LoginChildRequest & { do: 'open' }): void {
       },
     },
   })
-  login = new StoredLogin(loginConfig(url), {
+  login = new Login(loginConfig(url), {
     ...ports,
     async refresh(credential, signal) {
       const answer = await ports.refresh(credential, signal)

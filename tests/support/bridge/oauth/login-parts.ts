@@ -5,7 +5,7 @@ import type { LoginPorts } from '../../../../bridge/oauth/login/login.ts'
 import { oauthConfig } from './oauth-ports.ts'
 import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
 import type { SignInFlow, TokenSource } from '../../../../bridge/oauth/login-port.ts'
-import type { RefreshAnswer } from '../../../../bridge/oauth/tokens/token-response.ts'
+import type { TokenAnswer } from '../../../../bridge/oauth/tokens/token-response.ts'
 
 /** Returns the configuration of a login at a `TokenServer`. */
 export function loginConfig(url: string, changes: Partial<OAuthConfig> = {}): OAuthConfig {
@@ -65,24 +65,23 @@ export function loginPorts({ url, store, person, note }: LoginPortsOptions): Log
 async function refresh(
   { tokenEndpoint, tokens }: Credential,
   signal: AbortSignal | undefined,
-): Promise<RefreshAnswer> {
+): Promise<TokenAnswer> {
   const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: tokens?.refreshToken ?? '' })
-  const quirks = {}
   let response: Response
   try {
     response = await fetch(tokenEndpoint, { method: 'POST', body, ...(signal ? { signal } : {}) })
   } catch (cause) {
-    return { answer: { kind: 'unavailable', retryAfterSeconds: undefined, cause, sent: false }, quirks }
+    return { kind: 'unavailable', retryAfterSeconds: undefined, cause, sent: false }
   }
   const answer = (await response.json()) as IssuedTokens & { error?: string }
-  if (response.ok) return { answer: { kind: 'issued', tokens: answer }, quirks }
+  if (response.ok) return { kind: 'issued', tokens: answer }
   const { status } = response
   if (status === 429 || status >= 500) {
     const retryAfter = response.headers.get('retry-after')
     const retryAfterSeconds = retryAfter === null ? undefined : Number(retryAfter)
-    return { answer: { kind: 'unavailable', retryAfterSeconds, cause: undefined, sent: true }, quirks }
+    return { kind: 'unavailable', retryAfterSeconds, cause: undefined, sent: true }
   }
-  return { answer: { kind: 'refused', error: answer.error ?? '', description: undefined, status }, quirks }
+  return { kind: 'refused', error: answer.error ?? '', description: undefined }
 }
 
 /**

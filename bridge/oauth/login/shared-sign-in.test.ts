@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
 import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
-import { type Login, OAuthFailure, type SignInPrompt } from '../login-port.ts'
-import { StoredLogin } from './login.ts'
-import { parseSignInNotice, writeSignInNotice } from './sign-in-share.ts'
+import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
+import { Login } from './login.ts'
+import { parseSignInNotice, writeSignInNotice } from './shared-sign-in.ts'
 import { loginConfig, loginCredential, loginPorts } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { startTokenServer, type TokenServer } from '../../../tests/support/bridge/oauth/token-server.ts'
 
@@ -56,7 +56,7 @@ function open(): CredentialStore {
 
 function login(who: Person, timeoutMs = 30_000): Login {
   const ports = loginPorts({ url: server.url, store: open(), person: who.wait })
-  return new StoredLogin(loginConfig(server.url, { signInTimeoutMs: timeoutMs }), ports)
+  return new Login(loginConfig(server.url, { signInTimeoutMs: timeoutMs }), ports)
 }
 
 /** Returns the public name of the lock at `path`. */
