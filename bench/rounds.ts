@@ -1,5 +1,3 @@
-import { median } from '../contest.ts'
-
 /** Median, minimum and maximum of some values; all NaN for none. */
 export interface Spread {
   value: number
@@ -43,6 +41,16 @@ export function createRounds(): Rounds {
     ratio: (one, other) => paired(one, other, (left, right) => left / right),
     difference: (one, other) => paired(one, other, (left, right) => left - right),
   }
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(Float64Array.from(values).sort(), 0.5)
+}
+
+/** Returns the value that `share` of `ascending` do not exceed. */
+export function quantile(ascending: Float64Array, share: number): number {
+  const index = Math.min(ascending.length - 1, Math.floor(ascending.length * share))
+  return ascending[index] ?? Number.NaN
 }
 
 function spreadOf(values: readonly number[]): Spread {
