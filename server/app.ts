@@ -221,7 +221,7 @@ function openSessions({
     // Identifies this process among the instances that share a store.
     owner: encodeBase64url(runtime.randomBytes(9)),
     checkSeconds: config.sessionCheck,
-    mustProbeNew: () => provider.profileNeedsProbe && access.hasRules,
+    mustProbeNew: () => provider.profileNeedsProbe && access.policy !== undefined,
   })
   const signOuts = new SignOutWorker({ ...common, store, provider: shared.endingProvider })
   return { provider, access, keeper, signOuts }

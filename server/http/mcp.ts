@@ -116,8 +116,9 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
   const needed = ports.scopesOfCalls(callsOf(body.message))
   if (!isOpen(body.message, ports.publicTools)) return challenge(needed, ports)
   // Access rules apply to users: anonymous callers see nothing that the rules might hide.
-  const { hasRules } = ports.callers.access
-  const allowsTool = hasRules ? (name: string): boolean => ports.publicTools.has(name) : undefined
+  const allowsTool = ports.callers.access.policy
+    ? (name: string): boolean => ports.publicTools.has(name)
+    : undefined
   const caller = anonymousCaller({ kind: 'allowed', scopes: undefined, allowsTool })
   try {
     return await serveCalls(request, body, caller, context, ports)
