@@ -1,6 +1,6 @@
 import {
+  classifyInboundRequest,
   isInitializeRequest,
-  type JSONRPCNotification,
   type JSONRPCRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
@@ -18,8 +18,11 @@ import {
   transportErrorCode,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { lenientHeaders } from '../incoming.ts'
-import { headerMismatchError, routeMessage } from './plain-route.ts'
-import { parameterHeaderMismatch, standardHeaderMismatch } from '../tools/header-check.ts'
+import {
+  headerMismatchError,
+  parameterHeaderMismatch,
+  standardHeaderMismatch,
+} from '../tools/header-check.ts'
 import type { ToolDefinition } from '../tools/tool.ts'
 
 export type PlainCheck =
@@ -31,7 +34,7 @@ export type PlainCheck =
   | { kind: 'earlier'; requests: readonly JSONRPCRequest[] }
 
 /**
- * Finds the revision of a message and checks it as far as that revision demands before the
+ * Finds the revision of a message, by its body, with the headers as a cross-check (MCP 2026-07-28 versioning), and checks it as far as that revision demands before the
  * method is looked at: envelope and headers at 2026-07-28, `Accept`, version and batches before. Parameters are not checked.
  */
 export function checkMessage(
@@ -40,23 +43,22 @@ export function checkMessage(
   tools: ReadonlyMap<unknown, ToolDefinition>,
 ): PlainCheck {
   const headers = lenientHeaders(given, body)
-  const route = routeMessage(headers, body)
-  switch (route.kind) {
-    case 'rejected':
-      return { kind: 'refused', status: 400, error: route.error, id: requestIdOf(body) }
-    case 'named':
-      return check2026(route.message, route.revision, headers, tools)
-    case 'earlier':
-      return checkEarlier(Array.isArray(body) ? body : [body], headers)
+  const [protocolVersionHeader, mcpMethodHeader] = [mcpHeader.protocolVersion, mcpHeader.method].map(
+    (name) => headers.get(name) ?? undefined,
+  )
+  const route = classifyInboundRequest({
+    httpMethod: 'POST',
+    body,
+    ...(protocolVersionHeader !== undefined && { protocolVersionHeader }),
+    ...(mcpMethodHeader !== undefined && { mcpMethodHeader }),
+  })
+  if (route.kind === 'reject') {
+    const { httpStatus, code, message, data } = route
+    return { kind: 'refused', status: httpStatus, error: { code, message, data }, id: requestIdOf(body) }
   }
-}
-
-function check2026(
-  message: JSONRPCRequest | JSONRPCNotification,
-  revision: string,
-  headers: Headers,
-  tools: ReadonlyMap<unknown, ToolDefinition>,
-): PlainCheck {
+  if (route.kind === 'legacy') return checkEarlier(Array.isArray(body) ? body : [body], headers)
+  const { message, classification } = route
+  const { revision = '' } = classification
   if (revision !== modernRevision) {
     const error = {
       code: mcpErrorCode.unsupportedProtocolVersion,
@@ -65,11 +67,18 @@ function check2026(
     }
     return { kind: 'refused', status: 400, error, id: requestIdOf(message) }
   }
-  if (!isRequest(message)) return { kind: 'accepted' }
+  return isRequest(message) ? check2026(message, headers, tools) : { kind: 'accepted' }
+}
+
+function check2026(
+  message: JSONRPCRequest,
+  headers: Headers,
+  tools: ReadonlyMap<unknown, ToolDefinition>,
+): PlainCheck {
   const { method, params } = message
   const tool = method === 'tools/call' ? tools.get(params?.['name']) : undefined
   const mismatch =
-    standardHeaderMismatch(message, revision, headers) ??
+    standardHeaderMismatch(message, modernRevision, headers) ??
     (tool && parameterHeaderMismatch(tool.headerParameters, params?.['arguments'], headers))
   return mismatch
     ? { kind: 'refused', status: 400, error: headerMismatchError(mismatch), id: message.id }

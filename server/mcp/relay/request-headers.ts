@@ -4,8 +4,7 @@ import { decodeMcpHeaderValue, encodeMcpHeaderValue } from '@drawbridge/shared/m
 import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
-import { headerMismatchError } from '../plain/plain-route.ts'
-import { namedBy, standardHeaderMismatch } from '../tools/header-check.ts'
+import { headerMismatchError, namedBy, standardHeaderMismatch } from '../tools/header-check.ts'
 import { failureResponse } from '../failure-response.ts'
 
 /**
