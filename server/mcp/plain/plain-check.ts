@@ -1,6 +1,7 @@
 import {
   classifyInboundRequest,
   isInitializeRequest,
+  isJSONRPCRequest,
   type JSONRPCRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
@@ -12,6 +13,7 @@ import {
   requestIdOf,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import {
+  eraOfMessage,
   mcpErrorCode,
   mcpHeader,
   modernRevision,
@@ -46,6 +48,10 @@ export function checkMessage(
   const [protocolVersionHeader, mcpMethodHeader] = [mcpHeader.protocolVersion, mcpHeader.method].map(
     (name) => headers.get(name) ?? undefined,
   )
+  // Most messages. The classifier takes 8 us for each, mainly to learn that it is no response.
+  const isEarlier = protocolVersionHeader === undefined || protocolVersionHeader < modernRevision
+  if (isEarlier && isJSONRPCRequest(body) && eraOfMessage(body) === 'legacy')
+    return checkEarlier([body], headers)
   const route = classifyInboundRequest({
     httpMethod: 'POST',
     body,
