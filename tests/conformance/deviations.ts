@@ -184,7 +184,7 @@ export const deviations: readonly Deviation[] = [
     why: 'Nothing is to be kept for anybody then, and any instance can answer.',
     off: '`asksClient` in the module of tools.',
     test: [
-      'server/mcp/sdk/sessions/session-transport.test.ts',
+      'server/mcp/sdk/sessions.test.ts',
       'is needed for GET and DELETE: they are 405 without',
     ],
   },

@@ -1,6 +1,6 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import { maxKeptLength } from '../../incoming.ts'
-import type { ModuleNotifications } from '../../tools/tool-module.ts'
+import { maxKeptLength } from '../incoming.ts'
+import type { ModuleNotifications } from '../tools/tool-module.ts'
 
 const maxSubscriptions = 256
 

@@ -1,16 +1,18 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import type { SignedInCaller } from '../../../core/tokens/caller.ts'
-import { createFakeRuntime, type FakeRuntime } from '../../../../tests/support/server/fake-runtime.ts'
+import type { SignedInCaller } from '../../core/tokens/caller.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
   sendMessage,
   type MessageReader,
   readMessages,
-} from '../../../../tests/support/server/mcp/mcp-message.ts'
-import { callerSample, endpointConfigSample } from '../../../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from '../../endpoint-config.ts'
-import { createSdkEndpoint } from '../sdk-endpoint.ts'
-import type { ToolModule } from '../../tools/tool-module.ts'
+} from '../../../tests/support/server/mcp/mcp-message.ts'
+import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import type { McpEndpoint } from '../endpoint-config.ts'
+import { createSdkEndpoint } from './sdk-endpoint.ts'
+import { createEventStore } from './sessions.ts'
+import type { ToolModule } from '../tools/tool-module.ts'
 
 const ada: SignedInCaller = callerSample
 const eve: SignedInCaller = {
@@ -18,6 +20,11 @@ const eve: SignedInCaller = {
   user: { ...callerSample.user, id: 'https://provider#eve', sub: 'eve' },
   grantId: 'grant-eve',
 }
+
+function person(name: string): SignedInCaller {
+  return { ...eve, user: { ...eve.user, id: name, sub: name }, grantId: name }
+}
+const people: readonly SignedInCaller[] = ['b', 'c', 'd', 'e'].map(person)
 
 let runtime: FakeRuntime
 let endpoint: McpEndpoint
@@ -71,7 +78,7 @@ beforeEach(() => {
   runtime = createFakeRuntime(1_000_000)
   endpoint = createSdkEndpoint(
     { ...endpointConfigSample(module), runtime },
-    { sessions: { total: 10, perUser: 2, idleSeconds: 1800 }, subscriptions: { total: 10, perUser: 2 } },
+    { sessions: { total: 4, perUser: 2, idleSeconds: 1800 }, subscriptions: { total: 10, perUser: 2 } },
   )
 })
 afterEach(() => endpoint.close())
@@ -119,8 +126,8 @@ const listen = (
 ): Promise<Response> =>
   sendMessage(endpoint, caller, undefined, { method: 'GET', headers: { 'mcp-session-id': id, ...headers } })
 
-async function isOpen(id: string): Promise<boolean> {
-  const response = await inSession(id, message('ping'))
+async function isOpen(id: string, caller: SignedInCaller = ada): Promise<boolean> {
+  const response = await inSession(id, message('ping'), caller)
   await response.text()
   return response.status === 200
 }
@@ -344,6 +351,27 @@ describe('how many sessions there are', () => {
     expect(await refused.json()).toMatchObject({ id: 0, error: { code: -32_602 } })
   })
 
+  it('is bounded for all: the one idle for longest ends, after those that listen to nothing', async () => {
+    const [first, second] = [await open(), await open(people[0])]
+    readMessages(await listen(first))
+    for (const caller of people.slice(1)) await open(caller)
+    expect([await isOpen(first), await isOpen(second, people[0])]).toEqual([true, false])
+  })
+
+  it('is bounded for all: the user with the most gives one up, with its call if need be, so that nobody locks the others out', async () => {
+    for (const id of [await open(), await open()]) readMessages(await inSession(id, call('whose')))
+    await waitForCalls(2)
+    for (const caller of people.slice(0, 3)) expect(await open(caller)).not.toBe('')
+    expect(running.map(({ aborted }) => aborted)).toEqual([true, false])
+    for (const caller of people.slice(0, 3)) {
+      const id = await open(caller)
+      readMessages(await inSession(id, call('whose'), caller))
+    }
+    await waitForCalls(5)
+    const refused = await sendMessage(endpoint, people[3] ?? ada, initialize)
+    expect(refused.status).toBe(503)
+  })
+
   it('never costs a call that runs: there is 503 instead', async () => {
     for (const id of [await open(), await open()]) readMessages(await inSession(id, call('whose')))
     await waitForCalls(2)
@@ -357,6 +385,10 @@ describe('how many sessions there are', () => {
     const id = await open()
     runtime.advance(1799)
     expect(await isOpen(id)).toBe(true)
+    const stream = readMessages(await listen(id))
+    runtime.advance(18_000)
+    expect(await isOpen(id)).toBe(true)
+    await stream.cancel()
     runtime.advance(1800)
     expect((await inSession(id, message('ping'))).status).toBe(404)
   })
@@ -368,3 +400,65 @@ async function firstChunk(response: Response): Promise<string> {
   await reader?.cancel()
   return new TextDecoder().decode(value)
 }
+
+const logged = (text: string): JSONRPCMessage => ({
+  jsonrpc: '2.0',
+  method: 'notifications/message',
+  params: { text },
+})
+
+async function replay(store: ReturnType<typeof createEventStore>, after: string): Promise<unknown[]> {
+  const sent: unknown[] = []
+  await store.replayEventsAfter(after, {
+    async send(id, stored) {
+      sent.push([id, (stored as { params?: { text?: string } }).params?.text])
+    },
+  })
+  return sent
+}
+
+describe('the events of a session (MCP 2025-11-25 resumability)', () => {
+  it('are sent again in order, those of the same stream alone', async () => {
+    const store = createEventStore({ events: 10, bytes: 10_000 })
+    const first = await store.storeEvent('a', logged('1'))
+    await store.storeEvent('b', logged('2'))
+    const third = await store.storeEvent('a', logged('3'))
+    const fourth = await store.storeEvent('a', logged('4'))
+    expect(await replay(store, first)).toEqual([
+      [third, '3'],
+      [fourth, '4'],
+    ])
+    expect(await replay(store, fourth)).toEqual([])
+  })
+
+  it.each<[string, { events: number; bytes: number }]>([
+    ['number', { events: 2, bytes: 10_000 }],
+    ['bytes', { events: 10, bytes: 2 * JSON.stringify(logged('1')).length }],
+  ])('beyond the %s that is kept are gone, and the rest is sent', async (_limit, limits) => {
+    const store = createEventStore(limits)
+    const first = await store.storeEvent('a', logged('1'))
+    for (const text of ['2', '3', '4']) await store.storeEvent('a', logged(text))
+    expect((await replay(store, first)).map((sent) => (sent as string[])[1])).toEqual(['3', '4'])
+  })
+
+  it('larger than all that is kept are not, and their stream cannot be taken up from before them', async () => {
+    const store = createEventStore({ events: 10, bytes: 2 * JSON.stringify(logged('1')).length })
+    const other = await store.storeEvent('b', logged('1'))
+    const before = await store.storeEvent('a', logged('2'))
+    const large = await store.storeEvent('a', logged('x'.repeat(1000)))
+    for (const id of [before, large]) expect(await store.getStreamIdForEventId?.(id)).toBeUndefined()
+    expect(await store.getStreamIdForEventId?.(other)).toBe('b')
+    const after = await store.storeEvent('a', logged('3'))
+    expect(await replay(store, large)).toEqual([[after, '3']])
+  })
+
+  it.each(['', '1', '1_b', 'x_a', '1_a_', `1_${'a'.repeat(200)}`, '99999999999999999_a'])(
+    'are not known by the id %j',
+    async (id) => {
+      const store = createEventStore({ events: 10, bytes: 10_000 })
+      await store.storeEvent('a', logged('1'))
+      expect(await store.getStreamIdForEventId?.(id)).toBeUndefined()
+      await expect(replay(store, id)).rejects.toThrow('unknown')
+    },
+  )
+})
