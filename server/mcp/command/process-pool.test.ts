@@ -185,7 +185,7 @@ describe('the limits', () => {
     await expect.poll(fixture.processes).toEqual([])
   })
 
-  it('end the process of a client that has stopped listening, after five seconds; of one that listens, or never did, not', async () => {
+  it('end the process of a client that has stopped listening after five seconds, of one that never did after 30, of one that listens after 120', async () => {
     const fixture = open([], { maxPerUser: 3, startTimeoutSeconds: 1 })
     const client = fixture.client()
     const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
@@ -205,6 +205,13 @@ describe('the limits', () => {
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'evicted' }])
     const found = await Promise.all(sessions.map(({ headers }) => about(client, headers)))
     expect(found.map(({ pid }) => pid)).toEqual([quiet?.pid, listening?.pid])
+    runtime.advance(29)
+    expect((await client.post(opening)).status).toBe(503)
+    runtime.advance(1)
+    const last = await client.open({ roots: {} })
+    await about(client, last.headers)
+    await expect.poll(() => fixture.reported('upstream_ended')).toHaveLength(2)
+    expect((await about(client, sessions[1]?.headers)).pid).toBe(listening?.pid)
     runtime.advance(120)
     expect((await about(client, left.headers)).clientCapabilities).toEqual({ roots: {} })
     await stream.cancel()

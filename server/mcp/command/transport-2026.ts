@@ -57,9 +57,9 @@ export class CommandTransport2026 implements Transport2026 {
   ): Promise<Response> {
     const { slot } = client
     if (message.method === 'subscriptions/listen') {
-      const { changes, process } = slot.link
-      return this.#subscribe(message.id, incoming, process.serverInfo, () =>
-        openSubscription(message, process.serverInfo, changes),
+      const { changes, greeted } = slot
+      return this.#subscribe(message.id, incoming, greeted.serverInfo, () =>
+        openSubscription(message, greeted.serverInfo, changes),
       )
     }
     const refused = this.#refuseHeaders(message, slot, request, incoming)
@@ -84,13 +84,13 @@ export class CommandTransport2026 implements Transport2026 {
   /** Arguments that are repeated in headers must agree with them, as far as the process has said which. */
   #refuseHeaders(
     { id, method, params = {} }: JsonRpcRequest,
-    { link }: ProcessSlot,
+    { tools }: ProcessSlot,
     request: Request,
     { caller }: Incoming,
   ): Response | undefined {
     const name = String(params['name'])
     if (method !== 'tools/call' || !isOffered(name, caller, this.#clients.policy)) return undefined
-    const parameters = link.tools.headerParametersOf(name)
+    const parameters = tools.headerParametersOf(name)
     const mismatch = parameterHeaderMismatch(parameters, params['arguments'], request.headers)
     return mismatch && errorResponse(400, headerMismatchError(mismatch), id)
   }

@@ -6,8 +6,8 @@ import {
   honouredFilter,
 } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { jsonRpcCode, type JsonRpcNotification } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { ChangeListener, ChangeSource } from '../subscriptions.ts'
-import type { GreetedProcess } from './process/handshake.ts'
+import type { ChangeListener, ChangeSource } from '../../subscriptions.ts'
+import type { GreetedProcess } from './handshake.ts'
 
 /** Limits for all clients of a process together. */
 const maxUris = 1024
