@@ -4,12 +4,7 @@ import { withServerInfo } from '@drawbridge/shared/mcp/adapter/2026-to-2025/resu
 import { errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import type { ClientPort, RequestOptions } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { readSubscriptionFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import type {
-  JsonRpcId,
-  JsonRpcMessage,
-  JsonRpcRequest,
-  JsonRpcResponse,
-} from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { legacyRevisions, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { ServingContext } from '../endpoint-config.ts'

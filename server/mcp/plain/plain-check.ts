@@ -1,5 +1,6 @@
 import {
   classifyInboundRequest,
+  type InboundClassificationOutcome,
   isInitializeRequest,
   isJSONRPCRequest,
   type JSONRPCRequest,
@@ -36,8 +37,9 @@ export type PlainCheck =
   | { kind: 'earlier'; requests: readonly JSONRPCRequest[] }
 
 /**
- * Finds the revision of a message, by its body, with the headers as a cross-check (MCP 2026-07-28 versioning), and checks it as far as that revision demands before the
- * method is looked at: envelope and headers at 2026-07-28, `Accept`, version and batches before. Parameters are not checked.
+ * Finds the revision of a message, by its body, with the headers as a cross-check (MCP 2026-07-28 versioning), and checks it as far as
+ * that revision demands before the method is looked at: envelope and headers at 2026-07-28, `Accept`, version and batches before.
+ * Parameters are not checked.
  */
 export function checkMessage(
   given: Headers,
@@ -45,19 +47,7 @@ export function checkMessage(
   tools: ReadonlyMap<unknown, ToolDefinition>,
 ): PlainCheck {
   const headers = lenientHeaders(given, body)
-  const [protocolVersionHeader, mcpMethodHeader] = [mcpHeader.protocolVersion, mcpHeader.method].map(
-    (name) => headers.get(name) ?? undefined,
-  )
-  // Most messages. The classifier takes 8 us for each, mainly to learn that it is no response.
-  const isEarlier = protocolVersionHeader === undefined || protocolVersionHeader < modernRevision
-  if (isEarlier && isJSONRPCRequest(body) && eraOfMessage(body) === 'legacy')
-    return checkEarlier([body], headers)
-  const route = classifyInboundRequest({
-    httpMethod: 'POST',
-    body,
-    ...(protocolVersionHeader !== undefined && { protocolVersionHeader }),
-    ...(mcpMethodHeader !== undefined && { mcpMethodHeader }),
-  })
+  const route = classify(headers, body)
   if (route.kind === 'reject') {
     const { httpStatus, code, message, data } = route
     return { kind: 'refused', status: httpStatus, error: { code, message, data }, id: requestIdOf(body) }
@@ -74,6 +64,20 @@ export function checkMessage(
     return { kind: 'refused', status: 400, error, id: requestIdOf(message) }
   }
   return isRequest(message) ? check2026(message, headers, tools) : { kind: 'accepted' }
+}
+
+function classify(headers: Headers, body: unknown): InboundClassificationOutcome | { kind: 'legacy' } {
+  const version = headers.get(mcpHeader.protocolVersion)
+  const method = headers.get(mcpHeader.method)
+  // Most messages. The classifier takes 8 us for each, mainly to learn that it is no response.
+  if ((version ?? '') < modernRevision && isJSONRPCRequest(body) && eraOfMessage(body) === 'legacy')
+    return { kind: 'legacy' }
+  return classifyInboundRequest({
+    httpMethod: 'POST',
+    body,
+    ...(version !== null && { protocolVersionHeader: version }),
+    ...(method !== null && { mcpMethodHeader: method }),
+  })
 }
 
 function check2026(
