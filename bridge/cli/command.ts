@@ -22,6 +22,20 @@ export interface CommandInput {
   json: boolean
   runtime: Runtime
   terminal: Terminal
+  options: CommandOptions
+}
+
+/** The flags of commands that are not settings, as given. */
+export interface CommandOptions {
+  all?: boolean
+  dryRun?: boolean
+  force?: boolean
+  list?: boolean
+  name?: string
+  print?: boolean
+  project?: boolean
+  show?: boolean
+  yes?: boolean
 }
 
 export interface CommandRow {
@@ -36,13 +50,7 @@ export interface CommandRow {
   json?: Readonly<Record<string, string>>
   /** Groups of settings in its help. Every command accepts all of them, so that one set of flags fits all. */
   shown: readonly SettingGroup[]
-  run(input: CommandInput, own: OwnFlags): Promise<ExitCode>
-}
-
-/** The given flags of a command that are not settings. */
-export interface OwnFlags {
-  isOn(name: `--${string}`): boolean
-  valueOf(name: `--${string}`): string | undefined
+  run(input: CommandInput): Promise<ExitCode>
 }
 
 /** Returns the words of a command without its operands, such as `token set`. */
@@ -52,6 +60,12 @@ export function commandName({ usage }: Pick<CommandRow, 'usage'>): string {
 
 // A person is there, and the keychain may ask them.
 const keychainTimeoutMs = 120_000
+
+/** Prints the facts that a command has found or done: as one JSON object with `--json`, or else with `text`. */
+export function printResult({ json, terminal }: CommandInput, facts: object, text: () => void): void {
+  if (json) terminal.print(JSON.stringify(facts))
+  else text()
+}
 
 /** Reads the settings of a command and prints their warnings. Faults stay in the result. */
 export function settingsOf({ line, surroundings, terminal }: CommandInput): ReadSettings {

@@ -35,8 +35,7 @@ export const commandTable: readonly CommandRow[] = [
       ...loginMembers,
     },
     shown: forServer,
-    run: async (input, { isOn }) =>
-      (await import('../login/login.ts')).login(input, { force: isOn('--force') }),
+    run: async (input) => (await import('../login/login.ts')).login(input),
   },
   {
     usage: 'logout [url]',
@@ -51,8 +50,7 @@ export const commandTable: readonly CommandRow[] = [
         'list: id, server and profile (null of one that cannot be read), found, readable, revoked (null where the server cannot), kept (why it is still there; null when it is not)',
     },
     shown: ['Storage', 'Network'],
-    run: async (input, { isOn }) =>
-      (await import('../login/logout.ts')).logout(input, { all: isOn('--all') }),
+    run: async (input) => (await import('../login/logout.ts')).logout(input),
   },
   {
     usage: 'status [url]',
@@ -88,8 +86,7 @@ export const commandTable: readonly CommandRow[] = [
       token: 'the token, with --show only',
     },
     shown: forServer,
-    run: async (input, { isOn }) =>
-      (await import('../login/token.ts')).printToken(input, { show: isOn('--show') }),
+    run: async (input) => (await import('../login/token.ts')).printToken(input),
   },
   {
     usage: 'token set <url>',
@@ -152,16 +149,7 @@ export const commandTable: readonly CommandRow[] = [
       clients: 'with --list, in place of all but ok: client, title, file, exists, fault, entries',
     },
     shown: forServer,
-    run: async (input, { isOn, valueOf }) =>
-      (await import('../install/install.ts')).install(input, {
-        name: valueOf('--name'),
-        project: isOn('--project'),
-        print: isOn('--print'),
-        list: isOn('--list'),
-        dryRun: isOn('--dry-run'),
-        yes: isOn('--yes'),
-        force: isOn('--force'),
-      }),
+    run: async (input) => (await import('../install/install.ts')).install(input),
   },
   {
     usage: 'uninstall <client> [url]',
@@ -189,13 +177,6 @@ export const commandTable: readonly CommandRow[] = [
       diff: 'the change for people, with what looks like a secret masked',
     },
     shown: [],
-    run: async (input, { isOn, valueOf }) =>
-      (await import('../install/uninstall.ts')).uninstall(input, {
-        name: valueOf('--name'),
-        project: isOn('--project'),
-        dryRun: isOn('--dry-run'),
-        yes: isOn('--yes'),
-        force: false,
-      }),
+    run: async (input) => (await import('../install/uninstall.ts')).uninstall(input),
   },
 ]

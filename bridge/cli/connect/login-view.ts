@@ -53,7 +53,7 @@ export interface UnreadableLogin {
   code: Failure['code']
   /** Sentences. */
   reason: string
-  nextStep: string
+  next_step: string
   exit: ExitCode
 }
 
@@ -64,6 +64,6 @@ export function describeUnreadable(
 ): UnreadableLogin {
   const { code, sentences, nextStep, exit } = describeError(failure, { serverUrl })
   // Only its id identifies it.
-  const next = failure.fault === 'corrupt' ? asTyped(`drawbridge logout ${id}`) : nextStep
-  return { id, file, code, reason: sentences.join(' '), nextStep: next, exit }
+  const next_step = failure.fault === 'corrupt' ? asTyped(`drawbridge logout ${id}`) : nextStep
+  return { id, file, code, reason: sentences.join(' '), next_step, exit }
 }

@@ -39,8 +39,7 @@ export async function readStore(
     import('../../credentials/sealed-store.ts'),
   ])
   const usesKeychain =
-    credentials.backend === 'keychain' ||
-    (credentials.backend === undefined && credentials.key === undefined)
+    credentials.backend === 'keychain' || (credentials.backend === undefined && credentials.key === undefined)
   const probe = usesKeychain ? await probeKeychain(credentials) : undefined
   const keychain =
     probe === undefined || probe.kind === 'works' ? probe : new CredentialError(probe.kind, probe.detail)
@@ -109,8 +108,7 @@ export const storeChecks: Checks<StoreFacts> = {
   lock({ error, lockedSeconds }) {
     if (error !== undefined) return undefined
     if (lockedSeconds === undefined) return ok('No process holds the login.')
-    if (lockedSeconds < staleSeconds)
-      return warn('Another process renews the login, or signs in, right now.')
+    if (lockedSeconds < staleSeconds) return warn('Another process renews the login, or signs in, right now.')
     const held = durationText(lockedSeconds)
     return warn(`A process that was killed has held the login for ${held}; the next one takes it over.`)
   },

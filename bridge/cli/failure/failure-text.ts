@@ -19,7 +19,7 @@ export interface FailureContext {
   /** As given. */
   serverUrl: string | undefined
   /** Added to the URL in commands unless it is the default. */
-  profile?: string
+  profile?: string | undefined
   /** The source of a fixed token, which no sign-in replaces. */
   fixedBy?: BridgeConfig['fixedBy']
 }
