@@ -159,11 +159,12 @@ export const clients: readonly Client[] = [
 ]
 
 /** Finds a client by id. Throws {@link InstallError} that lists all ids. */
-export function findClient(id: string): Client {
+export function findClient(id: string | undefined): Client {
   const client = clients.find((row) => row.id === id)
   if (client) return client
   const known = clients.map((row) => row.id).join(', ')
-  throw new InstallError('usage', `${JSON.stringify(id)} is not a known client.`, `Known are ${known}.`)
+  const problem = id === undefined ? 'The client is missing.' : `${JSON.stringify(id)} is not a known client.`
+  throw new InstallError('usage', problem, `Known are ${known}.`)
 }
 
 /**

@@ -14,7 +14,7 @@ import { InstallError, checkServerName } from './install-error.ts'
 import { managedVariables } from './launch.ts'
 import { lineDiff } from './edit/line-diff.ts'
 import { readOwnEntry } from './own-entry.ts'
-import { TextFaultError, describeTextFault } from './edit/text.ts'
+import { TextFaultError } from './edit/text.ts'
 
 /** A planned change of a client's file, before anything is written. */
 export interface Plan {
@@ -30,8 +30,8 @@ export interface Plan {
   bytes: Buffer
   /** For display; empty for `same`. */
   diff: string
-  /** One sentence to show the user about the file. */
-  warning: string | undefined
+  /** Sentences to show the user about the file. */
+  warnings: readonly string[]
   /** A new file is readable only to its user. */
   isPrivate: boolean
 }
@@ -83,7 +83,7 @@ export function planInstall({ client, path, within, name, launch }: InstallReque
     const isOurs = own !== undefined && own.serverUrl === serverUrl
     const isKept = (key: string): boolean => isOurs && !serverKeys.has(key)
     const entry = isOurs ? updated(existing, wanted, isKept) : wanted
-    const base = { file, name, isPrivate: client.isPrivate, warning: warningOf(client, text) }
+    const base = { file, name, isPrivate: client.isPrivate, warnings: warningsOf(client, text) }
     if (isDeepStrictEqual(plain(existing), plain(entry))) {
       return { ...base, change: 'same', bytes: file.found?.bytes ?? Buffer.alloc(0), diff: '' }
     }
@@ -94,13 +94,13 @@ export function planInstall({ client, path, within, name, launch }: InstallReque
 }
 
 /** Warns that comments, which are kept, break the file for a client that reads plain JSON only. */
-function warningOf({ format, title }: Client, text: string): string | undefined {
-  if (format !== 'json' || text.trim() === '') return undefined
+function warningsOf({ format, title }: Client, text: string): string[] {
+  if (format !== 'json' || text.trim() === '') return []
   try {
     JSON.parse(text)
-    return undefined
+    return []
   } catch {
-    return `The file has comments or trailing commas, with which ${title} does not read it. Take them out.`
+    return [`The file has comments or trailing commas, with which ${title} does not read it. Take them out.`]
   }
 }
 
@@ -128,7 +128,7 @@ export function withSnippet<T>(path: string, snippet: string | undefined, work: 
     const isForm = error.fault.kind === 'form'
     throw new InstallError(
       isForm ? 'unsupported' : 'unreadable',
-      `${path} is left as it is: ${describeTextFault(error.fault)}`,
+      `${path} is left as it is: ${error.message}`,
       isForm ? 'Change the entry by hand.' : 'Correct it there, then run the command again.',
       { ...options, cause: error },
     )

@@ -42,7 +42,7 @@ export function planUninstall(request: UninstallRequest): UninstallPlan {
       change: 'remove',
       bytes: encodeConfigText({ text: after, mark }),
       diff: lineDiff(text, after),
-      warning: undefined,
+      warnings: [],
       isPrivate: client.isPrivate,
     }
   })

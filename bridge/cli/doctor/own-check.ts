@@ -1,5 +1,5 @@
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
-import { namesByOrigin, type ReadSettings, type Surroundings } from '../../config/config-reader.ts'
+import { namesByOrigin, type Surroundings } from '../../config/config-reader.ts'
 import type { SettingTexts } from '../../config/setting-argument.ts'
 import { asTyped } from '../terminal/program-name.ts'
 

@@ -5,10 +5,9 @@ import { type CommandInput, printResult } from '../command.ts'
 import { type ExitCode, exitCode } from '../failure/command-failure.ts'
 import { type InstallPlace, entryToInstall, installPlace, installSystem } from './install-entry.ts'
 import type { InstallSystem } from '../../install/client.ts'
-import { clientFile, clients, findClient } from '../../install/client-table.ts'
-import { shownPath } from '../../install/config-file.ts'
+import { clientFile, findClient } from '../../install/client-table.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
-import { InstallError, checkServerName } from '../../install/install-error.ts'
+import { checkServerName } from '../../install/install-error.ts'
 import { checkLasting, whyPassing } from '../../install/program-path.ts'
 import { planInstall, snippetOf } from '../../install/plan-install.ts'
 import { shellWord } from '../failure/failure-text.ts'
@@ -53,11 +52,6 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
     const system = installSystem(surroundings, place)
     if (options.list) return listClients(input, system, place.launcher)
     const [id, ...operands] = line.operands
-    if (id === undefined) {
-      const known = clients.map((client) => client.id).join(', ')
-      const nextStep = `drawbridge install <client> <url>; clients are ${known}.`
-      throw new InstallError('usage', 'The client is missing.', nextStep)
-    }
     const client = findClient(id)
     const { serverUrl, launch, notes } = entryToInstall({ ...input, line: { ...line, operands } }, place)
     const name = options.name ?? serverNameOf(serverUrl)
@@ -67,7 +61,15 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
     if (options.print) {
       const snippet = snippetOf(client, name, entry)
       for (const note of [...notes, ...passingNotes(place)]) terminal.note(asTyped(note))
-      const facts = { ok: true, did: 'printed', client: id, name, file: path, backup: null, diff: null }
+      const facts = {
+        ok: true,
+        did: 'printed',
+        client: client.id,
+        name,
+        file: path,
+        backup: null,
+        diff: null,
+      }
       printResult(input, { ...facts, entry, snippet }, () => {
         terminal.note(`For ${path}:`)
         terminal.print(snippet)
@@ -81,7 +83,7 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
       client,
       notes: [
         ...notes,
-        ...(plan.warning === undefined ? [] : [plan.warning]),
+        ...plan.warnings,
         ...(options.dryRun ? passingNotes(place) : []),
         ...(options.project
           ? ['The paths in the entry are those of this computer: others who get the file have others.']

@@ -11,7 +11,9 @@ import { carryOut, withInstallFailure } from './install-write.ts'
 export function uninstall(input: CommandInput, place: InstallPlace = installPlace()): Promise<ExitCode> {
   const { line, surroundings, terminal, options } = input
   return withInstallFailure(terminal, async () => {
-    const { id, serverUrl } = operandsOf(line)
+    const [id, serverUrl, ...more] = line.operands
+    const [problem] = [...line.problems, ...more.map((word) => `${word}: is one word too many.`)]
+    if (problem !== undefined) throw new InstallError('usage', problem, 'drawbridge uninstall <client> [url]')
     const client = findClient(id)
     const path = clientFile(client, options.project ? 'project' : 'user', installSystem(surroundings, place))
     const within = options.project ? place.projectFolder : undefined
@@ -23,15 +25,4 @@ export function uninstall(input: CommandInput, place: InstallPlace = installPlac
       nextSteps: [fill('The login is kept. To forget it: drawbridge logout {url}', plan.own)],
     })
   })
-}
-
-function operandsOf({ operands, problems }: CommandInput['line']): {
-  id: string
-  serverUrl: string | undefined
-} {
-  const [id, serverUrl, ...more] = operands
-  const tooMany = more.map((word) => `${word}: is one word too many.`)
-  const [problem = id === undefined ? 'The client is missing.' : undefined] = [...problems, ...tooMany]
-  if (id !== undefined && problem === undefined) return { id, serverUrl }
-  throw new InstallError('usage', String(problem), 'drawbridge uninstall <client> [url]')
 }
