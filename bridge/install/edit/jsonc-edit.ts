@@ -174,24 +174,29 @@ function removal(text: string, node: Node, member: Node): Edit[] {
   const index = members.indexOf(member)
   const before = tokensBetween(text, endOf(members[index - 1]) ?? open, member.offset)
   const behind = tokensBetween(text, end, members[index + 1]?.offset ?? close)
+  const comma = commaIn(behind) ?? commaIn(before)
   // A comment between the member and its comma stays.
-  const isNext = behind[0]?.kind === token.comma
-  const stop = isNext ? behind[0].offset + 1 : end
-  const start = endOfContent(text, open, member.offset)
-  const isAlone = members.length === 1 && before.length === 0 && behind.length === (isNext ? 1 : 0)
-  if (isAlone) return [{ offset: open, length: close - open, content: '' }]
+  const isNext = comma !== undefined && comma === behind[0]
+  const stop = isNext ? comma.offset + 1 : end
+  if (members.length === 1 && [...before, ...behind].every((found) => found === comma)) {
+    return [{ offset: open, length: close - open, content: '' }]
+  }
   const isBelowComment = before.at(-1)?.kind === token.lineComment
-  const from = keepsLine(text, member, stop, isBelowComment) ? member.offset : start
-  const removed = { offset: from, length: stop - from, content: '' }
-  const comma = isNext ? undefined : (commaIn(behind) ?? commaIn(before))
-  return comma === undefined ? [removed] : [{ offset: comma.offset, length: 1, content: '' }, removed]
+  const keepsLine = isLineKept(text, member, stop, isBelowComment)
+  const start = keepsLine ? member.offset : endOfContent(text, open, member.offset)
+  const removed = { offset: start, length: stop - start, content: '' }
+  return isNext ? [removed] : [...takenOut(comma), removed]
+}
+
+function takenOut(comma: Token | undefined): Edit[] {
+  return comma === undefined ? [] : [{ offset: comma.offset, length: 1, content: '' }]
 }
 
 /**
  * Returns whether the line end before a removed member stays: a line comment before it would swallow what follows, and a comment
  * after it would seem to belong to the member above.
  */
-function keepsLine(text: string, member: Node, stop: number, isBelowComment: boolean): boolean {
+function isLineKept(text: string, member: Node, stop: number, isBelowComment: boolean): boolean {
   const rest = /^.*/.exec(text.slice(stop))?.[0].trim() ?? ''
   return isFirstOnLine(text, member.offset) && rest !== '' && (isBelowComment || rest.startsWith('/'))
 }
