@@ -11,7 +11,7 @@ import { credentialsConfig } from '../config/config-part.ts'
 import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import type { CommandLine } from '../config/setting-argument.ts'
 import type { SettingGroup } from '../config/setting.ts'
-import type { ExitCode } from './failure/command-failure.ts'
+import type { ExitCode } from './failure/failure-table.ts'
 import type { Terminal } from './terminal/output.ts'
 
 /** Input of every command. */

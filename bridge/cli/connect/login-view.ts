@@ -1,7 +1,7 @@
 import type { Credential } from '../../credentials/credential.ts'
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import type { StoredLogin } from '../../credentials/credential-store.ts'
-import type { ExitCode } from '../failure/command-failure.ts'
+import type { ExitCode } from '../failure/failure-table.ts'
 import { type Failure, describeError } from '../failure/failure-text.ts'
 import { asTyped } from '../terminal/program-name.ts'
 

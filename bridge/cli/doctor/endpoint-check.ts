@@ -3,7 +3,7 @@ import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/te
 import type { BridgeConfig } from '../../config/config.ts'
 import { chooseProxy } from '../../http/route.ts'
 import type { FirstAnswer } from '../connect/endpoint-probe.ts'
-import { exitCode } from '../failure/command-failure.ts'
+import { exitCode } from '../failure/failure-table.ts'
 import { failureContextOf } from '../failure/failure-text.ts'
 import { failed } from './finding.ts'
 

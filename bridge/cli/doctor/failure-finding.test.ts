@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { NetworkError } from '../../http/http-client.ts'
 import { TransportError } from '../../transport/transport.ts'
-import { CommandFailure, exitCode } from '../failure/command-failure.ts'
-import { failureTable } from '../failure/failure-table.ts'
+import { CommandFailure } from '../failure/failure-text.ts'
+import { exitCode, failureTable } from '../failure/failure-table.ts'
 import { failed } from './finding.ts'
 
 const context = { serverUrl: 'https://mcp.example.com/a.b/mcp?c=d' }

@@ -1,6 +1,6 @@
 import { fail, type Outcome } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { type FailureContext, describeError } from '../failure/failure-text.ts'
 
 /** Creates the outcome of an error, with the next step and exit code of its failure. */

@@ -1,7 +1,7 @@
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding, FindingState } from '@drawbridge/shared/terminal/finding.ts'
 import { describe, expect, it } from 'vitest'
-import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { exitCodeOf } from './finding.ts'
 import { type OwnFacts, ownChecks } from './own-check.ts'
 

@@ -13,7 +13,7 @@ import { version } from '../../config/version.ts'
 import { McpProxy, type McpProxyPorts } from '../../proxy/proxy.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { TransportError } from '../../transport/transport.ts'
-import { exitCode } from '../failure/command-failure.ts'
+import { exitCode } from '../failure/failure-table.ts'
 import { failureContextOf, fill, rpcFailure } from '../failure/failure-text.ts'
 import { failed } from './finding.ts'
 

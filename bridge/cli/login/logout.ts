@@ -12,8 +12,8 @@ import { createHttpClient } from '../../http/undici-client.ts'
 import { readIfPossible } from '../../oauth/login/shared-sign-in.ts'
 import { type CommandInput, credentialsOf, printResult, settingsOf } from '../command.ts'
 import { loginIdOf } from '../connect/connection-login.ts'
-import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
-import { describeError } from '../failure/failure-text.ts'
+import { CommandFailure, describeError } from '../failure/failure-text.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 
 const lockMs = 20_000
 

@@ -11,7 +11,7 @@ import { serverUrlProblem } from '../../config/config-rule.ts'
 import { durationText } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/output.ts'
 import { type CommandInput, credentialsOf, printResult, settingsOf } from '../command.ts'
-import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { fill } from '../failure/failure-text.ts'
 import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } from '../connect/login-view.ts'
 
