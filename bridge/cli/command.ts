@@ -10,7 +10,6 @@ import type { BridgeConfig } from '../config/config.ts'
 import { credentialsConfig } from '../config/config-part.ts'
 import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import type { CommandLine } from '../config/setting-argument.ts'
-import type { SettingGroup } from '../config/setting.ts'
 import type { ExitCode } from './failure/failure-table.ts'
 import type { Terminal } from './terminal/output.ts'
 
@@ -38,18 +37,17 @@ export interface CommandOptions {
   yes?: boolean
 }
 
+/** A command. It accepts the flags of all settings as well, so that one set of flags fits all. */
 export interface CommandRow {
   /** The command with its operands. */
   usage: string
   description: string
   group: 'Sign-in' | 'Looking' | 'Setting up'
   examples: readonly string[]
-  /** Flags of its own: `--all` is on or off, `--name <name>` takes a value. `--json` is taken by every command with `json`. */
+  /** Flags of its own: `--all` is on or off, `--name <name>` takes a value. Each command takes `--json` too. */
   switches?: Readonly<Record<`--${string}`, string>>
-  /** Members of the object that `--json` prints; undefined: the command has no `--json`. */
-  json?: Readonly<Record<string, string>>
-  /** Groups of settings in its help. Every command accepts all of them, so that one set of flags fits all. */
-  shown: readonly SettingGroup[]
+  /** Members of the object that `--json` prints. */
+  json: Readonly<Record<string, string>>
   run(input: CommandInput): Promise<ExitCode>
 }
 
