@@ -5,7 +5,7 @@ import { readSqliteSchema } from './doctor/sqlite-check.ts'
 import { openStore } from '../startup/open-store.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { postgresMigrations } from '../store/postgres/schema.ts'
-import { sqliteMigrations } from '../store/sqlite/migrations.ts'
+import { sqliteMigrations } from '../store/sqlite/schema.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 
 /** Migrates the schema of the store, as a starting server does. Prints the previous version. */
