@@ -6,6 +6,7 @@ import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { pipeline } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { CookieJar } from '../http/cookie-jar.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import { type PendingSignIn, SignIns } from '../sign-in/sign-in-attempt.ts'
 import { SignInStep } from '../sign-in/sign-in-step.ts'
@@ -96,7 +97,7 @@ export class McpProxy {
     const servers = new ServerConnections(config, {
       transport: {
         ...ports,
-        cookies: config.cookies ? new Map() : undefined,
+        cookies: config.cookies ? new CookieJar() : undefined,
         randomId,
         warn: say,
         unsolicited: (message) => pending.unsolicited(message),

@@ -1,4 +1,3 @@
-import { storeCookies, withCookies } from '../http/cookie-jar.ts'
 import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
 import { endingOf, mayRepeat, Retries, type Ending, type Sendable } from '../http/retry.ts'
 import { absenceOf, challengesOf, isPassing, isTokenRefusal } from './failed-response.ts'
@@ -108,17 +107,15 @@ export class ServerRequests {
     const { cookies, http, runtime } = this.#ports
     const { method, url, body, signal, bodyTimeoutMs } = request
     const headers = this.#headers(request, authorization)
-    const hasCookies = cookies !== undefined && cookies.size > 0
     const response = await http.send({
       method,
       url,
-      headers: hasCookies ? withCookies(cookies, headers, url, runtime.now()) : headers,
+      headers: cookies?.withCookies(headers, runtime.now()) ?? headers,
       ...(body !== undefined && { body }),
       ...(signal !== undefined && { signal }),
       ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
     })
-    if (cookies !== undefined && 'set-cookie' in response.headers)
-      storeCookies(cookies, response, url, runtime.now())
+    cookies?.store(response, runtime.now())
     return response
   }
 
