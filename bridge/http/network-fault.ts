@@ -87,31 +87,28 @@ function describeEnd(code: string, { url, limits }: FaultPlace): Description | u
   }
 }
 
+const unreached: Readonly<Record<string, [NetworkFault, (name: string, endpoint: string) => string]>> = {
+  ENOTFOUND: ['dns', (name) => `${name} has no address`],
+  ENODATA: ['dns', (name) => `${name} has no address`],
+  EAI_AGAIN: ['dns', (name) => `the address of ${name} could not be looked up now: no name server answered`],
+  ECONNREFUSED: ['refused', (_, endpoint) => `${endpoint} refused the connection`],
+  ETIMEDOUT: ['connect_timeout', (_, endpoint) => `${endpoint} did not answer the connection attempt`],
+  ECONNRESET: ['reset', (_, endpoint) => `${endpoint} closed the connection before it was ready`],
+  EPIPE: ['reset', (_, endpoint) => `${endpoint} closed the connection before it was ready`],
+  ECONNABORTED: ['reset', (_, endpoint) => `${endpoint} closed the connection before it was ready`],
+}
+
 function describeUnreached(code: string, url: URL): Description {
   const { hostname, host } = url
   const tls = describeTlsFault(code, host)
   if (tls !== undefined) return ['tls', tls]
   if (isSyntaxFault(code)) return describeBroken(code, url)
   const endpoint = url.port === '' ? `${hostname}:${url.protocol === 'https:' ? 443 : 80}` : host
-  const lookup = `the address of ${hostname} could not be looked up`
-  switch (code) {
-    case 'ENOTFOUND':
-    case 'ENODATA':
-      return ['dns', `${hostname} has no address (${code})`]
-    case 'EAI_AGAIN':
-      return ['dns', `${lookup} now: no name server answered (${code})`]
-    case 'ECONNREFUSED':
-      return ['refused', `${endpoint} refused the connection (${code})`]
-    case 'ETIMEDOUT':
-      return ['connect_timeout', `${endpoint} did not answer the connection attempt (${code})`]
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'ECONNABORTED':
-      return ['reset', `${endpoint} closed the connection before it was ready (${code})`]
-    default:
-      if (code.startsWith('EAI_')) return ['dns', `${lookup} (${code})`]
-      return ['unreachable', `${endpoint} cannot be reached${inBrackets(code)}`]
-  }
+  const known = unreached[code]
+  if (known !== undefined) return [known[0], `${known[1](hostname, endpoint)} (${code})`]
+  return code.startsWith('EAI_')
+    ? ['dns', `the address of ${hostname} could not be looked up (${code})`]
+    : ['unreachable', `${endpoint} cannot be reached${inBrackets(code)}`]
 }
 
 function describeBroken(code: string, { host, origin }: URL): Description {

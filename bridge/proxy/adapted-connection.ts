@@ -24,7 +24,7 @@ import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { withoutSignInState } from '../sign-in/authorization-prompt.ts'
 import { TransportError } from '../transport/transport.ts'
-import type { CallCarrier, ClientContext, PendingCall } from './pending-calls.ts'
+import type { CallCarrier, ClientContext, PendingCall } from './client-calls.ts'
 import type { ServerConnection } from './server-connections.ts'
 import type { RevisionPorts } from './server-revision.ts'
 
@@ -85,7 +85,7 @@ export class AdaptedConnection implements CallCarrier {
   #from2025To2026(): Adapter {
     const { client, pending, remembered, servers } = this.#ports
     const discovered = remembered.known()?.discoverResult
-    const server = server2026(this.#ports.judged(servers.modern()))
+    const server = server2026(this.#ports.judged(servers.of('modern')))
     const adapter = createAdapterFrom2025To2026({
       ...this.#shared(),
       server,

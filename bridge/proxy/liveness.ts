@@ -1,6 +1,6 @@
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { NetworkError } from '../http/http-client.ts'
-import type { PendingCall, PendingCalls } from './pending-calls.ts'
+import type { PendingCall, PendingCalls } from './client-calls.ts'
 import type { RevisionStep } from './revision-step.ts'
 
 export interface LivenessConfig {

@@ -1,13 +1,13 @@
 import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { expect, it } from 'vitest'
-import { SessionState } from './session-transport.ts'
+import { SessionState } from './session.ts'
 
 const request = (method: string, params: Record<string, unknown> = {}): WireMessage =>
   toWireMessage({ jsonrpc: '2.0', id: 1, method, params })
 
 function stateAfter(...messages: WireMessage[]): SessionState {
-  const state = new SessionState()
-  for (const message of messages) state.accepted(message)
+  const state = new SessionState(() => {})
+  for (const message of messages) state.accepted(message, message)
   return state
 }
 

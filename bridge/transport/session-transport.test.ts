@@ -28,7 +28,7 @@ afterEach(async () => {
 
 function createTransport(retryMs = 1000): SessionTransport {
   return new SessionTransport(
-    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs },
+    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs, cookies: true },
     harness.ports,
   )
 }

@@ -1,13 +1,13 @@
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Readable } from 'node:stream'
 import { pause, unlessAborted } from '@drawbridge/shared/async.ts'
-import { type JsonRpcId, readMessage, splitBatch, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { type JsonRpcId, messagesIn, readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { backoffMs, Retries } from '../http/retry.ts'
 import { readEventStream, type StreamEvent } from './event-stream.ts'
 import { readRefusedPost, refusedPostError } from './failed-response.ts'
 import { ServerRequests } from './server-requests.ts'
-import { SessionState } from './session-transport.ts'
+import { SessionState } from './session.ts'
 import { isEventStream } from './streamable-http.ts'
 import {
   lostError,
@@ -40,7 +40,7 @@ export class SseTransport implements StreamingTransport {
   readonly #config: TransportConfig
   readonly #ports: TransportPorts
   readonly #requests: ServerRequests
-  readonly #state = new SessionState()
+  readonly #state: SessionState
   readonly #closing = new AbortController()
   #connecting: Promise<SseConnection> | undefined
   #stream: Readable | undefined
@@ -49,6 +49,7 @@ export class SseTransport implements StreamingTransport {
     this.#config = config
     this.#ports = ports
     this.#requests = new ServerRequests(config, ports)
+    this.#state = new SessionState((request, answer) => ports.answered('sse', request, answer))
   }
 
   send(message: WireMessage, options: Context): Promise<void> {
@@ -226,18 +227,20 @@ class SseConnection {
   }
 
   async take(message: WireMessage): Promise<void> {
-    const { envelope } = message
-    if (envelope.kind === 'batch') {
-      for (const one of splitBatch(message)) await this.take(one)
-      return
+    for (const one of messagesIn(message)) {
+      const { envelope } = one
+      if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
+      else if (envelope.kind === 'response') await this.#takeResponse(envelope.id, one)
+      else await this.#ports.unsolicited(one)
     }
-    if (envelope.kind === 'invalid') return this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
-    if (envelope.kind !== 'response') return this.#ports.unsolicited(message)
-    const waiting = this.waiting.get(envelope.id)
-    this.waiting.delete(envelope.id)
+  }
+
+  async #takeResponse(id: JsonRpcId, response: WireMessage): Promise<void> {
+    const waiting = this.waiting.get(id)
+    this.waiting.delete(id)
     if (waiting === undefined) return this.#ports.note('dropped a response to no pending request')
     try {
-      await waiting.deliver(message)
+      await waiting.deliver(response)
       waiting.resolve()
     } catch (error) {
       waiting.reject(error)

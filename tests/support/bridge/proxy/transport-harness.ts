@@ -49,7 +49,7 @@ export function createHarness(haste = 1): TransportHarness {
     onRefusal: () => ({ kind: 'sign_in_needed' }),
     ports: {
       http,
-      cookies: undefined,
+      answered: () => {},
       runtime: {
         now: () => Math.floor(Date.now() / 1000),
         randomBytes: (length) => randomBytes(length),

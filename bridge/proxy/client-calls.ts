@@ -1,15 +1,18 @@
-import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { createSignal } from '@drawbridge/shared/async.ts'
+import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import {
   jsonRpcCode,
   jsonRpcError,
   type JsonRpcId,
+  notJsonReason,
   parseWireMessage,
+  splitBatch,
   toWireMessage,
   type WireMessage,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpMetaKey, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Context, Send, Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mayRepeat } from '../http/retry.ts'
 import { TransportError } from '../transport/transport.ts'
@@ -44,6 +47,83 @@ export interface CallCarrier {
   cancel(notice: WireMessage): Promise<void>
   /** Forgets the call, which is made again. */
   drop(call: PendingCall): void
+}
+
+const batchRevision = '2025-03-26'
+
+/** Found in every message that may claim the newer era, however its JSON escapes a slash. */
+const metaMark = 'io.modelcontextprotocol'
+
+/**
+ * Reads each message of the client: finds its era, splits batches, answers with an error what is no message, and remembers how
+ * the client has introduced itself. Whether parameters make sense is for the server to say.
+ */
+export class ClientInput implements Step<ClientContext> {
+  /** As it came, so that a session can be opened again in the name of the client. */
+  initialize: { id: JsonRpcId; message: WireMessage; params: JsonObject } | undefined
+  /** The client has sent `notifications/initialized` since. */
+  isInitialized = false
+  #hasModernClient = false
+
+  send(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const { envelope } = message
+    switch (envelope.kind) {
+      case 'request': {
+        const era = eraOf(message)
+        if (era === 'modern') this.#hasModernClient = true
+        else if (envelope.method === 'initialize') {
+          this.initialize = { id: envelope.id, message, params: paramsOf(message) ?? {} }
+          this.isInitialized = false
+        }
+        return next(message, { ...context, era })
+      }
+      case 'notification': {
+        if (envelope.method === 'notifications/initialized') this.isInitialized = true
+        // The newer era asks for claims in requests only.
+        const isModern = this.#hasModernClient && this.initialize === undefined
+        return next(message, { ...context, era: isModern ? 'modern' : eraOf(message) })
+      }
+      case 'response':
+        return next(message, context)
+      case 'batch':
+        return this.#readBatch(message, context, next)
+      case 'invalid': {
+        const { id = null, reason } = envelope
+        return reason === notJsonReason
+          ? refuse(context, id, jsonRpcCode.parseError, `The message is ${reason}.`)
+          : refuse(context, id, jsonRpcCode.invalidRequest, `Invalid message: ${reason}.`)
+      }
+    }
+  }
+
+  /** Messages of a batch are answered one by one: a client tells answers apart by their ids. */
+  async #readBatch(batch: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const isAllowed = this.initialize?.params['protocolVersion'] === batchRevision
+    const messages = isAllowed ? splitBatch(batch) : []
+    const reason = isAllowed ? 'The batch is empty or too long.' : `Only ${batchRevision} has batches.`
+    if (messages.length === 0) return refuse(context, null, jsonRpcCode.invalidRequest, reason)
+    await Promise.all(messages.map((message) => this.send(message, context, next)))
+  }
+}
+
+function eraOf(message: WireMessage): McpEra {
+  if (!message.text.includes(metaMark)) return 'legacy'
+  const meta = paramsOf(message)?.['_meta']
+  return isJsonObject(meta) && mcpMetaKey.protocolVersion in meta ? 'modern' : 'legacy'
+}
+
+export function paramsOf(message: WireMessage): JsonObject | undefined {
+  const parsed = parseWireMessage(message)
+  return 'method' in parsed ? parsed.params : undefined
+}
+
+export async function refuse(
+  context: Context,
+  id: JsonRpcId | null,
+  code: number,
+  reason: string,
+): Promise<void> {
+  await context.deliver(toWireMessage(jsonRpcError(id, code, reason)))
 }
 
 interface OpenCall extends PendingCall {
@@ -85,12 +165,8 @@ export class PendingCalls implements Step<ClientContext> {
     return [...this.#calls.values()]
   }
 
-  isOpen(call: PendingCall): boolean {
-    return this.#calls.get(call.id) === call
-  }
-
   /** Delivers a message that belongs to no call, or whose call only its id tells. */
-  async unsolicited(message: WireMessage): Promise<void> {
+  readonly unsolicited = async (message: WireMessage): Promise<void> => {
     const { envelope } = message
     if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
     const call = envelope.kind === 'response' ? this.#calls.get(envelope.id) : undefined
@@ -124,7 +200,10 @@ export class PendingCalls implements Step<ClientContext> {
   }
 
   close(): void {
-    for (const call of this.#calls.values()) this.#end(call)
+    for (const call of this.#calls.values()) {
+      this.#settle(call)
+      call.abort.abort()
+    }
   }
 
   #open(
@@ -137,8 +216,7 @@ export class PendingCalls implements Step<ClientContext> {
       const reason = 'A request with this id has no answer yet.'
       return refuse(context, id, jsonRpcCode.invalidRequest, reason)
     }
-    let settle = (): void => {}
-    const answered = new Promise<void>((resolve) => (settle = resolve))
+    const { given: answered, give: settle } = createSignal()
     const call: OpenCall = {
       id,
       method,
@@ -149,7 +227,7 @@ export class PendingCalls implements Step<ClientContext> {
       carrier: undefined,
       abort: new AbortController(),
       deliver: context.deliver,
-      settle: () => settle(),
+      settle,
       start: () => void this.#run(call, context, next),
     }
     this.#calls.set(id, call)
@@ -163,8 +241,7 @@ export class PendingCalls implements Step<ClientContext> {
     const deliver = (message: WireMessage): Promise<void> => this.#deliver(call, message)
     try {
       await next(call.wire, { ...context, call, signal, deliver })
-      if (this.isOpen(call) && !signal.aborted)
-        this.fail(call, new TransportError('lost', 'The server ended without an answer.'))
+      if (!signal.aborted) this.fail(call, new TransportError('lost', 'The server ended without an answer.'))
     } catch (error) {
       if (!signal.aborted) this.fail(call, error)
     }
@@ -175,15 +252,11 @@ export class PendingCalls implements Step<ClientContext> {
     call.heardAtMs = this.#ports.wallMs()
     if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
     if (envelope.kind === 'response' && envelope.id === call.id) return this.#answer(call, message)
-    this.#ports.note(
-      envelope.kind === 'response'
-        ? 'The server answered a request that was not asked there.'
-        : 'The server sent something that is no message.',
-    )
+    this.#ports.note('dropped a response to another request')
   }
 
   async #answer(call: OpenCall, message: WireMessage): Promise<void> {
-    if (!this.isOpen(call)) return
+    if (this.#calls.get(call.id) !== call) return
     this.#calls.delete(call.id)
     try {
       const delivered = call.deliver(message)
@@ -198,35 +271,23 @@ export class PendingCalls implements Step<ClientContext> {
 
   /** A call that is over needs no cancelling, and a server that is told nevertheless may take it for another one. */
   async #cancel(message: WireMessage): Promise<void> {
-    const parsed = parseWireMessage(message)
-    const id = 'method' in parsed ? parsed.params?.['requestId'] : undefined
+    const id = paramsOf(message)?.['requestId']
     const call = typeof id === 'string' || typeof id === 'number' ? this.#calls.get(id) : undefined
     if (call === undefined) return
-    this.#calls.delete(call.id)
-    call.settle()
+    this.#settle(call)
     await call.carrier?.cancel(message).catch(() => {})
     call.abort.abort()
   }
 
-  #end(call: OpenCall): void {
+  #settle(call: OpenCall): void {
     this.#calls.delete(call.id)
     call.settle()
-    call.abort.abort()
   }
 
   #describe(id: JsonRpcId, error: unknown): WireMessage {
     const { code, message, data } = this.#ports.describeFailure(error)
     return toWireMessage(jsonRpcError(id, code, message, data))
   }
-}
-
-export async function refuse(
-  context: Context,
-  id: JsonRpcId | null,
-  code: number,
-  reason: string,
-): Promise<void> {
-  await context.deliver(toWireMessage(jsonRpcError(id, code, reason)))
 }
 
 /** The error of a server that could not give it an id, because it did not read that far, under the id that it is for. */
@@ -239,4 +300,28 @@ function withId(response: WireMessage, id: JsonRpcId): WireMessage | undefined {
     return undefined
   const { code, message } = error
   return toWireMessage({ ...body, jsonrpc: '2.0', id, error: { ...error, code, message } })
+}
+
+/**
+ * Lets nothing overtake `initialize`: scripts write all their lines at once, and no server takes what comes before its session
+ * is there. A ping may come at any time (MCP 2025-11-25 lifecycle), and so may a response.
+ */
+export class InitializeOrder implements Step<ClientContext> {
+  #opening: Promise<void> | undefined
+
+  send(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const { envelope } = message
+    const isFree = envelope.kind === 'response' || (envelope.kind === 'request' && envelope.method === 'ping')
+    if (isFree) return next(message, context)
+    if (this.#opening !== undefined) return this.#sendLater(message, context, next)
+    if (envelope.kind === 'request' && envelope.method === 'initialize')
+      this.#opening = context.call?.answered.then(() => (this.#opening = undefined))
+    return next(message, context)
+  }
+
+  /** Those that wait go on in the order in which they came; the first may be another `initialize`. */
+  async #sendLater(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    while (this.#opening !== undefined) await this.#opening
+    if (context.signal?.aborted !== true) return this.send(message, context, next)
+  }
 }

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createSignal } from '@drawbridge/shared/async.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { InitializeOrder } from './client-input.ts'
-import type { PendingCall } from './pending-calls.ts'
+import { InitializeOrder, type PendingCall } from './client-calls.ts'
 
 interface Asked {
   answer(): Promise<void>
