@@ -142,7 +142,7 @@ export class Retries {
    */
   async after(ending: Ending, reason: string, askedMs = 0): Promise<boolean> {
     const { retryMs, signal } = this.#limits
-    if (retryMs === 0 || signal?.aborted || !mayRepeat(ending, this.#what, this.#failures)) return false
+    if (retryMs === 0 || isAborted(signal) || !mayRepeat(ending, this.#what, this.#failures)) return false
     const { runtime, note } = this.#ports
     const ms = Math.max(backoffMs(runtime, this.#failures, firstWaitMs, maxWaitMs), askedMs)
     const isTimed = rules[ending].times === Infinity
@@ -150,8 +150,12 @@ export class Retries {
     this.#failures += 1
     note(`sending again after ${reason}`)
     await pause(runtime, ms, signal)
-    return signal?.aborted !== true
+    return !isAborted(signal)
   }
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true
 }
 
 /** The wait after that many failures in a row: twice as long each time, up to `maxMs`, minus up to a quarter by chance. */

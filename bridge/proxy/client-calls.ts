@@ -1,9 +1,9 @@
-import { createSignal } from '@drawbridge/shared/async.ts'
-import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import {
   jsonRpcCode,
+  type JsonRpcError,
   jsonRpcError,
   type JsonRpcId,
   notJsonReason,
@@ -68,15 +68,8 @@ export class ClientInput implements Step<ClientContext> {
   send(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
     const { envelope } = message
     switch (envelope.kind) {
-      case 'request': {
-        const era = eraOf(message)
-        if (era === 'modern') this.#hasModernClient = true
-        else if (envelope.method === 'initialize') {
-          this.initialize = { id: envelope.id, message, params: paramsOf(message) ?? {} }
-          this.isInitialized = false
-        }
-        return next(message, { ...context, era })
-      }
+      case 'request':
+        return next(message, { ...context, era: this.#readRequest(message, envelope) })
       case 'notification': {
         if (envelope.method === 'notifications/initialized') this.isInitialized = true
         // The newer era asks for claims in requests only.
@@ -94,6 +87,16 @@ export class ClientInput implements Step<ClientContext> {
           : refuse(context, id, jsonRpcCode.invalidRequest, `Invalid message: ${reason}.`)
       }
     }
+  }
+
+  #readRequest(message: WireMessage, { id, method }: { id: JsonRpcId; method: string }): McpEra {
+    const era = eraOf(message)
+    if (era === 'modern') this.#hasModernClient = true
+    else if (method === 'initialize') {
+      this.initialize = { id, message, params: paramsOf(message) ?? {} }
+      this.isInitialized = false
+    }
+    return era
   }
 
   /** Messages of a batch are answered one by one: a client tells answers apart by their ids. */
@@ -178,7 +181,7 @@ export class PendingCalls implements Step<ClientContext> {
     const open = this.#calls.get(call.id)
     if (open !== call) return
     const theirs = error instanceof TransportError ? error.response : undefined
-    void this.#answer(open, (theirs && withId(theirs, call.id)) ?? this.#describe(call.id, error))
+    void this.#answer(open, theirs === undefined ? this.#describe(call.id, error) : withId(theirs, call.id))
   }
 
   /**
@@ -216,7 +219,8 @@ export class PendingCalls implements Step<ClientContext> {
       const reason = 'A request with this id has no answer yet.'
       return refuse(context, id, jsonRpcCode.invalidRequest, reason)
     }
-    const { given: answered, give: settle } = createSignal()
+    let settle = (): void => {}
+    const answered = new Promise<void>((resolve) => (settle = resolve))
     const call: OpenCall = {
       id,
       method,
@@ -241,7 +245,8 @@ export class PendingCalls implements Step<ClientContext> {
     const deliver = (message: WireMessage): Promise<void> => this.#deliver(call, message)
     try {
       await next(call.wire, { ...context, call, signal, deliver })
-      if (!signal.aborted) this.fail(call, new TransportError('lost', 'The server ended without an answer.'))
+      if (this.#calls.get(call.id) === call && !signal.aborted)
+        this.fail(call, new TransportError('lost', 'The server ended without an answer.'))
     } catch (error) {
       if (!signal.aborted) this.fail(call, error)
     }
@@ -290,16 +295,11 @@ export class PendingCalls implements Step<ClientContext> {
   }
 }
 
-/** The error of a server that could not give it an id, because it did not read that far, under the id that it is for. */
-function withId(response: WireMessage, id: JsonRpcId): WireMessage | undefined {
+/** The error under the id that it is for: a server may not have read that far, or answered the message of another request. */
+function withId(response: WireMessage, id: JsonRpcId): WireMessage {
   const { envelope } = response
   if (envelope.kind === 'response' && envelope.id === id) return response
-  const body = parseJsonObject(response.text)
-  const error = body?.['error']
-  if (!isJsonObject(error) || typeof error['code'] !== 'number' || typeof error['message'] !== 'string')
-    return undefined
-  const { code, message } = error
-  return toWireMessage({ ...body, jsonrpc: '2.0', id, error: { ...error, code, message } })
+  return toWireMessage({ ...(parseWireMessage(response) as JsonRpcError), id })
 }
 
 /**

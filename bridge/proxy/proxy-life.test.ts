@@ -103,7 +103,7 @@ const phases: [string, Phase][] = [
         authorization: () => new Promise<never>(() => {}),
         refused: () => new Promise<never>(() => {}),
       }
-      const rig = proxy((await server(legacyServer())).url, { ports: { tokens } })
+      const rig = proxy((await server(legacyServer())).url, { ports: { login: { tokens } } })
       rig.write(opening)
       await new Promise((resolve) => void setTimeout(resolve, 20))
       return rig

@@ -5,7 +5,7 @@ import { createSignal, settledWithin } from '@drawbridge/shared/async.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { pipeline } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpClient } from '../http/http-client.ts'
@@ -40,7 +40,7 @@ export interface McpProxyPorts {
   output: Writable
   http: HttpClient
   runtime: Runtime
-  tokens: TransportPorts['tokens']
+  login: TransportPorts['login']
   /** Left out where nobody can sign in: refusals are told to the client then. */
   signIn?: () => PendingSignIn
   /** Returns whether a browser is going to show it. */

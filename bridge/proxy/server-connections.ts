@@ -67,8 +67,8 @@ export class ServerConnections {
     signal: AbortSignal,
     asked: () => void,
   ): Promise<void> {
-    const { randomId, tokens } = this.#ports.transport
-    await tokens.authorization(signal).catch(() => {})
+    const { randomId, login } = this.#ports.transport
+    await login.tokens.authorization(signal).catch(() => {})
     asked()
     const isModern = era === 'modern'
     const question = isModern ? { method: 'server/discover', params: { _meta: meta } } : { method: 'ping' }

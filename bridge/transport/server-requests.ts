@@ -75,7 +75,7 @@ export class ServerRequests {
     }
     const refusedWith: (string | undefined)[] = []
     for (;;) {
-      const authorization = await this.ports.tokens.authorization(signal)
+      const authorization = await this.ports.login.tokens.authorization(signal)
       let response: HttpResponse
       try {
         response = await this.#attempt(request, authorization)
@@ -139,7 +139,7 @@ export class ServerRequests {
     refusedWith.push(used?.header)
     const status = response.status === 401 ? 401 : 403
     const refusal = { status, used, challenges: challengesOf(response) } as const
-    const outcome = mayGoAgain ? await this.ports.tokens.refused(refusal) : undefined
+    const outcome = mayGoAgain ? await this.ports.login.tokens.refused(refusal) : undefined
     if (outcome?.kind === 'retry') return
     throw new TransportError('sign_in_needed', 'The server wants a sign-in.', { status: response.status })
   }

@@ -111,10 +111,11 @@ export class StreamableHttp extends ServerRequests {
   ): Promise<void> {
     let response = first
     let lastEventId: string | undefined
-    const waits = new StreamWaits()
+    let waits: StreamWaits | undefined
     for (;;) {
       const end = await answers.read(response)
       if (end === undefined) return
+      waits ??= new StreamWaits()
       if (end.lastEventId !== undefined && end.lastEventId !== lastEventId) waits.reset()
       lastEventId = end.lastEventId ?? lastEventId
       if (resume === undefined || lastEventId === undefined || signal.aborted) throw lostError(end.cause)

@@ -41,9 +41,12 @@ export interface TransportConfig {
 export interface TransportPorts {
   http: HttpClient
   runtime: Pick<Runtime, 'now' | 'sleep' | 'randomBytes'>
-  tokens: {
-    authorization(signal?: AbortSignal): Promise<Authorization | undefined>
-    refused(refusal: Refusal): Promise<RefusalOutcome>
+  /** `tokens` may be replaced, when the login has been loaded. */
+  login: {
+    readonly tokens: {
+      authorization(signal?: AbortSignal): Promise<Authorization | undefined>
+      refused(refusal: Refusal): Promise<RefusalOutcome>
+    }
   }
   /** Messages that belong to no request: they come on the GET stream. */
   unsolicited(message: WireMessage): void | Promise<void>

@@ -25,6 +25,7 @@ export async function openConnectionLog(config: BridgeConfig): Promise<DebugLog 
 }
 
 export interface ConnectionLogin {
+  /** Replaced by the stored login once that is loaded. */
   tokens: TokenSource
   /** Undefined with a fixed token. */
   signIn: (() => PendingSignIn) | undefined
@@ -78,17 +79,16 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
   const open = async (): Promise<Login> => {
     opening ??= openLogin(config, ports).then((session) => session.login)
     login = await opening
+    made.tokens = login
     return login
   }
   const record = join(config.credentials.home, 'credentials', 'records', `${loginIdOf(config)}.json`)
   const isStored = existsSync(record)
   const shownElsewhere = new Set<string>()
-  return {
+  const made: ConnectionLogin = {
     tokens: {
-      async authorization(signal) {
-        if (login !== undefined) return login.authorization(signal)
-        return isStored || opening !== undefined ? (await open()).authorization(signal) : undefined
-      },
+      authorization: async (signal) =>
+        isStored || opening !== undefined ? (await open()).authorization(signal) : undefined,
       refused: async (refusal) => (await open()).refused(refusal),
     },
     signIn() {
@@ -111,6 +111,7 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
     summary: isStored ? 'login stored' : 'no login stored',
     settle: async () => login?.settle(),
   }
+  return made
 }
 
 /** Returns whether to open the page unasked: not from two processes, and not if nothing confirms whose it is. */

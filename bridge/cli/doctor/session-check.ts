@@ -85,9 +85,11 @@ async function listAs(
       ...ports,
       input,
       output,
-      tokens: {
-        authorization: async () => (token === undefined ? undefined : { header: `Bearer ${token}` }),
-        refused: async () => ({ kind: 'sign_in_needed' }),
+      login: {
+        tokens: {
+          authorization: async () => (token === undefined ? undefined : { header: `Bearer ${token}` }),
+          refused: async () => ({ kind: 'sign_in_needed' }),
+        },
       },
       openBrowser: () => false,
       memory: { read: () => remembered, write: (learned) => (listing.memory = learned) },
