@@ -8,7 +8,7 @@ import {
   requestIdOf,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { callOf, maxNameLength } from '../core/tokens/call-record.ts'
+import { callOf, maxNameLength } from '../core/access/call-record.ts'
 import { readBody } from './middleware/body.ts'
 import { httpError, json, type TextResponse } from './response.ts'
 

@@ -8,7 +8,7 @@ import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-c
 import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { anonymousCaller, type Caller, type CallerResult, SignInNeededError } from '../core/tokens/caller.ts'
 import { type CallLimit, personCalling, strangerCalling } from '../core/limits/call-limit.ts'
-import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/tokens/call-record.ts'
+import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/access/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
 import { httpError, oauthFailure, type Reply } from './response.ts'

@@ -4,7 +4,7 @@ import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/m
 import { offersTool } from '../core/access/access-rules.ts'
 import { needsOfTool, offersUpstreamTool, scopeOfTool } from '../core/gateway/upstream-policy.ts'
 import type { UpstreamPolicy } from '../core/gateway/upstream.ts'
-import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/tokens/call-record.ts'
+import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import type { Incoming } from './incoming.ts'
 import { withSecuritySchemes } from './tools/tool-scope.ts'

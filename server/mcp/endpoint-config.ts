@@ -1,6 +1,6 @@
 import type { Implementation, Transport } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { Call, IncomingCalls } from '../core/tokens/call-record.ts'
+import type { Call, IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import type { Sealer } from '../core/seal.ts'
 import type { Incoming } from './incoming.ts'

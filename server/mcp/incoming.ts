@@ -2,7 +2,7 @@ import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import type { IncomingCalls } from '../core/tokens/call-record.ts'
+import type { IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
 /** The request that is being served: its caller, and the parsed message or batch; undefined for a GET. */

@@ -1,6 +1,6 @@
 import type { Implementation } from '@modelcontextprotocol/server'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
-import { callsOf } from '../../core/tokens/call-record.ts'
+import { callsOf } from '../../core/access/call-record.ts'
 import { KnownTools } from '../answered-calls.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { failureResponse, internalError } from '../failure-response.ts'

@@ -7,7 +7,7 @@ import {
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { type AccessAllowed, offersTool } from '../../core/access/access-rules.ts'
-import { type CallEnd, callOf } from '../../core/tokens/call-record.ts'
+import { type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'

@@ -9,7 +9,7 @@ import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { upstreamAt } from '../../core/gateway/upstream-document.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
-import { IncomingCalls } from '../../core/tokens/call-record.ts'
+import { IncomingCalls } from '../../core/access/call-record.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
 import {
   anonymousCaller,

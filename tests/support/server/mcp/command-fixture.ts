@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { CommandUpstream } from '../../../../server/core/gateway/upstream.ts'
-import { IncomingCalls } from '../../../../server/core/tokens/call-record.ts'
+import { IncomingCalls } from '../../../../server/core/access/call-record.ts'
 import type { Caller, SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import {
   type CommandEndpoint,

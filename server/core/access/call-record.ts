@@ -1,5 +1,4 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Caller } from './caller.ts'
 
 /**
  * Result of a call. `failed`: neither the tool nor a rule refused it, for example because it threw or its arguments were not an
@@ -70,9 +69,14 @@ export interface CallEnd {
   responseBytes?: number
 }
 
-/** Dependencies of {@link IncomingCalls}. */
+/** Who made the calls of a request, and whom to tell of their ends. */
 export interface IncomingCallsPorts {
-  caller: Caller
+  caller: {
+    user: { sub: string } | undefined
+    clientId: string | undefined
+    grantId: string | undefined
+    credential: string
+  }
   /** Undefined if the message does not say. */
   revision: string | undefined
   requestBytes: number
