@@ -14,7 +14,7 @@ import { type Client, requireGrantType } from '../clients/client.ts'
 import type { Grant, GrantRecord, GrantStore, RefreshTokenRecord, ReportGrantEnd } from '../session/grant.ts'
 import { refreshesOfGrant } from '../limits/limit-table.ts'
 import { RateLimit } from '../limits/rate-limit.ts'
-import { areOurResources } from './resource.ts'
+import { requireOurResource } from './resource.ts'
 import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
 
@@ -168,9 +168,7 @@ function checkRefresh(
     throw new OAuthError('invalid_grant', 'This refresh token is unknown here. Sign in again.')
   }
   if (record.endReason !== undefined || record.grant.expiresAt <= now) throw endedGrant(record.grant)
-  if (!areOurResources(request.resources, record.grant.resource)) {
-    throw new OAuthError('invalid_target', `This refresh token is for ${record.grant.resource}`)
-  }
+  requireOurResource(request.resources, record.grant.resource)
   return record
 }
 

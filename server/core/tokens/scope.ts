@@ -74,24 +74,12 @@ export function createScopeCatalogue(
 }
 
 /**
- * Returns whether `text` may be a `scope` parameter: printable ASCII without `"` and `\` (RFC 6749 section 3.3 and appendix A.4).
- * Allows several blanks between two scopes.
+ * Throws `invalid_scope` for a `scope` parameter with other characters than printable ASCII without `"` and `\` (RFC 6749 section
+ * 3.3 and appendix A.4). Allows several blanks between two scopes.
  */
-export function isScopeText(text: string): boolean {
-  return /^[\x20\x21\x23-\x5B\x5D-\x7E]*$/.test(text)
-}
-
-/** The error for an invalid `scope`. */
-export const unreadableScope = {
-  error: 'invalid_scope',
-  description: 'scope contains an invalid character.',
-} as const
-
-/** Throws `invalid_scope` unless `scope` is omitted or {@link isScopeText}. */
-export function requireScopeText(scope: string | undefined): void {
-  if (scope !== undefined && !isScopeText(scope)) {
-    throw new OAuthError(unreadableScope.error, unreadableScope.description)
-  }
+export function requireScopeText(scope = ''): void {
+  if (/^[\x20\x21\x23-\x5B\x5D-\x7E]*$/.test(scope)) return
+  throw new OAuthError('invalid_scope', 'scope contains an invalid character.')
 }
 
 /** Returns the part of `scope` within `allowed`; undefined: all of it. */
