@@ -39,7 +39,10 @@ function sealed(name: string): GrantSample {
   const sample = grantSample(name)
   const session = { accessToken: 'access', refreshToken: `refresh ${name}`, expiresAt: start + 3600 }
   const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  return { ...sample, session: sealProviderSession({ ...session, issuer: undefined }, row, sealer('old')) }
+  return {
+    ...sample,
+    session: sealProviderSession({ ...session, issuer: 'https://provider' }, row, sealer('old')),
+  }
 }
 
 describe('keys rotate on Postgres', () => {

@@ -1,6 +1,6 @@
 import { rotateKeyRing } from '../../core/operator/key-rotation.ts'
-import type { KeyUse } from '../../core/operator/key-use.ts'
-import { type Rotation, countOf } from '../../core/operator/reseal-rounds.ts'
+import type { KeyUse } from '../../core/operator/key-rotation.ts'
+import { type Rotation, countOf } from '../../core/operator/key-rotation.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { changeRing, keptKeySource, keyTable, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'

@@ -76,7 +76,7 @@ async function connect(name: string, sealer: Sealer = sealerOf()): Promise<void>
   const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
   await addGrant(store, {
     ...sample,
-    session: sealProviderSession({ ...session, issuer: undefined }, row, sealer),
+    session: sealProviderSession({ ...session, issuer: 'https://provider' }, row, sealer),
   })
 }
 

@@ -8,7 +8,6 @@ import {
 import type { CurrentUser, User } from '../session/grant.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
-/** Dependencies of {@link AccessControl}. */
 export interface AccessControlPorts {
   provider: Pick<SessionProvider, 'capabilities' | 'profileOf'>
   /** Returns the policy in force; undefined without rules. */

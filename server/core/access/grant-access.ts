@@ -17,7 +17,6 @@ import {
 import type { AccessControl } from './access-control.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
-/** Dependencies of {@link GrantAccess}. */
 export interface GrantAccessPorts {
   control: AccessControl
   keeper: Pick<SessionKeeper, 'open' | 'claimsOf'>

@@ -30,7 +30,6 @@ const codeTtlSeconds = 60
 // A client that sends the same code twice at once (double effects, retries) must not lose its new session.
 const reuseGraceSeconds = 10
 
-/** Dependencies of issuing and redeeming codes. */
 export interface AuthorizationCodePorts extends TokenLife {
   store: GrantStore
   sealer: Sealer

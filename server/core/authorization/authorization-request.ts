@@ -15,7 +15,6 @@ export interface AuthorizationRequest {
   codeChallenge: string
 }
 
-/** Dependencies of checking a request. */
 export interface AuthorizationRequestPorts {
   clients: ClientFinder
   resource: string

@@ -24,7 +24,6 @@ const pollIntervalSeconds = 5
 /** With 25 billion codes a collision takes a huge number of waiting devices; five in a row do not happen. */
 const maxUserCodeTries = 5
 
-/** Dependencies of deciding about a device and redeeming its code. */
 export interface DevicePorts extends AuthorizationCodePorts {
   devices: DeviceStore
 }

@@ -24,7 +24,6 @@ const staleSeconds = 24 * 3600
 const failurePauseSeconds = 60
 const maxDocuments = 1000
 
-/** Dependencies of the finder. */
 export interface ClientFinderPorts {
   /** Clients of the operator's file, by id. */
   configured: ReadonlyMap<string, Client>
@@ -74,7 +73,6 @@ export function isAcceptedHost(hostname: string, patterns: readonly string[]): b
   return !refused.some(matches) && (accepted.length === 0 || accepted.some(matches))
 }
 
-/** Dependencies of looking up metadata documents. */
 interface DocumentSourcePorts {
   store: Pick<ClientStore, 'findClient' | 'replaceClient'>
   fetch: LimitedFetch

@@ -14,7 +14,6 @@ const hostedAssistants: ReadonlySet<string> = new Set([
   'www.cursor.com',
 ])
 
-/** Dependencies of the limit. */
 export interface RegistrationLimitPorts extends AttemptLimitPorts {
   /** Registrations per hour from one address. */
   limitPerHour: number

@@ -26,7 +26,6 @@ export interface RegistrationPolicy extends ClientMetadataPolicy {
   scope: string
 }
 
-/** Dependencies of {@link registerClient}, for ids and secrets. */
 export type RegistrationRuntime = Pick<Runtime, 'now' | 'randomBytes'>
 
 /**

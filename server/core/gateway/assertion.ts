@@ -15,7 +15,6 @@ const maxRemembered = 10_000
 /** The `typ` of an assertion in its own header, or of one sent as a bearer token (RFC 9068). */
 export type AssertionType = 'drawbridge-assertion+jwt' | 'at+jwt'
 
-/** Dependencies of signing. */
 export interface AssertionPorts {
   ring: Pick<KeyRing, 'keys'>
   issuer: string

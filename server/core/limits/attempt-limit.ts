@@ -59,7 +59,6 @@ export interface AttemptResult {
   reached?: string
 }
 
-/** Dependencies of attempt limits. */
 export interface AttemptLimitPorts {
   store: AttemptStore
   runtime: Pick<Runtime, 'now'>

@@ -1,4 +1,5 @@
 import type { Grant, GrantEndReason, GrantRecord } from './grant.ts'
+import { isLive } from './grant-pages.ts'
 
 const noticeSeconds = 30 * 86_400
 
@@ -31,7 +32,7 @@ export interface ConnectionOverview {
 /** Selects the grants shown to their owner, and the ends reported to them. */
 export function overviewOf(records: readonly GrantRecord[], now: number): ConnectionOverview {
   const live = records
-    .filter(({ grant, end }) => end === undefined && grant.expiresAt > now)
+    .filter((record) => isLive(record, now))
     .toSorted((one, other) => lastSeen(other) - lastSeen(one))
   const ended = records
     .flatMap(({ grant, end }) => {

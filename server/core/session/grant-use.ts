@@ -13,7 +13,6 @@ const atOnceSeconds = 600
 /** Maximum number of remembered sources per grant. Beyond that the least recently used is forgotten. */
 const maxSources = 4
 
-/** Dependencies of recording uses. */
 export interface GrantUsePorts {
   store: Pick<GrantStore, 'recordGrantUses'>
   runtime: Pick<Runtime, 'now'>

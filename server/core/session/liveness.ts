@@ -23,7 +23,6 @@ export interface Liveness {
   claimsOf(key: string): { claims: Claims; at: number } | undefined
 }
 
-/** Dependencies of probing. */
 export interface LivenessPorts {
   provider: Pick<SessionProvider, 'probe'>
   runtime: Pick<Runtime, 'now'>

@@ -20,7 +20,6 @@ const pageSize = 200
 /** Concurrent sessions: enough to share commits, few enough not to starve the servers. */
 const width = 64
 
-/** Dependencies of re-sealing. */
 export interface ResealPorts {
   store: SealedSessionStore &
     Pick<

@@ -17,7 +17,6 @@ export type UnusableSessionEvent =
   | 'provider_session_unreadable' // the key that sealed a session is missing from the ring
   | 'grant_of_other_provider' // another provider issued the session, which is not sent to this one; reported once each
 
-/** Dependencies of {@link ServedSessions}. */
 export interface ServedSessionPorts {
   providerIssuer: string
   sealer: Sealer

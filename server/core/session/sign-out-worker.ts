@@ -50,7 +50,6 @@ export type SignOutEvent =
   | 'provider_session_unreadable' // the key that sealed it is missing from the ring; tried again later
   | 'grant_of_other_provider' // it is not sent to this provider; tried again later
 
-/** Dependencies of the worker. */
 export interface SignOutWorkerPorts {
   store: SignOutStore & Pick<GrantStore, 'saveProviderSession'>
   provider: Pick<SessionProvider, 'signOut' | 'refresh'>

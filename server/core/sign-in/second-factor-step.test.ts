@@ -319,18 +319,6 @@ describe('when nobody can judge the code', () => {
     expect(asked).toEqual([])
   })
 
-  it('what another version of this server put away has to begin anew', async () => {
-    const id = 'old'
-    const { sealed, ...others } = secondFactorRow(id)
-    const bindingHash = hashSecret(binding)
-    const context = `drawbridge second factor ${id} ${bindingHash}`
-    const old = ports.sealer.seal(JSON.stringify([{ id: 'phone', label: '' }]), context)
-    expect(sealed).not.toBe(old)
-    await ports.store.addSecondFactor({ ...others, bindingHash, sealed: old })
-    expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
-    expect(asked).toEqual([])
-  })
-
   it('is not sent to another provider than began it', async () => {
     const id = await begin()
     ports = { ...ports, provider: { ...ports.provider, issuer: 'https://elsewhere' } }

@@ -28,7 +28,6 @@ const maxWrongCodes = 5
  */
 const maxPosts = 10
 
-/** Dependencies of the second step of a sign-in. */
 export interface SecondFactorPorts extends SignInLimitPorts {
   store: SecondFactorStore & SignInLimitPorts['store']
   provider: Pick<SessionProvider, 'verifySecondFactor' | 'signOut' | 'issuer'>
@@ -194,9 +193,7 @@ function openPayload(
   { sealer }: Pick<SecondFactorPorts, 'sealer'>,
 ): PendingPayload | undefined {
   const opened = sealer.open(pending.sealed, contextOf(pending))
-  const payload = opened === undefined ? undefined : (JSON.parse(opened) as Partial<PendingPayload>)
-  // A sign-in stored by another version of this server must restart.
-  return Array.isArray(payload?.factors) ? { factors: payload.factors, account: payload.account } : undefined
+  return opened === undefined ? undefined : (JSON.parse(opened) as PendingPayload)
 }
 
 function contextOf({ id, bindingHash }: Pick<PendingSecondFactor, 'id' | 'bindingHash'>): string {

@@ -19,7 +19,6 @@ import { ProviderError, type ProviderFailure } from '../session/session-provider
 import { type KnownAccounts, markOfAccount } from './device-cookie.ts'
 import type { BrowserBinding } from './sign-in-transaction.ts'
 
-/** Dependencies of the limit. */
 export interface SignInLimitPorts extends AttemptLimitPorts {
   /** Attempts per minute, of all visitors at all instances together. */
   limitPerMinute: number

@@ -360,15 +360,6 @@ describe('social sign-in', () => {
     }
   })
 
-  it('what another version of this server sealed is passed over', async () => {
-    const payload = JSON.stringify({ request, secret: 'verifier 1' })
-    const bindingHash = hashSecret(binding)
-    const sealed = ports.sealer.seal(payload, `drawbridge social sign-in old ${bindingHash}`)
-    await store.addSocialSignIn({ id: 'old', bindingHash, sealed, expiresAt: start + 60 }, 5)
-    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
-    expect(tried).toEqual([])
-  })
-
   it('what was sealed for one browser opens for no other, whatever the store says', async () => {
     await begin('a')
     const [pending] = await store.listSocialSignIns(hashSecret(binding), start)

@@ -21,7 +21,6 @@ import { StoreUnavailableError } from '../store-unavailable.ts'
 import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 import type { CallerResult } from './caller.ts'
 
-/** Dependencies of recognizing a caller. */
 export interface CallerPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'recordFirstUse'>
   keeper: Pick<SessionKeeper, 'keep' | 'open'>

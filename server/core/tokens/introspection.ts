@@ -5,7 +5,6 @@ import type { Grant, GrantStore, StoredProviderSession, User } from '../session/
 import { limitScope } from './scope.ts'
 import { accessTokenPrefix, issueTimeOf, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
-/** Dependencies of introspection. */
 export interface IntrospectionPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'findProviderSession'>
   runtime: Pick<Runtime, 'now'>

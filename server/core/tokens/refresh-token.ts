@@ -32,7 +32,6 @@ const maxCountedGrants = 20_000
 
 const successorContext = 'drawbridge refresh token successor'
 
-/** Dependencies of rotation. */
 export interface RefreshTokenPorts extends TokenLife {
   store: GrantStore
   runtime: Pick<Runtime, 'now' | 'randomBytes'>

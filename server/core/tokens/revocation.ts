@@ -5,7 +5,6 @@ import type { Grant, GrantStore, ReportGrantEnd } from '../session/grant.ts'
 import { findByFamily } from './refresh-token.ts'
 import { accessTokenPrefix, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
-/** Dependencies of revocation. */
 export interface RevocationPorts {
   store: Pick<
     GrantStore,

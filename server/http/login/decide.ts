@@ -85,8 +85,8 @@ async function openForm(
   const given = login.cookies.csrf.read(login.request)
   const opened = openTransaction(fields.get('transaction') ?? '', given, login.signIn)
   if (opened.kind !== 'open') return sealErrors[opened.kind]
-  const { purpose, secondFactorId, binding } = opened
-  const visitor = visitorOf(binding, login)
+  const { purpose, secondFactorId } = opened.value
+  const visitor = visitorOf(opened.binding, login)
   const subject = await findSubject(purpose, visitor, login)
   return subject ? { subject, secondFactorId } : 'client_unknown'
 }

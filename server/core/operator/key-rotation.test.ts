@@ -6,7 +6,7 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
-import { resealInRounds, type RoundPorts, type Rotation } from './reseal-rounds.ts'
+import { resealInRounds, type RotationPorts, type Rotation } from './key-rotation.ts'
 
 const [oldKey, newKey, newerKey] = [sampleKey('old', 1), sampleKey('new', 2), sampleKey('newer', 3)]
 
@@ -28,14 +28,14 @@ async function connect(name: string, key: SealingKey): Promise<void> {
   const session = { accessToken: 'access', refreshToken: 'refresh', expiresAt: start + 3600 }
   const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
   const sealed = sealProviderSession(
-    { ...session, issuer: undefined },
+    { ...session, issuer: 'https://provider' },
     row,
     createSealer(ringOf(key), runtime.randomBytes),
   )
   await addGrant(store, { ...sample, session: sealed })
 }
 
-function reseal(overrides: Partial<RoundPorts> = {}): Promise<Rotation> {
+function reseal(overrides: Partial<RotationPorts> = {}): Promise<Rotation> {
   const note = (text: string): void => void notes.push(text)
   return resealInRounds({ store, ring: ringOf(newKey, oldKey), runtime, note, ...overrides })
 }
