@@ -1,5 +1,4 @@
-import { createKeyEntry } from '../../core/operator/key-rotation.ts'
-import { listKeyUse } from '../../core/operator/key-rotation.ts'
+import { createKeyEntry, listKeyUse } from '../../core/operator/key-rotation.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { keptKeySource, keyTable, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'

@@ -1,6 +1,4 @@
-import { rotateKeyRing } from '../../core/operator/key-rotation.ts'
-import type { KeyUse } from '../../core/operator/key-rotation.ts'
-import { type Rotation, countOf } from '../../core/operator/key-rotation.ts'
+import { countOf, type KeyUse, rotateKeyRing, type Rotation } from '../../core/operator/key-rotation.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { changeRing, keptKeySource, keyTable, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'

@@ -1,9 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import {
-  race,
-  secondFactorSample as secondFactorRow,
-  start,
-} from '../../../tests/support/server/core/grant-sample.ts'
+import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   providerSample,
   secondFactorStep,
