@@ -30,13 +30,13 @@ export interface ClientKeyQuery {
 export type FetchClientKeys = (query: ClientKeyQuery) => Promise<readonly JsonObject[]>
 
 interface KeySet {
-  keys: readonly JsonObject[] | undefined
+  keys?: readonly JsonObject[]
   fetchedAt: number
   triedAt: number
   failure: string
   /** The host responded without usable keys. */
   faulty: boolean
-  loading: Promise<void> | undefined
+  loading?: Promise<void> | undefined
 }
 
 /**
@@ -68,19 +68,12 @@ export function createClientKeySource(ports: {
     set.faulty = failure.kind === 'faulty_response'
     set.failure = failure.text
     // Our own limit says nothing about the host: the next requester need not wait.
-    if (failure.kind === 'own_limit') set.triedAt = Number.NEGATIVE_INFINITY
+    if (failure.kind === 'own_limit') set.triedAt = -Infinity
   }
 
   return async (query) => {
     const { uri, kid } = query
-    const set: KeySet = sets.get(uri) ?? {
-      keys: undefined,
-      fetchedAt: Number.NEGATIVE_INFINITY,
-      triedAt: Number.NEGATIVE_INFINITY,
-      failure: '',
-      faulty: false,
-      loading: undefined,
-    }
+    const set = sets.get(uri) ?? { fetchedAt: -Infinity, triedAt: -Infinity, failure: '', faulty: false }
     sets.set(uri, set)
     const age = (): number => runtime.now() - set.fetchedAt
     const hasKey = kid === undefined || set.keys?.some((key) => key['kid'] === kid) === true

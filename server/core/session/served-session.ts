@@ -1,7 +1,7 @@
 import { createBoundedMap } from '../bounded-map.ts'
 import type { Sealer } from '../seal.ts'
 import type { StoredProviderSession } from './grant.ts'
-import type { Liveness } from './liveness.ts'
+import type { Liveness } from './session-liveness.ts'
 import { isDue } from './schedule.ts'
 import { openSessionOf, type SessionOpening } from './session-seal.ts'
 import type { SessionLife } from './session-provider.ts'

@@ -123,7 +123,7 @@ export async function rotateRefreshToken(
     }
     case 'reused':
       ports.reportGrantEnd(grant, 'refresh_token_reuse')
-      throw reuse(grant)
+      throw endedGrant(grant, reused)
     case 'ended':
       throw endedGrant(grant)
   }
@@ -143,7 +143,7 @@ async function refuseCollected(
   if (end || grant.expiresAt <= runtime.now()) throw endedGrant(grant)
   await store.endGrant(grant.id, 'refresh_token_reuse', runtime.now())
   reportGrantEnd(grant, 'refresh_token_reuse')
-  throw reuse(grant)
+  throw endedGrant(grant, reused)
 }
 
 /** Finds the grant of `refreshToken`, even after the token itself was deleted; undefined if its family is unknown. */
@@ -185,18 +185,11 @@ function tooOften(grant: Grant, { retryAfterSeconds }: RefreshPace): OAuthError 
   )
 }
 
-function reuse(grant: Grant): OAuthError {
-  return new OAuthError(
-    'invalid_grant',
-    'This refresh token was used before, so the connection was ended for safety. Sign in again.',
-    { logFields: logFieldsOf(grant) },
-  )
+function endedGrant(grant: Grant, description = 'This connection has ended. Sign in again.'): OAuthError {
+  return new OAuthError('invalid_grant', description, { logFields: logFieldsOf(grant) })
 }
 
-function endedGrant(grant: Grant): OAuthError {
-  const logFields = logFieldsOf(grant)
-  return new OAuthError('invalid_grant', 'This connection has ended. Sign in again.', { logFields })
-}
+const reused = 'This refresh token was used before, so the connection was ended for safety. Sign in again.'
 
 /** The client's error does not identify the grant, so the operator needs these fields. */
 function logFieldsOf({ id, clientId }: Grant): Readonly<Record<string, string>> {

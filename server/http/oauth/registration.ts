@@ -48,12 +48,11 @@ export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): 
         const metadata = await readJson(request)
         const { client, response } = registerClient(metadata, ports.policy, ports.runtime, managementUrl)
         const { redirectUris } = client
-        const permit = await countRegistration({ redirectUris, address: context.address }, ports)
-        if (permit.kind === 'limited') {
+        const waitSeconds = await countRegistration({ redirectUris, address: context.address }, ports)
+        if (waitSeconds > 0) {
           context.report('registration_limited')
-          const { retryAfterSeconds } = permit
-          const description = `Too many registrations from this address. Try again in ${retryAfterSeconds} seconds.`
-          return tooManyRequests(description, retryAfterSeconds)
+          const description = `Too many registrations from this address. Try again in ${waitSeconds} seconds.`
+          return tooManyRequests(description, waitSeconds)
         }
         await ports.store.addClient(client, addressNetwork(context.address ?? ''))
         context.report('client_registered', { client_id: client.id })

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { createLiveness, type Liveness, type LivenessPorts } from './liveness.ts'
+import { Liveness, type LivenessPorts } from './session-liveness.ts'
 import { ProviderError, type SessionLife } from './session-provider.ts'
 
 const checkSeconds = 100
@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 
 function create(overrides: Partial<LivenessPorts> = {}): Liveness {
-  return createLiveness({
+  return new Liveness({
     provider: {
       async probe(token) {
         asked.push(token)

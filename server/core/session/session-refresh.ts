@@ -29,7 +29,7 @@ export type RefreshOutcome =
   | { kind: 'failed'; error: ProviderError } // may succeed later
 
 /** Log events of an attempt. */
-export type ProviderRefreshEvent =
+export type SessionRefreshEvent =
   | 'provider_refreshed'
   | 'provider_session_ended' // the provider refused the session for good, and the grant with it is over
   | 'provider_refresh_lost' // the same, but an earlier response was lost: it may have held the current token
@@ -37,7 +37,7 @@ export type ProviderRefreshEvent =
   | 'provider_session_unsaved' // what the provider issued is kept in this process until the store is writable
 
 /** Dependencies of an attempt. `owner` identifies this process among the instances that share a store. */
-export interface ProviderRefreshPorts {
+export interface SessionRefreshPorts {
   store: Pick<
     GrantStore,
     | 'leaseProviderSession'
@@ -53,7 +53,7 @@ export interface ProviderRefreshPorts {
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'sleep'>
   owner: string
-  report: (event: ProviderRefreshEvent, grantId: string, error?: unknown) => void
+  report: (event: SessionRefreshEvent, grantId: string, error?: unknown) => void
 }
 
 /**
@@ -66,12 +66,12 @@ export interface ProviderRefreshPorts {
  * A refusal that is neither final nor an outage ends the grant once the session has been refused for an hour, provided that the
  * provider has renewed another session since the first refusal: then the fault lies with this session alone.
  */
-export class ProviderRefresh {
-  readonly #ports: ProviderRefreshPorts
+export class SessionRefresh {
+  readonly #ports: SessionRefreshPorts
   readonly #unsaved = createBoundedMap<StoredProviderSession>(maxUnsaved)
   #renewalRecordedAt = Number.NEGATIVE_INFINITY
 
-  constructor(ports: ProviderRefreshPorts) {
+  constructor(ports: SessionRefreshPorts) {
     this.#ports = ports
   }
 
