@@ -26,7 +26,14 @@ const authentication: NegativeCase[] = [
     {},
     clientFails,
   ),
+  web('RFC 6749 2.3.1: an empty secret is none', { client_secret: '' }, {}, clientFails),
   web('RFC 6749 2.3.1: a wrong secret in the form', { client_secret: 'wrong' }, {}, clientFails),
+  web(
+    'RFC 6749 2.3.1: a secret with one character more',
+    { client_secret: '{client_secret}x' },
+    {},
+    clientFails,
+  ),
   web(
     'RFC 6749 5.2: a wrong secret by Basic is answered with the scheme',
     {},
@@ -46,6 +53,8 @@ const authentication: NegativeCase[] = [
     bad('invalid_request'),
   ),
   web('RFC 7617 2: a Basic header that is none', {}, { authorization: 'Basic !!!' }, challenged),
+  web('RFC 7617 2: a Basic header without a colon', {}, { authorization: 'Basic eA==' }, challenged),
+  web('RFC 6749 5.2: a scheme that is unknown here', {}, { authorization: 'Digest x' }, challenged),
   web(
     'RFC 6750 2.1: a bearer token is no proof of a client',
     {},
@@ -87,6 +96,16 @@ const authentication: NegativeCase[] = [
     'RFC 7523 3: an assertion that is no JWT',
     {
       client_assertion: 'x',
+      client_assertion_type: assertionType,
+    },
+    {},
+    clientFails,
+  ),
+  web(
+    'RFC 7523 3: an assertion without a signature',
+    {
+      client_id: undefined,
+      client_assertion: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.',
       client_assertion_type: assertionType,
     },
     {},

@@ -18,15 +18,26 @@ const challenged: Expected = { ...bad('invalid_client', 401), headers: { 'www-au
 
 const starts: NegativeCase[] = [
   row('RFC 8628 3.1: no client', start({ client_id: undefined }), bad('invalid_client', 401)),
+  row('RFC 8628 3.1: an unknown client', start({ client_id: 'nobody' }), bad('invalid_client', 401)),
   row(
     'RFC 8628 3.1: a client with a secret comes without it',
     start({ client_id: '{web}' }),
     bad('invalid_client', 401),
   ),
   row(
+    'RFC 8628 3.1: a wrong secret',
+    start({ client_id: undefined }, { authorization: '{basic_wrong}' }),
+    challenged,
+  ),
+  row(
     'RFC 8628 3.1: a client that registered without this grant',
     start({ client_id: '{code_only}' }),
     bad('unauthorized_client'),
+  ),
+  row(
+    'RFC 8707 2: a foreign resource',
+    start({ resource: 'https://other.example/mcp' }),
+    bad('invalid_target'),
   ),
   row(
     'RFC 8707 2: a foreign resource beside ours',
@@ -35,12 +46,27 @@ const starts: NegativeCase[] = [
   ),
   row('RFC 6749 3.3: a scope that none can be', start({ scope: 'mcp "' }), bad('invalid_scope')),
   row(
+    'RFC 6749 3.1: client_id twice',
+    start({ client_id: ['{device}', '{device}'] }),
+    bad('invalid_request'),
+  ),
+  row(
     'RFC 8628 3.1: GET',
     { path: '/oauth/device_authorization', query: { client_id: '{device}' } },
     {
       ...bad('method_not_allowed', 405),
       headers: { allow: /\bPOST\b/ },
     },
+  ),
+  row(
+    'RFC 8628 3.1: parameters in the query',
+    { ...start({ client_id: undefined }), query: { client_id: '{device}' } },
+    bad('invalid_client', 401),
+  ),
+  row(
+    'RFC 8628 3.1: a body of JSON',
+    { path: '/oauth/device_authorization', json: { client_id: '{device}' } },
+    bad('invalid_request', 415),
   ),
   row('RFC 8628 3.2: the answer is kept by no cache, and has codes that cannot be guessed', start(), {
     status: 200,
@@ -52,7 +78,18 @@ const starts: NegativeCase[] = [
 const polls: NegativeCase[] = [
   row('RFC 8628 3.5: nobody has decided', poll(), bad('authorization_pending')),
   row('RFC 8628 3.4: no device_code', poll({ device_code: undefined }), bad('invalid_request')),
+  row('RFC 8628 3.4: an unknown device_code', poll({ device_code: 'mcpd_unknown' }), bad('invalid_grant')),
   row('RFC 8628 3.4: a user code as device_code', poll({ device_code: '{user_code}' }), bad('invalid_grant')),
+  row(
+    'RFC 8628 3.4: a device_code twice',
+    poll({ device_code: ['{device_code}', '{device_code}'] }),
+    bad('invalid_request'),
+  ),
+  row(
+    'RFC 8628 3.4: the device_code without its client',
+    poll({ client_id: undefined }),
+    bad('invalid_client', 401),
+  ),
   row(
     'RFC 8628 3.4: the grant type by a short name',
     poll({ grant_type: 'device_code' }),
@@ -76,6 +113,14 @@ const polls: NegativeCase[] = [
       { request: poll(), expected: bad('slow_down') },
       { advance: 15 },
       { request: poll(), expected: bad('authorization_pending') },
+    ],
+  },
+  {
+    title: 'RFC 8628 3.5: nobody decided in time',
+    steps: [
+      { request: poll(), expected: bad('authorization_pending') },
+      { advance: 900 },
+      { request: poll(), expected: bad('expired_token') },
     ],
   },
   {

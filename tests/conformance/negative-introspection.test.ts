@@ -27,6 +27,14 @@ const introspections: NegativeCase[] = [
     bad('invalid_client', 401),
   ),
   row(
+    'RFC 7662 2.1: a public client by Basic',
+    ask({ token: '{access_token}' }, { authorization: '{basic_public}' }),
+    {
+      ...bad('invalid_client', 401),
+      headers: { 'www-authenticate': /^Basic / },
+    },
+  ),
+  row(
     'RFC 7662 2.3: a wrong secret',
     ask({ token: '{web_access_token}' }, { authorization: '{basic_wrong}' }),
     {
@@ -34,7 +42,13 @@ const introspections: NegativeCase[] = [
       headers: { 'www-authenticate': /^Basic / },
     },
   ),
+  row(
+    'RFC 7662 2.1: the token itself is no proof of a client',
+    ask({ token: '{web_access_token}' }, { authorization: 'Bearer {web_access_token}' }),
+    bad('invalid_client', 401),
+  ),
   row('RFC 7662 2.1: no token', ask({}), bad('invalid_request')),
+  row('RFC 7662 2.1: token twice', ask({ token: ['x', 'y'] }), bad('invalid_request')),
   row(
     'RFC 7662 4: GET, which would put the token into a log',
     {
@@ -46,6 +60,16 @@ const introspections: NegativeCase[] = [
       ...bad('method_not_allowed', 405),
       headers: { allow: /\bPOST\b/ },
     },
+  ),
+  row(
+    'RFC 7662 2.1: the token in the query',
+    { ...ask({ x: '1' }), query: { token: '{web_access_token}' } },
+    bad('invalid_request'),
+  ),
+  row(
+    'RFC 7662 2.1: a body of JSON',
+    { path: '/oauth/introspect', json: { token: 'x' }, headers: { authorization: '{basic}' } },
+    bad('invalid_request', 415),
   ),
   row('RFC 7662 2.2: an unknown token', ask({ token: 'unknown' }), inactive),
   row(
@@ -59,6 +83,7 @@ const introspections: NegativeCase[] = [
     inactive,
   ),
   row('RFC 7662 2.2: an authorization code is no token', ask({ token: '{web_code}' }), inactive),
+  row('RFC 7662 2.2: a device code is no token', ask({ token: '{device_code}' }), inactive),
   row(
     'RFC 7662 2.2: a token of the provider is none of ours',
     ask({ token: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.' }),

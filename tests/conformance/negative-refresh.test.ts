@@ -20,6 +20,16 @@ const refreshes: NegativeCase[] = [
   refusedRefresh('RFC 6749 6: no refresh_token', { refresh_token: undefined }, 'invalid_request'),
   refusedRefresh('RFC 6749 6: an unknown refresh token', { refresh_token: 'mcpr_unknown' }, 'invalid_grant'),
   refusedRefresh(
+    'RFC 6749 6: an access token as refresh token',
+    { refresh_token: '{access_token}' },
+    'invalid_grant',
+  ),
+  refusedRefresh(
+    'RFC 6749 6: a refresh token in another letter case',
+    { refresh_token: 'MCPR_{refresh_token}' },
+    'invalid_grant',
+  ),
+  refusedRefresh(
     'RFC 6749 10.4, RFC 9700 4.14.2, OAuth 2.1 4.3: the refresh token of another client',
     { client_id: '{other}' },
     'invalid_grant',
@@ -30,12 +40,24 @@ const refreshes: NegativeCase[] = [
     'invalid_client',
     401,
   ),
+  refusedRefresh(
+    'RFC 6749 6: the refresh token and an unknown client',
+    { client_id: 'nobody' },
+    'invalid_client',
+    401,
+  ),
+  refusedRefresh(
+    'RFC 6749 3.2: refresh_token twice',
+    { refresh_token: ['{refresh_token}', '{refresh_token}'] },
+    'invalid_request',
+  ),
   refusedRefresh('RFC 6749 3.3: a scope that none can be', { scope: 'mcp "admin"' }, 'invalid_scope'),
   refusedRefresh(
     'RFC 8707 2.2, OAuth 2.1 3.2.3: a foreign resource, before anything is rotated',
     { resource: 'https://other.example/' },
     'invalid_target',
   ),
+  refusedRefresh('RFC 8707 2.2: a resource with a fragment', { resource: '{resource}#x' }, 'invalid_target'),
   {
     title: 'RFC 6749 6: no scope beyond what was granted',
     steps: [

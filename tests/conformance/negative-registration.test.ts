@@ -17,22 +17,54 @@ const refused = (title: string, changes: Record<string, unknown>): NegativeCase 
 
 const uris: NegativeCase[] = [
   refusedUri('RFC 7591 2, RFC 8252 8.4: no redirect_uris for the code grant', undefined),
+  refusedUri('RFC 7591 2: an empty list of redirect_uris', []),
   refusedUri('RFC 7591 3.2.2: one bad address beside a good one', ['{redirect_uri}', 'http://evil.example/']),
   refusedUri('OAuth 2.1 2.3.1, MCP auth Communication-Security, RFC 9700 2.6: http beyond loopback', [
     'http://client.example/callback',
   ]),
+  refusedUri('OAuth 2.1 2.3: a fragment', ['https://client.example/callback#x']),
+  refusedUri('OAuth 2.1 2.3: an empty fragment', ['https://client.example/callback#']),
+  refusedUri('OAuth 2.1 2.3: no absolute URI', ['/callback']),
+  refusedUri('OAuth 2.1 2.3: without a scheme', ['//client.example/callback']),
+  refusedUri('RFC 9700 4.1.3: a user name', ['https://client.example@evil.example/']),
+  refusedUri('RFC 9700 4.1.3: a script', ['javascript:alert(1)']),
+  refusedUri('RFC 9700 4.1.3: data', ['data:text/html,x']),
+  refusedUri('RFC 9700 4.1.3: a file', ['file:///etc/passwd']),
+  refusedUri('RFC 9700 4.1.3: a back-slash', ['https://client.example\\@evil.example/']),
+  refusedUri('RFC 9700 4.1.3: a line end', ['https://client.example/\r\nSet-Cookie: x=y']),
+  refusedUri('RFC 9700 4.1.3: a blank', ['https://client.example/a b']),
+  refusedUri('RFC 9700 4.1.3: a letter beyond ASCII', ['https://clíent.example/']),
   refusedUri('RFC 8252 7.1, OAuth 2.1 2.3.1: a private-use scheme that nobody allowed', [
     'com.evil.app:/callback',
   ]),
   refusedUri('RFC 8252 7.3: a host that only begins like loopback', [
     'http://127.0.0.1.evil.example/callback',
   ]),
+  refusedUri('RFC 8252 8.3: a host that only ends like localhost', ['http://evil-localhost/callback']),
+  refusedUri('RFC 7591 5: an endless address', [`https://client.example/${'x'.repeat(2100)}`]),
+  refusedUri(
+    'RFC 7591 5: more addresses than anybody needs',
+    Array.from({ length: 21 }, (_, index) => `https://client.example/${index}`),
+  ),
 ]
 
 const metadata: NegativeCase[] = [
   refused('RFC 7591 2: redirect_uris that are no list', { redirect_uris: 'https://client.example/' }),
+  refused('RFC 7591 2: redirect_uris that are no texts', { redirect_uris: [1] }),
   refused('RFC 7591 2: an unknown way to authenticate', { token_endpoint_auth_method: 'tls_client_auth' }),
+  refused('RFC 7591 2: a secret that signs, which would have to be kept', {
+    token_endpoint_auth_method: 'client_secret_jwt',
+  }),
   refused('RFC 7591 2: private_key_jwt without a key', { token_endpoint_auth_method: 'private_key_jwt' }),
+  refused('RFC 7591 2: jwks and jwks_uri at once', {
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [] },
+    jwks_uri: 'https://client.example/jwks',
+  }),
+  refused('RFC 7591 2: a jwks_uri by http', {
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks_uri: 'http://client.example/jwks',
+  }),
   refused('RFC 7591 2: a private key among the keys', {
     token_endpoint_auth_method: 'private_key_jwt',
     jwks: {
@@ -48,7 +80,21 @@ const metadata: NegativeCase[] = [
     },
   }),
   refused('RFC 7591 2: grant types of which none is known', { grant_types: ['password'] }),
+  refused('RFC 7591 2: grant_types that are no list', { grant_types: 'authorization_code' }),
   refused('RFC 7591 2.1: response types of which none is known', { response_types: ['token'] }),
+  refused('RFC 7591 2: a name that is no text', { client_name: { evil: true } }),
+  refused('RFC 7591 5: an endless name', { client_name: 'x'.repeat(10_000) }),
+  refused('RFC 7591 2: a scope that is no text', { scope: ['mcp'] }),
+  row(
+    'RFC 7591 3.1: a list instead of an object',
+    { path: '/oauth/register', json: [] },
+    bad('invalid_client_metadata'),
+  ),
+  row(
+    'RFC 7591 3.1: null instead of an object',
+    { path: '/oauth/register', json: null },
+    bad('invalid_client_metadata'),
+  ),
   row(
     'RFC 7591 3.1: no JSON',
     { path: '/oauth/register', body: '{', headers: { 'content-type': 'application/json' } },
@@ -109,6 +155,7 @@ const untouched = (title: string, request: CaseRequest, expected = unauthorized)
 const management: NegativeCase[] = [
   untouched('RFC 7592 2.1: reading without a token', { path: '/oauth/register/{managed}' }),
   untouched('RFC 7592 2.1: reading with a wrong token', manage('GET', 'Bearer wrong')),
+  untouched('RFC 7592 2.1: the token as Basic', manage('GET', 'Basic {token}')),
   untouched('RFC 7592 2.1: the token in the query', {
     path: '/oauth/register/{managed}',
     query: { access_token: '{token}' },
@@ -122,6 +169,11 @@ const management: NegativeCase[] = [
     'RFC 7592 2.1: an access token is no registration token',
     manage('GET', 'Bearer {access_token}', '{client}'),
   ),
+  untouched('RFC 7592 2.2: replacing without a token', {
+    path: '/oauth/register/{managed}',
+    method: 'PUT',
+    json: good,
+  }),
   untouched(
     'RFC 7592 2.2: replacing with a bad address',
     {
@@ -135,15 +187,11 @@ const management: NegativeCase[] = [
     { ...manage('PUT', 'Bearer {token}'), json: { ...good, client_id: '{client}' } },
     bad('invalid_client_metadata'),
   ),
-  untouched('RFC 7592 2.2: replacing without a token', {
-    path: '/oauth/register/{managed}',
-    method: 'PUT',
-    json: good,
-  }),
   untouched('RFC 7592 2.3: deleting without a token', {
     path: '/oauth/register/{managed}',
     method: 'DELETE',
   }),
+  untouched('RFC 7592 2.3: deleting with a wrong token', manage('DELETE', 'Bearer wrong')),
   {
     title: 'RFC 7592 2.3: a client that was deleted is unknown everywhere',
     steps: [
@@ -180,10 +228,17 @@ const documentClient = (title: string, id: string): NegativeCase =>
 
 const documents: NegativeCase[] = [
   documentClient('CIMD 3: a client id by http', 'http://client.example/client.json'),
+  documentClient('CIMD 3: a client id without a path', 'https://client.example'),
+  documentClient('CIMD 3: a client id with a fragment', 'https://client.example/client.json#x'),
+  documentClient('CIMD 3: a client id with a user name', 'https://user@client.example/client.json'),
+  documentClient('CIMD 3: a client id whose path climbs', 'https://client.example/a/../client.json'),
+  documentClient('CIMD 6: a client id on this very link', 'https://[fe80::1]/client.json'),
+  documentClient('CIMD 6: a private address written as IPv6', 'https://[::ffff:192.168.0.1]/client.json'),
   documentClient(
     'CIMD 6: a client id at the metadata service of a cloud',
     'https://169.254.169.254/client.json',
   ),
+  documentClient('CIMD 6: a client id inside a private network', 'https://10.0.0.1/client.json'),
 ]
 
 describeCases({

@@ -15,6 +15,10 @@ const discovery: NegativeCase[] = [
     get('/.well-known/oauth-authorization-server/other'),
     { status: 404, json: { error: 'not_found' } },
   ),
+  row('RFC 8414 3: another name is not found, as JSON', get('/.well-known/oauth-server'), {
+    status: 404,
+    json: { error: 'not_found' },
+  }),
   row('RFC 9728 3.1: a resource that is not here', get('/.well-known/oauth-protected-resource/other'), {
     status: 404,
     json: { error: 'not_found' },
@@ -126,6 +130,12 @@ const bearers: NegativeCase[] = [
     challenged,
   ),
   row('RFC 9728 5.1: GET without a credential', { path: '/mcp' }, challenged),
+  row('RFC 9728 5.1: DELETE without a credential', { path: '/mcp', method: 'DELETE' }, challenged),
+  row(
+    'RFC 9728 5.1: HEAD without a credential',
+    { path: '/mcp', method: 'HEAD' },
+    { status: 401, headers: { 'www-authenticate': /resource_metadata=/ } },
+  ),
   row(
     'MCP auth Token-Handling: the token is looked at before the message',
     call({}, { json: { nonsense: true } }),
@@ -146,8 +156,16 @@ const bearers: NegativeCase[] = [
     challenged,
   ),
   row('RFC 6750 3.1: an unknown token', call({ authorization: `Bearer mcpa_${'x'.repeat(50)}` }), refused),
+  row('RFC 6750 3.1: what no token is', call({ authorization: 'Bearer {client}' }), refused),
+  row('RFC 6750 2.1: no token after the scheme', call({ authorization: 'Bearer' }), refused),
   row('RFC 6750 2.1: two tokens', call({ authorization: 'Bearer {access_token} {access_token}' }), refused),
+  row(
+    'RFC 6750 2.1: a comma between two tokens',
+    call({ authorization: 'Bearer {access_token}, Bearer x' }),
+    refused,
+  ),
   row('RFC 6750 2.1: another scheme', call({ authorization: 'Basic {access_token}' }), refused),
+  row('RFC 6750 2.1: the token without a scheme', call({ authorization: '{access_token}' }), refused),
   row(
     'RFC 9700 4.14: a refresh token is no access token',
     call({ authorization: 'Bearer {refresh_token}' }),
@@ -164,8 +182,23 @@ const bearers: NegativeCase[] = [
     refused,
   ),
   row(
+    'OAuth 2.1 5.2: an access token in another letter case',
+    call({ authorization: 'Bearer MCPA{access_token}' }),
+    refused,
+  ),
+  row(
+    'OAuth 2.1 5.2: an access token with one character more',
+    call({ authorization: 'Bearer {access_token}x' }),
+    refused,
+  ),
+  row(
     'RFC 8725 3.2: a JWT without a signature',
     call({ authorization: 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4IiwiZXhwIjo5OTk5OTk5OTk5fQ.' }),
+    refused,
+  ),
+  row(
+    'RFC 8725 3.2: a JWT signed with a text',
+    call({ authorization: 'Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4IiwiZXhwIjo5OTk5OTk5OTk5fQ.AAAA' }),
     refused,
   ),
   row('RFC 6750 2.1: an endless token', call({ authorization: `Bearer ${'x'.repeat(20_000)}` }), refused),

@@ -25,15 +25,34 @@ const refused = (title: string, request: CaseRequest, expected: Expected): Negat
 
 const revocations: NegativeCase[] = [
   refused('RFC 7009 2.1: no token', revoke({ token: undefined }), bad('invalid_request')),
+  refused('RFC 7009 2.1: an empty token is a missing one', revoke({ token: '' }), bad('invalid_request')),
+  refused(
+    'RFC 7009 2.1: token twice',
+    revoke({ token: ['{refresh_token}', '{refresh_token}'] }),
+    bad('invalid_request'),
+  ),
   refused(
     'RFC 7009 2.1: no client',
     revoke({ client_id: undefined, token: '{refresh_token}' }),
     bad('invalid_client', 401),
   ),
   refused(
+    'RFC 7009 2.1: an unknown client',
+    revoke({ client_id: 'nobody', token: '{refresh_token}' }),
+    bad('invalid_client', 401),
+  ),
+  refused(
     'RFC 7009 2.1: a client with a secret comes without it',
     revoke({ client_id: '{web}', token: '{refresh_token}' }),
     bad('invalid_client', 401),
+  ),
+  refused(
+    'RFC 7009 2.1: a wrong secret',
+    revoke({ client_id: undefined, token: '{refresh_token}' }, { authorization: '{basic_wrong}' }),
+    {
+      ...bad('invalid_client', 401),
+      headers: { 'www-authenticate': /^Basic / },
+    },
   ),
   refused(
     'RFC 7009 2.1: a refresh token of another client',
@@ -46,6 +65,16 @@ const revocations: NegativeCase[] = [
     bad('invalid_grant'),
   ),
   refused('RFC 7009 2.2: an unknown token is no error', revoke({ token: 'unknown' }), accepted),
+  refused(
+    'RFC 7009 2.2: an unknown refresh token is no error',
+    revoke({ token: `mcpr_${'x'.repeat(50)}` }),
+    accepted,
+  ),
+  refused(
+    'RFC 7009 2.2: an unknown access token is no error',
+    revoke({ token: `mcpa_${'x'.repeat(50)}` }),
+    accepted,
+  ),
   refused(
     'RFC 7009 2.2.1: no token is of an unsupported type',
     revoke({ token: 'e30.e30.e30', token_type_hint: 'id_token' }),
@@ -63,6 +92,11 @@ const revocations: NegativeCase[] = [
     'RFC 7009 2: the token in the query',
     { path: '/oauth/revoke', query: { token: '{refresh_token}' }, form: { client_id: '{client}' } },
     bad('invalid_request'),
+  ),
+  refused(
+    'RFC 7009 2.1: a body of JSON',
+    { path: '/oauth/revoke', json: { client_id: '{client}', token: '{refresh_token}' } },
+    bad('invalid_request', 415),
   ),
   {
     title: 'RFC 7009 2.1, RFC 6750 3.1: with a refresh token everything of the connection is over',
@@ -102,6 +136,13 @@ const revocations: NegativeCase[] = [
     steps: [
       { request: revoke({ token: '{refresh_token}', token_type_hint: 'access_token' }), expected: accepted },
       doesNotRefresh,
+    ],
+  },
+  {
+    title: 'RFC 7009 2.1: an unknown hint does no harm',
+    steps: [
+      { request: revoke({ token: '{access_token}', token_type_hint: 'pct' }), expected: accepted },
+      isDead('access_token'),
     ],
   },
   {

@@ -18,9 +18,15 @@ const refusedCode = (title: string, changes: Fields, error: string, status = 400
 
 const codes: NegativeCase[] = [
   refusedCode('RFC 6749 5.2: no grant_type', { grant_type: undefined }, 'invalid_request'),
+  refusedCode('RFC 6749 3.2: an empty grant_type is a missing one', { grant_type: '' }, 'invalid_request'),
   refusedCode(
     'RFC 9700 2.4: the password grant',
     { grant_type: 'password', username: '{email}', password: 'x' },
+    'unsupported_grant_type',
+  ),
+  refusedCode(
+    'RFC 6749 5.2: client_credentials, which nobody is signed in with',
+    { grant_type: 'client_credentials' },
     'unsupported_grant_type',
   ),
   refusedCode(
@@ -34,13 +40,30 @@ const codes: NegativeCase[] = [
     'unsupported_grant_type',
   ),
   refusedCode(
+    'RFC 6749 5.2: a grant type named like a member of every object',
+    { grant_type: 'constructor' },
+    'unsupported_grant_type',
+  ),
+  refusedCode(
+    'RFC 6749 5.2: grant_type is case-sensitive',
+    { grant_type: 'Authorization_Code' },
+    'unsupported_grant_type',
+  ),
+  refusedCode(
     'RFC 6749 3.2: grant_type twice',
     { grant_type: ['authorization_code', 'authorization_code'] },
     'invalid_request',
   ),
+  refusedCode('RFC 6749 3.2: a parameter twice that is unknown', { x: ['1', '2'] }, 'invalid_request'),
   refusedCode('RFC 6749 4.1.3: no code', { code: undefined }, 'invalid_request'),
   refusedCode('RFC 6749 4.1.3: an unknown code', { code: 'unknown' }, 'invalid_grant'),
+  refusedCode('RFC 6749 4.1.3: an endless code', { code: 'x'.repeat(10_000) }, 'invalid_grant'),
   refusedCode('RFC 6749 4.1.3: another redirect_uri', { redirect_uri: '{redirect_uri}/x' }, 'invalid_grant'),
+  refusedCode(
+    'RFC 6749 4.1.3: another loopback port than at authorization',
+    { redirect_uri: 'http://127.0.0.1:4712/callback' },
+    'invalid_grant',
+  ),
   refusedCode('RFC 7636 4.5: no code_verifier', { code_verifier: undefined }, 'invalid_request'),
   refusedCode(
     'RFC 9700 4.5.3: the code of somebody else, without the verifier',
@@ -53,17 +76,54 @@ const codes: NegativeCase[] = [
     'invalid_grant',
   ),
   refusedCode(
+    'RFC 7636 4.1: a code_verifier that is too short',
+    { code_verifier: 'x'.repeat(42) },
+    'invalid_grant',
+  ),
+  refusedCode(
+    'RFC 7636 4.1: a code_verifier that is too long',
+    { code_verifier: 'x'.repeat(129) },
+    'invalid_grant',
+  ),
+  refusedCode(
+    'RFC 7636 4.1: a code_verifier with other characters',
+    { code_verifier: `${'x'.repeat(42)}+` },
+    'invalid_grant',
+  ),
+  refusedCode(
+    'RFC 7636 4.6: the challenge itself as verifier',
+    { code_verifier: '{challenge}' },
+    'invalid_grant',
+  ),
+  refusedCode(
+    'RFC 8707 2.2: a foreign resource',
+    { resource: 'https://other.example/mcp' },
+    'invalid_target',
+  ),
+  refusedCode(
     'RFC 8707 2.2, RFC 9700 2.3: a foreign resource beside ours',
     { resource: ['{resource}', 'https://other.example/mcp'] },
     'invalid_target',
   ),
+  refusedCode('RFC 8707 2: a resource with a fragment', { resource: '{resource}#' }, 'invalid_target'),
   refusedCode('RFC 6749 4.1.3: the code of another client', { client_id: '{other}' }, 'invalid_grant'),
   refusedCode('RFC 6749 3.2.1: no client', { client_id: undefined }, 'invalid_client', 401),
+  refusedCode('RFC 6749 5.2: an unknown client', { client_id: 'nobody' }, 'invalid_client', 401),
+  refusedCode('RFC 6749 4.1.3: an access token as code', { code: '{access_token}' }, 'invalid_grant'),
   refusedCode(
     'RFC 8628 3.4: a device code as authorization code',
     { code: '{device_code}' },
     'invalid_grant',
   ),
+  {
+    title: 'RFC 6749 4.1.2: a code after its 60 seconds',
+    steps: [
+      // Contains the code, so that it is created before the time passes.
+      { request: redeem({ code_verifier: 'x'.repeat(43) }), expected: bad('invalid_grant') },
+      { advance: 60 },
+      { request: redeem(), expected: bad('invalid_grant') },
+    ],
+  },
   {
     title: 'RFC 6749 4.1.2, RFC 9700 4.3.1: a code a second time, at once',
     steps: [
@@ -127,6 +187,17 @@ const transport: NegativeCase[] = [
     bad('invalid_client', 401),
   ),
   row('RFC 6749 3.2: a body of JSON', { path: '/oauth/token', json: codeForm }, bad('invalid_request', 415)),
+  row(
+    'RFC 6749 3.2: a body of no type',
+    { path: '/oauth/token', body: 'grant_type=refresh_token', headers: { 'content-type': '' } },
+    bad('invalid_request', 415),
+  ),
+  row(
+    'RFC 6749 3.2: a multipart body',
+    { path: '/oauth/token', body: 'x', headers: { 'content-type': 'multipart/form-data; boundary=x' } },
+    bad('invalid_request', 415),
+  ),
+  row('RFC 6749 3.2: an empty body', { path: '/oauth/token', form: {} }, bad('invalid_client', 401)),
   row(
     'RFC 9110 15.5.14: an endless body',
     { path: '/oauth/token', form: { ...codeForm, x: 'x'.repeat(70_000) } },
