@@ -1,4 +1,3 @@
-/** A cache with a maximum number of entries. */
 export interface BoundedMap<Value> {
   get(key: string): Value | undefined
   /** Makes `key` the newest entry; beyond the maximum, removes the oldest. */

@@ -13,7 +13,6 @@ export type CallOutcome =
   | 'cancelled'
   | 'failed'
 
-/** The event recorded for a call. */
 export type CallEvent =
   | 'tool_called' // or refused
   | 'resource_read'
@@ -52,7 +51,6 @@ export function callOf(message: unknown): Call | undefined {
   return { event, field, name }
 }
 
-/** Returns the calls of a message or batch. */
 export function callsOf(body: unknown): Call[] {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
   return messages.flatMap((message) => callOf(message) ?? [])
@@ -107,7 +105,6 @@ export class IncomingCalls {
     return (end) => this.#record(call, end, this.#ports.nowMs() - begunAt)
   }
 
-  /** Records a refused call. */
   refuse(call: Call, end: CallEnd): void {
     this.#record(call, end, 0)
   }

@@ -59,7 +59,6 @@ interface FailureDescription {
 
 const noPublicAddress = 'its host has no address on the public internet.'
 
-/** Describes every {@link FetchFailure}. */
 export const fetchFailures: Readonly<Record<FetchFailure, FailureDescription>> = {
   forbidden_url: { kind: 'other', text: 'documents are not fetched from this address.' },
   forbidden_address: { kind: 'network', text: noPublicAddress },
@@ -86,7 +85,6 @@ export interface LimitedFetchQuery extends FetchQuery {
   source?: AttemptSource | undefined
 }
 
-/** {@link GuardedFetch} within limits. */
 export type LimitedFetch = (query: LimitedFetchQuery) => ReturnType<GuardedFetch>
 
 /**

@@ -91,7 +91,6 @@ interface Failure {
   until: number
 }
 
-/** The cached state of one document. */
 interface Entry {
   client: Client | undefined
   failure: Failure | undefined
@@ -218,14 +217,18 @@ class DocumentSource {
     })
   }
 
-  async find(url: string, purpose: ClientPurpose, source?: AttemptSource): Promise<Client> {
+  async #findStored(url: string): Promise<Client | undefined> {
     const { store, runtime } = this.#ports
+    const client = await store.findClient(url)
+    return client?.kind === 'metadata_document' && !isExpired(client, runtime.now()) ? client : undefined
+  }
+
+  async find(url: string, purpose: ClientPurpose, source?: AttemptSource): Promise<Client> {
+    const { runtime } = this.#ports
     const entry = this.#entries.get(url) ?? { client: undefined, failure: undefined, loading: undefined }
     this.#entries.set(url, entry)
     if (isFresh(entry.client, runtime.now())) return entry.client
-    const found = await store.findClient(url)
-    const isOfDocument = found?.kind === 'metadata_document' && !isExpired(found, runtime.now())
-    const stored = isOfDocument ? found : undefined
+    const stored = await this.#findStored(url)
     entry.client = newest(entry.client, stored)
     if (isFresh(entry.client, runtime.now())) return entry.client
     if (entry.loading !== undefined || runtime.now() >= (entry.failure?.until ?? 0)) {

@@ -12,7 +12,6 @@ const refetchPauseSeconds = 30
 const maxBytes = 64 * 1024
 const maxKeySets = 1000
 
-/** Selects the keys. */
 export interface ClientKeyQuery {
   /** The client's `jwks_uri`. */
   uri: string

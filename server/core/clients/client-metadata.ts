@@ -19,7 +19,6 @@ const maxScopeLength = 1000
 // grant must be requested explicitly, as users can be tricked into approving a code.
 const defaultGrantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token']
 
-/** Rules for client metadata. */
 export interface ClientMetadataPolicy {
   /** Accepted private-use redirect URIs, each by exact match. */
   privateUseRedirectUris: readonly string[]
@@ -27,7 +26,6 @@ export interface ClientMetadataPolicy {
   allowLoopback: boolean
 }
 
-/** A client's metadata, without its authentication. */
 export type DescribedClient = Pick<Client, 'name' | 'uri' | 'redirectUris' | 'grantTypes' | 'scope' | 'keys'>
 
 /** Metadata of a resource server that only introspects tokens, without sign-in. */

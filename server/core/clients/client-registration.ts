@@ -20,7 +20,6 @@ export interface Registration {
   response: ClientInformation
 }
 
-/** Rules for registrations. */
 export interface RegistrationPolicy extends ClientMetadataPolicy {
   /** Returned to a client that requests no `scope`. */
   scope: string

@@ -18,7 +18,6 @@ export type AssertionType = 'drawbridge-assertion+jwt' | 'at+jwt'
 export interface AssertionPorts {
   ring: Pick<KeyRing, 'keys'>
   issuer: string
-  /** The upstream. */
   audience: string
   type: AssertionType
   runtime: Pick<Runtime, 'now' | 'randomBytes'>

@@ -23,7 +23,6 @@ export interface AttemptStore {
   returnAttempt(key: string, windowEndsAt: number): Promise<void>
 }
 
-/** The source of an attempt. */
 export interface AttemptSource {
   /** IP address; undefined: no limit per address applies. */
   address: string | undefined

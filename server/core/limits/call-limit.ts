@@ -12,7 +12,6 @@ export interface CallLimits {
 /** A user, or an address block, which may make `factor` times as many calls. */
 type CallSource = AddressBlock
 
-/** The size of one request. */
 export interface CallLoad {
   messages: number
   bytes: number
@@ -20,7 +19,6 @@ export interface CallLoad {
   requests: number
 }
 
-/** Returns the source of a user's calls. */
 export function personCalling(userId: string): readonly CallSource[] {
   return [{ name: userId, factor: 1 }]
 }

@@ -56,7 +56,6 @@ async function countSessions(kid: string, store: SealedSessionStore): Promise<nu
   return Math.min(count, maxCounted)
 }
 
-/** The result of all rounds of re-sealing together. */
 export interface Rotation extends Omit<ResealCounts, 'skipped'> {
   /** Sessions other processes held until the end. */
   left: number
@@ -80,7 +79,6 @@ export interface RotationPorts {
   store: ResealPorts['store'] | undefined
   ring: KeyRing
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
-  /** Reports progress in plain text. */
   note: (text: string) => void
   isStopped?: (() => boolean) | undefined
   /** Adds an entry at the front of the stored ring. Omitted: the first key of the ring stays. Errors are passed on. */
@@ -161,7 +159,6 @@ async function tryRound(ports: ResealPorts, note: (text: string) => void): Promi
   }
 }
 
-/** Formats a number of sessions. */
 export function countOf(sessions: number): string {
   return sessions === 1 ? '1 session' : `${sessions} sessions`
 }

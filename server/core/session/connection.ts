@@ -14,14 +14,12 @@ const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> =
   access_rule: 'not_allowed',
 }
 
-/** A connection that ended unexpectedly: its client, end (epoch seconds) and reason. */
 export interface EndedConnection {
   grant: Grant
   endedAt: number
   end: UnexpectedEnd
 }
 
-/** A user's connections as shown to them. */
 export interface ConnectionOverview {
   /** Grants that still give access; most recently used first. */
   live: readonly GrantRecord[]

@@ -18,7 +18,6 @@ export interface GrantUsePorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/** A source of a grant's uses, by its latest address. */
 interface Source {
   address: string
   usedAt: number
@@ -29,7 +28,6 @@ interface Entry {
   /** Most recently used last. */
   sources: Source[]
   isUnwritten: boolean
-  /** Undefined: never. */
   writtenAt: number | undefined
 }
 

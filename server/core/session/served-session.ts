@@ -12,7 +12,6 @@ export type KeptSession =
   | { kind: 'ended' }
   | { kind: 'unavailable'; retryAfterSeconds: number }
 
-/** Log events about unusable sessions. */
 export type UnusableSessionEvent =
   | 'provider_session_unreadable' // the key that sealed a session is missing from the ring
   | 'grant_of_other_provider' // another provider issued the session, which is not sent to this one; reported once each

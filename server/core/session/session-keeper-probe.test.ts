@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   createKeeperFixture,
   grantId,
@@ -48,17 +48,6 @@ describe('when a session is probed', () => {
     expect(fx.provider.presented).toEqual([])
   })
 
-  it('an answer counts for as long again', async () => {
-    fx.runtime.advance(checkSeconds)
-    await fx.keep(keeper)
-    fx.runtime.advance(0.9 * checkSeconds - 1)
-    expect(await fx.keep(keeper)).toMatchObject(version(1))
-    expect(fx.provider.probed).toHaveLength(1)
-    fx.runtime.advance(checkSeconds)
-    await fx.keep(keeper)
-    expect(fx.provider.probed).toHaveLength(2)
-  })
-
   it('a refresh proves the same: nothing is probed for as long after it', async () => {
     fx.runtime.advance(3600)
     expect(await fx.keep(keeper)).toMatchObject(version(2))
@@ -68,24 +57,6 @@ describe('when a session is probed', () => {
     fx.runtime.advance(checkSeconds)
     await fx.keep(keeper)
     expect(fx.provider.probed).toEqual(['access 2'])
-  })
-
-  it.each<[when: string, overrides: () => Partial<SessionKeeperPorts>]>([
-    ['without checkSeconds', () => ({ checkSeconds: undefined })],
-    ['at a provider that cannot be probed', () => ({ provider: { refresh: fx.provider.refresh } })],
-  ])('never %s', async (_when, overrides) => {
-    fx.runtime.advance(3000)
-    expect(await fx.keep(checking('blind', overrides()))).toMatchObject(version(1))
-    expect(fx.provider.probed).toEqual([])
-  })
-
-  it('fifty callers at once: one probe, one answer', async () => {
-    fx.runtime.advance(checkSeconds)
-    const session = await fx.stored()
-    expect(await race(() => keeper.keep(session))).toEqual(
-      Array.from({ length: 50 }, () => ({ kind: 'live', session })),
-    )
-    expect(fx.provider.probed).toHaveLength(1)
   })
 
   it('a probe takes no lease', async () => {
@@ -216,14 +187,6 @@ describe('a provider that gives no answer', () => {
       return outage()
     })
     expect(await keeper.keep(session)).toMatchObject({ kind: 'unavailable' })
-  })
-
-  it('a fault in the program is not an answer', async () => {
-    fx.provider.playProbe(() => {
-      throw new RangeError('a bug')
-    })
-    await expect(fx.keep(keeper)).rejects.toThrow(RangeError)
-    expect(await fx.keep(keeper)).toMatchObject(version(1))
   })
 })
 

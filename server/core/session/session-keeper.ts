@@ -39,7 +39,6 @@ export interface SessionKeeperPorts {
   report: (event: SessionKeeperEvent, grantId: string | undefined, error?: unknown) => void
 }
 
-/** Log events of the keeper. */
 export type SessionKeeperEvent =
   | SessionRefreshEvent
   | UnusableSessionEvent

@@ -81,20 +81,23 @@ export class Liveness {
       return life
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
-      const { life, claims } = this.#answers.get(key) ?? { life: 'live' }
-      const now = runtime.now()
-      if (isOutage(error)) {
+      const known = this.#answers.get(key) ?? { life: 'live' }
+      if (!isOutage(error)) this.#setUnclear(key, known, error)
+      else {
         if (isTrial || !this.#isFailing) reportFailure?.(error)
         this.#isFailing = true
-        this.#pausedUntil = now + pauseSeconds
-      } else {
-        this.#setAnswer(key, { life, claims, at: now, askAgainAt: now + pauseSeconds })
-        if (isAhead(this.#quietUntil, now)) return life
-        this.#quietUntil = now + pauseSeconds
-        reportFailure?.(error)
+        this.#pausedUntil = runtime.now() + pauseSeconds
       }
-      return life
+      return known.life
     }
+  }
+
+  #setUnclear(key: string, { life, claims }: Pick<Answer, 'life' | 'claims'>, error: ProviderError): void {
+    const now = this.#ports.runtime.now()
+    this.#setAnswer(key, { life, claims, at: now, askAgainAt: now + pauseSeconds })
+    if (isAhead(this.#quietUntil, now)) return
+    this.#quietUntil = now + pauseSeconds
+    this.#ports.reportFailure?.(error)
   }
 
   #setAnswer(key: string, answer: Answer): void {

@@ -28,7 +28,6 @@ export type RefreshOutcome =
   | { kind: 'unsaved' } // the provider responded, but the store cannot save it
   | { kind: 'failed'; error: ProviderError } // may succeed later
 
-/** Log events of an attempt. */
 export type SessionRefreshEvent =
   | 'provider_refreshed'
   | 'provider_session_ended' // the provider refused the session for good, and the grant with it is over

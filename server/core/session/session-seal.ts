@@ -37,7 +37,6 @@ export function openProviderSession(
   return { ...(JSON.parse(opened) as Omit<IssuedSession, 'expiresAt'>), expiresAt: stored.expiresAt }
 }
 
-/** Result of opening a session for one provider. */
 export type SessionOpening =
   | { kind: 'opened'; session: ProviderSession }
   | { kind: 'unreadable' } // no key of the ring opens it

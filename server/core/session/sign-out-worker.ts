@@ -41,7 +41,6 @@ const maxDelaySeconds = 3600
 /** After that the provider's session ends by its own rules. */
 const giveUpAfterSeconds = 3 * 86_400
 
-/** Log events of the worker. */
 export type SignOutEvent =
   | 'provider_signed_out' // the session is over at the provider, ended now or earlier
   | 'provider_sign_out_skipped' // the provider does not support it, or other connections use the session

@@ -54,7 +54,6 @@ export function rememberAccount(
   return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, maxAccounts)
 }
 
-/** Seals the accounts as the cookie's value. */
 export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'seal'>): string {
   return sealer.seal(JSON.stringify(known), knownAccountsUse)
 }

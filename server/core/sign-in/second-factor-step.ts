@@ -35,7 +35,6 @@ export interface SecondFactorPorts extends SignInLimitPorts {
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
 }
 
-/** A sign-in waiting for a code, as its page needs it. */
 export interface SecondFactorPrompt {
   id: string
   /** Never empty. */
@@ -47,7 +46,6 @@ export type FirstStep =
   | { kind: 'signed_in'; signIn: SignIn }
   | { kind: 'second_factor'; prompt: SecondFactorPrompt }
 
-/** The sealed data stored with the session. */
 interface PendingPayload {
   factors: readonly SecondFactor[]
   /** Key for counting attempts; undefined after a social sign-in, where the factor is the key. */

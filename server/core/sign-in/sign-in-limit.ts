@@ -24,7 +24,6 @@ export interface SignInLimitPorts extends AttemptLimitPorts {
   limitPerMinute: number
 }
 
-/** The visitor and account of a sign-in attempt. */
 export interface SignInAttempt {
   /** IP address of the browser. Undefined: no limit per address applies. */
   address: string | undefined
@@ -134,7 +133,6 @@ function keyOf(kind: string, value: string): string {
   return `sign-in ${kind} ${hashSecret(`drawbridge sign-in ${kind} ${value}`)}`
 }
 
-/** A browser before its user has signed in. */
 export interface SignInVisitor {
   binding: BrowserBinding
   /** IP address; undefined if unknown. */

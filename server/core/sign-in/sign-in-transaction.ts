@@ -26,12 +26,10 @@ const transactionUse = 'drawbridge login transaction'
 /** Random value in the CSRF cookie: ties a login page, and its later steps, to the browser that opened it. */
 export type BrowserBinding = string
 
-/** Creates a binding of 256 random bits. */
 export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
   return encodeBase64url(randomBytes(32))
 }
 
-/** The state of a login page. */
 export interface SignInTransaction {
   purpose: SignInPurpose
   /** Id of the sign-in waiting for its second factor; undefined on the page of the first step. */

@@ -37,7 +37,6 @@ export interface SignInPorts extends SignInLimitPorts {
   callbackUrl: string
 }
 
-/** The posted password form, unvalidated. */
 export interface PostedPassword {
   email: string
   password: string
