@@ -4,7 +4,7 @@ import type { ServerConfig } from './config/setting-table.ts'
 import { AccessControl } from './core/access/access-control.ts'
 import { GrantUses } from './core/session/grant-use.ts'
 import type { SessionProvider } from './core/session/session-provider.ts'
-import { createScopeCatalogue } from './core/tokens/scope.ts'
+import { ScopeCatalogue } from './core/tokens/scope.ts'
 import { createSealer, type KeyRing, type Sealer } from './core/seal.ts'
 import { SessionKeeper } from './core/session/session-keeper.ts'
 import { shareSessions } from './core/session/shared-session.ts'
@@ -119,7 +119,7 @@ function compose({ store, config, runtime, log, served, loadSandbox }: Parts): A
     sealer,
     keeper,
     urls,
-    scopes: createScopeCatalogue(served.scopes, served.toolsOf),
+    scopes: new ScopeCatalogue(served.scopes, served.toolsOf),
     clients: openClients(config, runtime, store, report),
     tools,
     publicTools: served.publicTools,

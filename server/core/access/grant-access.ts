@@ -7,7 +7,7 @@ import type {
   StoredProviderSession,
 } from '../session/grant.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import {
   type Profile,
   ProviderError,
@@ -32,7 +32,7 @@ const maxUsers = 10_000
 export class GrantAccess {
   readonly #ports: GrantAccessPorts
   // Decrypting and reading a session on every call would cost more than all rules.
-  readonly #users = createBoundedMap<KnownUser>(maxUsers)
+  readonly #users = new BoundedMap<KnownUser>(maxUsers)
 
   constructor(ports: GrantAccessPorts) {
     this.#ports = ports

@@ -1,4 +1,4 @@
-import { createScopeCatalogue } from '../tokens/scope.ts'
+import { ScopeCatalogue } from '../tokens/scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
@@ -36,7 +36,7 @@ beforeEach(async () => {
     runtime,
     providerIssuer: 'https://provider.example/auth/v1',
     sessionTtlSeconds: grantSeconds,
-    scopes: createScopeCatalogue(),
+    scopes: new ScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
     reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
   }

@@ -1,4 +1,4 @@
-import { createScopeCatalogue } from '../tokens/scope.ts'
+import { ScopeCatalogue } from '../tokens/scope.ts'
 import { describe, expect, it } from 'vitest'
 import {
   authorizationRequest,
@@ -47,7 +47,7 @@ async function parse(changes: Changes = {}): Promise<AuthorizationRequestResult>
   return parseAuthorizationRequest(parametersOf(changes), {
     clients: store,
     resource,
-    scopes: createScopeCatalogue(),
+    scopes: new ScopeCatalogue(),
   })
 }
 
@@ -241,7 +241,7 @@ describe('refusals that go back to the client', () => {
     const deviceOnly = publicClient({ id: 'mcpc_device', grantTypes: [deviceGrantType] })
     const store = openMemoryStore()
     await store.addClient(deviceOnly)
-    const ports = { clients: store, resource, scopes: createScopeCatalogue() }
+    const ports = { clients: store, resource, scopes: new ScopeCatalogue() }
     const refused = await parseAuthorizationRequest(parametersOf({ client_id: deviceOnly.id }), ports)
     expect(refused).toMatchObject({ kind: 'refused', redirectUri, error: 'unauthorized_client' })
   })

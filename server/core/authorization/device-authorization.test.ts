@@ -16,7 +16,7 @@ import {
   redeemDeviceCode,
   startDeviceAuthorization,
 } from './device-authorization.ts'
-import { createScopeCatalogue } from '../tokens/scope.ts'
+import { ScopeCatalogue } from '../tokens/scope.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
 import type { Store } from '../store.ts'
 
@@ -39,7 +39,7 @@ beforeEach(async () => {
     runtime,
     providerIssuer: 'https://provider.example/auth/v1',
     sessionTtlSeconds: grantSeconds,
-    scopes: createScopeCatalogue(),
+    scopes: new ScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
     reportGrantEnd: (_grant, reason) => void ended.push(reason),
     issuer: 'https://mcp.example.com',

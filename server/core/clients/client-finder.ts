@@ -1,6 +1,6 @@
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { AttemptSource } from '../limits/attempt-limit.ts'
 import { type FetchFailure, fetchFailures, type LimitedFetch } from './client-fetch.ts'
 import {
@@ -109,7 +109,7 @@ interface Entry {
  */
 class DocumentSource {
   readonly #ports: DocumentSourcePorts
-  readonly #entries = createBoundedMap<Entry>(maxDocuments)
+  readonly #entries = new BoundedMap<Entry>(maxDocuments)
 
   constructor(ports: DocumentSourcePorts) {
     this.#ports = ports

@@ -1,6 +1,6 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { AttemptSource } from '../limits/attempt-limit.ts'
 import { fetchFailures, type LimitedFetch } from './client-fetch.ts'
 import { publicKeysOf } from './client-metadata.ts'
@@ -47,7 +47,7 @@ export function createClientKeySource(ports: {
   runtime: Pick<Runtime, 'now'>
 }): FetchClientKeys {
   const { fetch, runtime } = ports
-  const sets = createBoundedMap<KeySet>(maxKeySets)
+  const sets = new BoundedMap<KeySet>(maxKeySets)
 
   async function load({ uri, known, source }: ClientKeyQuery, set: KeySet): Promise<void> {
     set.triedAt = runtime.now()

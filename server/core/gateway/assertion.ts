@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { SignJWT } from 'jose'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { KeyRing } from '../seal.ts'
 import type { SignedInCaller } from '../tokens/caller.ts'
 import { type AssertionKey, assertionKeys, type PublicJwk, signingKey } from './assertion-key.ts'
@@ -29,7 +29,7 @@ export interface AssertionPorts {
  */
 export class AssertionSigner {
   readonly #ports: AssertionPorts
-  readonly #made = createBoundedMap<{ jwt: string; at: number; kid: string }>(maxRemembered)
+  readonly #made = new BoundedMap<{ jwt: string; at: number; kid: string }>(maxRemembered)
   #keys: { of: string; keys: AssertionKey[] } | undefined
 
   constructor(ports: AssertionPorts) {

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks } from '../address-block.ts'
 import { type AttemptRule, blockMax, type Budget, siteMax, strangersShare } from './limit-table.ts'
-import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import { hashSecret } from '../seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
@@ -153,7 +153,7 @@ export function addressKey(kind: string, block: string): string {
 
 function fullWindowsOf(store: AttemptStore): BoundedMap<{ windowEndsAt: number; until: number }> {
   const known =
-    fullWindows.get(store) ?? createBoundedMap<{ windowEndsAt: number; until: number }>(maxRemembered)
+    fullWindows.get(store) ?? new BoundedMap<{ windowEndsAt: number; until: number }>(maxRemembered)
   fullWindows.set(store, known)
   return known
 }

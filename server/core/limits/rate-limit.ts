@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 
 /** An allowed rate: `burst` at once, and `perSecond` in the long run. */
 export interface Rate {
@@ -24,7 +24,7 @@ export class RateLimit {
 
   constructor(rate: Rate, max: number) {
     this.#rate = rate
-    this.#buckets = createBoundedMap(max)
+    this.#buckets = new BoundedMap(max)
   }
 
   /** True when `key` has fewer than `count` left. Does not count. */

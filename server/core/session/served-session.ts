@@ -1,4 +1,4 @@
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Sealer } from '../seal.ts'
 import type { StoredProviderSession } from './grant.ts'
 import type { Liveness } from './session-liveness.ts'
@@ -34,8 +34,8 @@ export class ServedSessions {
   readonly #ports: ServedSessionPorts
   readonly #liveness: Pick<Liveness, 'lifeOf'>
   /** The last opened version of each grant: opening one on every call would cost more than finding it. */
-  readonly #readable = createBoundedMap<number>(maxRemembered)
-  readonly #foreign = createBoundedMap<true>(maxRemembered)
+  readonly #readable = new BoundedMap<number>(maxRemembered)
+  readonly #foreign = new BoundedMap<true>(maxRemembered)
 
   constructor(ports: ServedSessionPorts, liveness: Pick<Liveness, 'lifeOf'>) {
     this.#ports = ports

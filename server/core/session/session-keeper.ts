@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Sealer } from '../seal.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
 import { Liveness } from './session-liveness.ts'
@@ -70,7 +70,7 @@ export class SessionKeeper {
   readonly #liveness: Liveness
   readonly #served: ServedSessions
   readonly #inFlight = new Map<string, Promise<KeptSession>>()
-  readonly #pausedUntil = createBoundedMap<number>(maxPaused)
+  readonly #pausedUntil = new BoundedMap<number>(maxPaused)
 
   constructor(ports: SessionKeeperPorts) {
     this.#ports = ports

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import { type Claims, ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
 import { spreadOf } from './schedule.ts'
 
@@ -26,7 +26,7 @@ export interface LivenessPorts {
  */
 export class Liveness {
   readonly #ports: LivenessPorts
-  readonly #answers = createBoundedMap<Answer>(maxAnswers)
+  readonly #answers = new BoundedMap<Answer>(maxAnswers)
   readonly #asking = new Map<string, Promise<SessionLife>>()
   #isFailing = false
   #pausedUntil = 0

@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
@@ -67,7 +67,7 @@ export interface SessionRefreshPorts {
  */
 export class SessionRefresh {
   readonly #ports: SessionRefreshPorts
-  readonly #unsaved = createBoundedMap<StoredProviderSession>(maxUnsaved)
+  readonly #unsaved = new BoundedMap<StoredProviderSession>(maxUnsaved)
   #renewalRecordedAt = Number.NEGATIVE_INFINITY
 
   constructor(ports: SessionRefreshPorts) {

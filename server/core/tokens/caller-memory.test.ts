@@ -1,5 +1,5 @@
 import { accessSample, grantAccessSample } from '../../../tests/support/server/core/access-sample.ts'
-import { createScopeCatalogue } from './scope.ts'
+import { ScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
@@ -58,7 +58,7 @@ beforeEach(() => {
     access: accessSample(),
     grantAccess: grantAccessSample(),
     resource: 'https://mcp.example.com/mcp',
-    scopes: createScopeCatalogue(),
+    scopes: new ScopeCatalogue(),
     sessionTokens: true,
     cookieName,
     checkSeconds,

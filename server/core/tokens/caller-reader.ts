@@ -4,7 +4,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import type { AccessControl } from '../access/access-control.ts'
 import type { GrantAccess } from '../access/grant-access.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import {
   type AccessTokenRecord,
   type GrantStore,
@@ -53,7 +53,7 @@ const maxTokenLength = 16_384
  */
 export class CallerReader {
   readonly #ports: CallerPorts
-  readonly #deadUntil = createBoundedMap<number>(maxDeadTokens)
+  readonly #deadUntil = new BoundedMap<number>(maxDeadTokens)
   readonly #liveness: Liveness
 
   constructor(ports: CallerPorts) {

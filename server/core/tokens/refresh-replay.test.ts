@@ -10,7 +10,7 @@ import {
   rotateRefreshToken,
 } from './refresh-token.ts'
 import { type RevocationPorts, revokeToken } from './revocation.ts'
-import { createScopeCatalogue } from './scope.ts'
+import { ScopeCatalogue } from './scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { Store } from '../store.ts'
 import { createFamily, mintTokens, tokenKey } from './token-issue.ts'
@@ -30,7 +30,7 @@ beforeEach(async () => {
   ports = {
     store,
     runtime,
-    scopes: createScopeCatalogue(),
+    scopes: new ScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
     pace: new RefreshPace(3600),
     reportGrantEnd: (_grant, reason) => void ended.push(reason),

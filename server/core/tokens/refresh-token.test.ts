@@ -1,4 +1,4 @@
-import { createScopeCatalogue } from './scope.ts'
+import { ScopeCatalogue } from './scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -37,7 +37,7 @@ beforeEach(async () => {
   ports = {
     store,
     runtime,
-    scopes: createScopeCatalogue(),
+    scopes: new ScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
     pace: new RefreshPace(3600),
     reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
@@ -167,7 +167,7 @@ describe('rotateRefreshToken', () => {
   it.each(['mcp notes:write', 'notes:write', 'notes:write offline_access'])(
     'RFC 6749 6: asked for %j, it has no scope that the grant does not have, in the answer and in the store',
     async (scope) => {
-      ports.scopes = createScopeCatalogue({ 'notes:write': 'Change your notes' })
+      ports.scopes = new ScopeCatalogue({ 'notes:write': 'Change your notes' })
       const tokens = await refresh(first, { scope })
       const found = await store.findAccessToken(tokenKey(tokens.access_token), start)
       expect(tokens.scope).not.toContain('notes:write')

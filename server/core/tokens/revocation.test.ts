@@ -11,7 +11,7 @@ import {
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { RefreshPace, rotateRefreshToken } from './refresh-token.ts'
 import { type RevocationPorts, revokeToken } from './revocation.ts'
-import { createScopeCatalogue } from './scope.ts'
+import { ScopeCatalogue } from './scope.ts'
 import type { Store } from '../store.ts'
 import { mintTokens, type TokenPair, tokenKey } from './token-issue.ts'
 
@@ -43,7 +43,7 @@ const accessIsLive = async (token: string): Promise<boolean> =>
 async function refresh(): Promise<{ access_token: string; refresh_token?: string }> {
   const request = { client, refreshToken: refreshToken(), scope: undefined, resources: [] }
   const life = { accessTokenTtlSeconds: 3600, pace: new RefreshPace(3600) }
-  const rotation = { ...ports, ...life, store, runtime, scopes: createScopeCatalogue() }
+  const rotation = { ...ports, ...life, store, runtime, scopes: new ScopeCatalogue() }
   return (await rotateRefreshToken(request, rotation)).response
 }
 

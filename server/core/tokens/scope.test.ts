@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createScopeCatalogue, requireScopeText } from './scope.ts'
+import { ScopeCatalogue, requireScopeText } from './scope.ts'
 
-const scopes = createScopeCatalogue()
-const extended = createScopeCatalogue({ 'notes:write': 'Change your notes' })
+const scopes = new ScopeCatalogue()
+const extended = new ScopeCatalogue({ 'notes:write': 'Change your notes' })
 
 describe('advertised scopes', () => {
   it('protected resource metadata never names offline_access (MCP 2026-07-28 authorization)', () => {

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type AddressBlock, addressBlocks } from '../../core/address-block.ts'
 import { knownShare, refusals, tokenRefusals } from '../../core/limits/limit-table.ts'
-import { createBoundedMap } from '../../core/bounded-map.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { type Rate, RateLimit } from '../../core/limits/rate-limit.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { AddressChain } from './client-address.ts'
@@ -136,7 +136,7 @@ interface CredentialMemory {
 }
 
 function createCredentialMemory(): CredentialMemory {
-  const good = createBoundedMap<true>(maxCredentials)
+  const good = new BoundedMap<true>(maxCredentials)
   const limit: RateLimit = new RateLimit(refusals.perAddress, maxAddresses)
   return {
     mayPass(authorization, now) {

@@ -65,7 +65,7 @@ export class StartLimits {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #starts = new RateLimit(startRate, maxKeys)
   /** When the latest deaths were, by whose process it was, and by who called last. */
-  readonly #deaths = createBoundedMap<readonly number[]>(maxKeys)
+  readonly #deaths = new BoundedMap<readonly number[]>(maxKeys)
 
   constructor(runtime: Pick<Runtime, 'now'>) {
     this.#runtime = runtime

@@ -7,7 +7,7 @@ import {
   redeemAuthorizationCode,
 } from '../../core/authorization/authorization-code.ts'
 import { RefreshPace, rotateRefreshToken } from '../../core/tokens/refresh-token.ts'
-import { createScopeCatalogue } from '../../core/tokens/scope.ts'
+import { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { tokenKey } from '../../core/tokens/token-issue.ts'
 import { countRows, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
@@ -149,7 +149,7 @@ describe('sqlite file', () => {
     const rotation = {
       store,
       runtime: createFakeRuntime(start),
-      scopes: createScopeCatalogue(),
+      scopes: new ScopeCatalogue(),
       accessTokenTtlSeconds: 3600,
       pace: new RefreshPace(3600),
       reportGrantEnd: () => {},
@@ -302,7 +302,7 @@ describe('secrets at rest', () => {
       store,
       sealer: createSealer(fixedKeyRing([{ kid: 'k', key }]), runtime.randomBytes),
       runtime,
-      scopes: createScopeCatalogue(),
+      scopes: new ScopeCatalogue(),
       providerIssuer: 'https://provider',
       reportGrantEnd: () => {},
       sessionTtlSeconds: grantSeconds,
