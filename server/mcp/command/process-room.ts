@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../../core/bounded-map.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { RateLimit } from '../../core/limits/rate-limit.ts'
 import type { ProcessStarter } from './process/process-starter.ts'
 import type { ServingTerms } from './process/served-process.ts'
