@@ -9,11 +9,7 @@ import { systemRuntime } from '../../config/system-runtime.ts'
 import type { HoldPoint } from '../../../tests/support/bridge/oauth/login-child.ts'
 import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { type LoginChild, startLoginChild } from '../../../tests/support/bridge/oauth/start-login-child.ts'
-import {
-  startTokenServer,
-  type TokenServer,
-  type TokenServerRules,
-} from '../../../tests/support/bridge/oauth/token-server.ts'
+import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 
 const endings: (() => unknown)[] = []
 async function end(): Promise<void> {
@@ -24,7 +20,7 @@ afterAll(end)
 
 interface Place {
   home: string
-  server: TokenServer
+  server: OAuthServer
   store: CredentialStore
   id: string
   stored(): Promise<Credential | undefined>
@@ -32,15 +28,17 @@ interface Place {
   noticePath: string
 }
 
-async function place(rules: Partial<TokenServerRules> = {}): Promise<Place> {
+async function place({ graceSeconds = 0, delayMs = 0 } = {}): Promise<Place> {
   const home = mkdtempSync(join(tmpdir(), 'drawbridge-race-'))
   endings.push(() => rmSync(home, { recursive: true, force: true }))
-  const server = await startTokenServer(rules)
+  const server = await start()
+  server.settings.graceSeconds = graceSeconds
+  server.beforeTokenAnswer = () => systemRuntime.sleep(delayMs)
   endings.push(server.close)
   const config = { home, backend: 'file' as const, keychainTimeoutMs: 2500 }
   const store = createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
   const id = loginId({
-    serverUrl: `${server.url}/mcp`,
+    serverUrl: server.serverUrl,
     resource: undefined,
     client: undefined,
     profile: 'default',
@@ -55,7 +53,7 @@ async function place(rules: Partial<TokenServerRules> = {}): Promise<Place> {
     async child(options = {}) {
       const child = startLoginChild()
       endings.push(child.kill)
-      await child.ask({ do: 'open', home, url: server.url, ...options })
+      await child.ask({ do: 'open', home, origin: server.origin, ...options })
       return child
     },
   }
@@ -65,7 +63,7 @@ async function signedIn({ server, store, id }: Place, isExpired: boolean): Promi
   const tokens = server.issue()
   const now = systemRuntime.now()
   const times = isExpired ? { issuedAt: now - 3700, expiresAt: now - 100 } : {}
-  const credential = loginCredential(server.url, { ...tokens, ...times })
+  const credential = loginCredential(server.origin, { ...tokens, ...times })
   await store.write(id, credential)
   return credential
 }
@@ -84,10 +82,13 @@ describe('processes that share one login', () => {
       Promise.all(children.map((child) => child.ask({ do: 'call', times })))
     const works = children.map(() => Array.from({ length: times }, () => 200))
     expect(await all()).toEqual(works)
-    expect(here.server.counts).toMatchObject({ refreshed: 1, replayed: 0, reused: 0, refused: 0, signIns: 0 })
+    expect(here.server.counters).toMatchObject({ refreshesOk: 1 })
+    expect(here.server.requests('/token')).toHaveLength(1)
     here.server.revokeAccessTokens()
     expect(await all()).toEqual(works)
-    expect(here.server.counts).toMatchObject({ refreshed: 2, replayed: 0, reused: 0, refused: 0, signIns: 0 })
+    expect(here.server.counters).toMatchObject({ refreshesOk: 2 })
+    expect(here.server.requests('/token')).toHaveLength(2)
+    expect(here.server.requests('/sign-in')).toEqual([])
   })
 
   it('ask once for a sign-in that is really needed', async () => {
@@ -97,7 +98,7 @@ describe('processes that share one login', () => {
     const children = await Promise.all([here.child(), here.child(), here.child()])
     const answers = await Promise.all(children.map((child) => child.ask({ do: 'call', times: 3 })))
     expect(answers.flat()).toEqual(Array.from({ length: 9 }, () => 'sign_in_needed'))
-    expect(here.server.counts).toMatchObject({ refused: 1, reused: 0 })
+    expect(here.server.counters).toMatchObject({ refreshesRefused: 1, refreshesReused: 0 })
     expect(await here.stored()).toMatchObject({ signInNeeded: 'invalid_grant' })
   })
 })
@@ -122,7 +123,7 @@ describe('a process that is killed while it renews', { concurrent: true }, () =>
     const next = await here.child()
     const answers = (await next.ask({ do: 'call', times: 3 })) as unknown[]
     expect(answers).toEqual(Array.from({ length: 3 }, () => (survives ? 200 : 'sign_in_needed')))
-    expect(here.server.counts.refreshed).toBe(1)
+    expect(here.server.counters.refreshesOk).toBe(1)
     const after = await here.stored()
     if (!survives) expect(after).toMatchObject({ tokens: before.tokens, signInNeeded: 'invalid_grant' })
     else expect(after?.tokens?.accessToken).not.toBe(before.tokens?.accessToken)
@@ -137,7 +138,7 @@ describe('processes that sign in at once', { concurrent: true }, () => {
     const headers = await Promise.all(children.map((child) => child.ask({ do: 'signIn' })))
     expect(new Set(headers).size).toBe(1)
     expect(headers[0]).toBe(`Bearer ${(await here.stored())?.tokens?.accessToken}`)
-    expect(here.server.counts.signIns).toBe(1)
+    expect(here.server.requests('/sign-in')).toHaveLength(1)
     const prompts = children.flatMap((child) => child.prompts)
     expect(prompts).toHaveLength(3)
     expect(new Set(prompts.map(({ url }) => url)).size).toBe(1)
@@ -156,8 +157,8 @@ describe('processes that sign in at once', { concurrent: true }, () => {
     owner.kill()
     const headers = await Promise.all(signingIn)
     expect(new Set(headers).size).toBe(1)
-    expect(headers[0]).toMatch(/^Bearer at-/)
-    expect(here.server.counts.signIns).toBe(1)
+    expect(headers[0]).toMatch(/^Bearer remote-secret-at-/)
+    expect(here.server.requests('/sign-in')).toHaveLength(1)
     const last = followers.map((child) => child.prompts.at(-1)?.url)
     expect(last[0]).toBe(last[1])
     expect(last[0]).not.toBe(owner.prompts[0]?.url)
@@ -175,6 +176,6 @@ describe('processes that sign in at once', { concurrent: true }, () => {
       [200, 200],
       [200, 200],
     ])
-    expect(here.server.counts.signIns).toBe(1)
+    expect(here.server.requests('/sign-in')).toHaveLength(1)
   })
 })

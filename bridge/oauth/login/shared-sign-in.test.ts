@@ -9,15 +9,15 @@ import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
 import { Login } from './login.ts'
 import { parseSignInNotice, writeSignInNotice } from './shared-sign-in.ts'
 import { loginConfig, loginCredential, loginPorts } from '../../../tests/support/bridge/oauth/login-parts.ts'
-import { startTokenServer, type TokenServer } from '../../../tests/support/bridge/oauth/token-server.ts'
+import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 
 let home: string
-let server: TokenServer
+let server: OAuthServer
 let id: string
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'drawbridge-share-'))
-  server = await startTokenServer()
-  id = loginId({ serverUrl: `${server.url}/mcp`, resource: undefined, client: undefined, profile: 'default' })
+  server = await start()
+  id = loginId({ serverUrl: server.serverUrl, resource: undefined, client: undefined, profile: 'default' })
 })
 afterEach(async () => {
   await server.close()
@@ -55,8 +55,8 @@ function open(): CredentialStore {
 }
 
 function login(who: Person, timeoutMs = 30_000): Login {
-  const ports = loginPorts({ url: server.url, store: open(), person: who.wait })
-  return new Login(loginConfig(server.url, { signInTimeoutMs: timeoutMs }), ports)
+  const ports = loginPorts({ origin: server.origin, store: open(), person: who.wait })
+  return new Login(loginConfig(server.origin, { signInTimeoutMs: timeoutMs }), ports)
 }
 
 /** Returns the public name of the lock at `path`. */
@@ -82,7 +82,7 @@ describe('a sign-in', () => {
     who.answer()
     await pending.done
     expect(existsSync(notice())).toBe(false)
-    expect((await one.authorization())?.header).toMatch(/^Bearer at-/)
+    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
     expect(await one.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
   })
 
@@ -108,7 +108,7 @@ describe('a sign-in', () => {
     await expect.poll(() => who.asked).toBe(2)
     who.answer()
     await second.done
-    expect(server.counts.signIns).toBe(1)
+    expect(server.requests('/sign-in')).toHaveLength(1)
   })
 
   it('that is cancelled at the end of the process leaves nothing behind', async () => {
@@ -125,16 +125,16 @@ describe('a sign-in', () => {
     const who = person()
     const one = login(who)
     await one.refused({ status: 401, used: undefined, challenges: [] })
-    await open().write(id, loginCredential(server.url, server.issue()))
+    await open().write(id, loginCredential(server.origin, server.issue()))
     const pending = one.signIn()
     await pending.done
     expect(await faultOf(pending.prompt)).toBe('cancelled')
     expect(who.asked).toBe(0)
-    expect((await one.authorization())?.header).toMatch(/^Bearer at-/)
+    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
   })
 
   it('is another one when a person asks for it', async () => {
-    const before = loginCredential(server.url, server.issue(), { generation: 7 })
+    const before = loginCredential(server.origin, server.issue(), { generation: 7 })
     await open().write(id, before)
     const who = person()
     const pending = login(who).signIn()
@@ -147,7 +147,7 @@ describe('a sign-in', () => {
   })
 
   it('replaces a login that cannot be read', async () => {
-    await open().write(id, loginCredential(server.url, server.issue()))
+    await open().write(id, loginCredential(server.origin, server.issue()))
     writeFileSync(join(home, 'credentials', 'records', `${id}.json`), '{"v":9}')
     const who = person()
     const one = login(who)
@@ -156,11 +156,11 @@ describe('a sign-in', () => {
     await pending.prompt
     who.answer()
     await pending.done
-    expect((await one.authorization())?.header).toMatch(/^Bearer at-/)
+    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
   })
 
   it('is not begun where its login could not be stored', async () => {
-    await open().write(id, loginCredential(server.url, server.issue()))
+    await open().write(id, loginCredential(server.origin, server.issue()))
     rmSync(join(home, 'credentials', 'key'))
     const who = person()
     const pending = login(who).signIn()
@@ -181,7 +181,7 @@ describe('who follows a sign-in', () => {
     owner.answer()
     await Promise.all([first.done, second.done])
     expect(follower.asked).toBe(0)
-    expect((await other.authorization())?.header).toMatch(/^Bearer at-/)
+    expect((await other.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
   })
 
   it.each(['access_denied', 'timeout', 'registration_refused'] as const)(

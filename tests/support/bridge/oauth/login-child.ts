@@ -11,7 +11,7 @@ export type HoldPoint = 'before pending' | 'pending stored' | 'answer received' 
 
 /** A request to the child. */
 export type LoginChildRequest =
-  | { do: 'open'; home: string; url: string; holdAt?: HoldPoint; personMs?: number }
+  | { do: 'open'; home: string; origin: string; holdAt?: HoldPoint; personMs?: number }
   | { do: 'call'; times: number }
   | { do: 'signIn' }
   | { do: 'authorization' }
@@ -23,14 +23,14 @@ export type LoginChildMessage =
   | { kind: 'answer'; value: unknown }
 
 let login: Login
-let url = ''
+let origin = ''
 
 function say(message: LoginChildMessage): void {
   process.send?.(message)
 }
 
 function open(request: LoginChildRequest & { do: 'open' }): void {
-  url = request.url
+  origin = request.origin
   const hold = async (point: HoldPoint): Promise<void> => {
     if (request.holdAt !== point) return
     say({ kind: 'held' })
@@ -40,7 +40,7 @@ function open(request: LoginChildRequest & { do: 'open' }): void {
   const store = createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
   const personMs = request.personMs ?? 0
   const ports = loginPorts({
-    url,
+    origin,
     person: () => new Promise((resolve) => setTimeout(resolve, personMs)),
     store: {
       ...store,
@@ -52,7 +52,7 @@ function open(request: LoginChildRequest & { do: 'open' }): void {
       },
     },
   })
-  login = new Login(loginConfig(url), {
+  login = new Login(loginConfig(origin), {
     ...ports,
     async refresh(credential, signal) {
       const answer = await ports.refresh(credential, signal)
@@ -67,7 +67,7 @@ async function perform(request: LoginChildRequest): Promise<unknown> {
     case 'open':
       return open(request)
     case 'call':
-      return await Promise.all(Array.from({ length: request.times }, () => call(url, login)))
+      return await Promise.all(Array.from({ length: request.times }, () => call(origin, login)))
     case 'authorization':
       return (await login.authorization())?.header
     case 'signIn': {
