@@ -197,7 +197,7 @@ describe('the response', () => {
       expect((await visit(callback + query)).status).toBe(400)
     }
     expect((await visit(url)).status).toBe(200)
-    expect((await trial.done).tokens?.accessToken).toMatch(/^access-/)
+    expect((await trial.done).tokens?.accessToken).toMatch(/^remote-secret-at-/)
   })
 
   it('that comes twice is redeemed once', async () => {
