@@ -23,6 +23,27 @@ export interface CommandInput {
   terminal: Terminal
 }
 
+/** The flags of all commands besides settings, as they are parsed; {@link CommandInput} has those of settings. */
+export interface CommandOptions {
+  json?: boolean
+  /** The `sub` of a user at the session provider, or an email address. */
+  user?: string
+  client?: string
+  all?: boolean
+  yes?: boolean
+  email?: string
+  unverified?: boolean
+  sub?: string
+  signsInWith?: string
+  claims?: string
+  name?: string
+  redirectUri?: readonly string[]
+  /** Comma-separated; undefined: authorization_code and refresh_token. */
+  grantTypes?: string
+  secret?: boolean
+  introspects?: boolean
+}
+
 /** A failure of a command, with its next step. Contains no secret. */
 export class CommandFailure extends Error {
   readonly nextStep: string

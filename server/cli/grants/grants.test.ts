@@ -9,8 +9,8 @@ import { type CommandFixture, createCommandFixture } from '../../../tests/suppor
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
-import { type CommandFailure, exitCode } from '../command.ts'
-import { type GrantsListOptions, type GrantsRevokeOptions, listGrants, revokeGrants } from './grants.ts'
+import { type CommandFailure, type CommandOptions, exitCode } from '../command.ts'
+import { listGrants, revokeGrants } from './grants.ts'
 
 const issuer = 'https://ref.supabase.co/auth/v1'
 const settings = {
@@ -21,8 +21,6 @@ const settings = {
   APP_URL: 'https://app.example.com',
   SECRET_KEYS: `test:${Buffer.alloc(32, 1).toString('base64')}`,
 }
-const everything: GrantsListOptions = { user: undefined, client: undefined, all: false }
-const nothing: GrantsRevokeOptions = { grantId: undefined, user: undefined, client: undefined, yes: false }
 
 let folder: string
 let postgres: PostgresServer
@@ -60,17 +58,20 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     user: { id: `${issuer}#${sub}`, sub, email: `${sub}@example.com`, name: undefined },
   })
 
-  async function listed(options: Partial<GrantsListOptions> = {}): Promise<Record<string, unknown>[]> {
+  async function listed(options: CommandOptions = {}): Promise<Record<string, unknown>[]> {
     const { input, facts } = line()
-    expect(await listGrants(input, { ...everything, ...options })).toBe(exitCode.ok)
+    expect(await listGrants(input, options)).toBe(exitCode.ok)
     return facts()['grants'] as Record<string, unknown>[]
   }
 
   const ids = (rows: readonly Record<string, unknown>[]): string[] => rows.map(({ id }) => String(id)).sort()
 
-  async function revoked(options: Partial<GrantsRevokeOptions>): Promise<Record<string, unknown>> {
+  async function revoked({
+    grantId,
+    ...options
+  }: CommandOptions & { grantId?: string }): Promise<Record<string, unknown>> {
     const { input, facts } = line()
-    expect(await revokeGrants(input, { ...nothing, ...options })).toBe(exitCode.ok)
+    expect(await revokeGrants(input, grantId, options)).toBe(exitCode.ok)
     return facts()
   }
 
@@ -194,7 +195,7 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     ])
     expect(await listed({ user: 'ada', client: 'one' })).toEqual([])
     const { input, said } = line(false)
-    await listGrants(input, everything)
+    await listGrants(input, {})
     expect(said().stdout).toMatch(/grant w .*waiting/)
     expect(await revoked({ grantId: 'grant w' })).toEqual({ ok: true, revoked: 1, grants: ['grant w'] })
     expect(await store.redeemAuthorizationCode('code w', waiting.tokens, start + 60)).toEqual({
@@ -243,7 +244,7 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
       expiresAt: undefined,
     })
     const { input, said } = line(false)
-    await listGrants(input, everything)
+    await listGrants(input, {})
     const { stdout } = said()
     expect(stdout).toContain(String.raw`Nice\u001b[2Jclient\u202e\u000a (client a)`)
     expect(stdout.split('\n')).toHaveLength(3)
@@ -255,7 +256,7 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     const use = { grantId: grant.id, usedAt: start + 30, address: '192.0.2.9', tool: 'list_notes' }
     await store.recordGrantUses([use])
     const { input, said } = line(false)
-    await listGrants(input, everything)
+    await listGrants(input, {})
     const [head, used, unused] = said().stdout.split('\n')
     expect(head).toMatch(/last used +from +tool +ends/)
     expect(used).toMatch(/2027-01-15T08:00Z +192\.0\.2\.9 +list_notes /)
@@ -265,12 +266,12 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
 
 describe('grants', () => {
   it.each([
-    ['nothing', {}],
-    ['a grant and a person', { grantId: 'g', user: 'ada' }],
-    ['a person and a client', { user: 'ada', client: 'c' }],
-  ])('revoke does not guess when given %s', async (_, given) => {
+    ['nothing', undefined, {}],
+    ['a grant and a person', 'g', { user: 'ada' }],
+    ['a person and a client', undefined, { user: 'ada', client: 'c' }],
+  ])('revoke does not guess when given %s', async (_, grantId, given) => {
     const { input } = createCommandFixture({ ...settings, STORE: 'memory:' })
-    await expect(revokeGrants(input, { ...nothing, ...given })).rejects.toMatchObject({
+    await expect(revokeGrants(input, grantId, given)).rejects.toMatchObject({
       code: exitCode.usage,
     })
   })
@@ -278,7 +279,7 @@ describe('grants', () => {
   it('lists none of a store that no server has made yet, and makes none', async () => {
     const path = join(folder, 'nothing.db')
     const { input, said } = createCommandFixture({ ...settings, STORE: `sqlite:${path}` })
-    expect(await listGrants(input, everything)).toBe(exitCode.ok)
+    expect(await listGrants(input, {})).toBe(exitCode.ok)
     expect(said()).toEqual({ stdout: 'No grants.\n', stderr: '' })
   })
 })
