@@ -98,12 +98,12 @@ describe.each(['sqlite', 'postgres'] as const)('clients on %s, beside a running 
     expect(resourceServer['client_secret']).toMatch(/^mcps_/)
     expect(await store.findClient(String(resourceServer['client_id']))).toMatchObject({
       introspects: true,
-      redirectUri: [],
+      redirectUris: [],
       grantTypes: [],
     })
     const grantTypes = 'refresh_token, urn:ietf:params:oauth:grant-type:device_code'
     await addClient(command.input, { grantTypes })
-    expect(await store.findClient(String(command.facts()['client_id']))).toMatchObject({ redirectUri: [] })
+    expect(await store.findClient(String(command.facts()['client_id']))).toMatchObject({ redirectUris: [] })
   })
 
   it.each<[rule: string, options: Partial<CommandOptions>, text: RegExp]>([
