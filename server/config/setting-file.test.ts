@@ -48,6 +48,14 @@ describe('a key file', () => {
     ])
   })
 
+  it('may have a byte order mark, in UTF-8 or UTF-16', () => {
+    const marked = `\uFEFF${entry('a')}\n`
+    for (const encoding of ['utf8', 'utf16le'] as const) {
+      writeFileSync(join(folder, 'ring'), Buffer.from(marked, encoding))
+      expect(texts({ secretKeys: `file:${join(folder, 'ring')}` })).toEqual([])
+    }
+  })
+
   it('beside a store that is not known is not looked for', () => {
     expect(texts({ store: 'mysql:' })).toEqual([])
   })

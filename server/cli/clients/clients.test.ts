@@ -149,12 +149,6 @@ describe.each(['sqlite', 'postgres'] as const)('clients on %s, beside a running 
     expect(stderr).toBe('1 more registered and nobody has signed in with them. To see them: --all\n')
   })
 
-  it('says that there are none', async () => {
-    const command = line(false)
-    await listClients(command.input, { all: true })
-    expect(command.said().stdout).toBe('No clients.\n')
-  })
-
   it('removes a client and ends what people allowed to it', async () => {
     await store.addClient(publicClient({ id: 'mcpc_a' }))
     await addGrant(store, grantSample('a', { clientId: 'mcpc_a' }))
