@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { AuditRing } from './audit-ring.ts'
-import { createLog, reportTo } from './log.ts'
 
 const startedAt = 1_800_000_000
 const first = startedAt * 1_000_000
