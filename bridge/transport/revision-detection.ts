@@ -1,6 +1,7 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import {
+  isModernDiscovery,
   legacyRevisions,
   mcpErrorCode,
   modernRevision,
@@ -88,15 +89,6 @@ export function eraByDiscoverAnswer(answer: WireMessage): McpEra {
   if (code === mcpErrorCode.unsupportedProtocolVersion) return eraByVersions(supportedVersions(answer) ?? [])
   // With 200, -32602 is how the Python SDK of the 2025 era answers a method that it does not know.
   return code !== undefined && code !== jsonRpcCode.invalidParams && isModernCode(code) ? 'modern' : 'legacy'
-}
-
-/**
- * Returns whether a result of `server/discover` names 2026-07-28. Servers of the Go SDK that keep sessions answer the method and name
- * earlier revisions only.
- */
-export function isModernDiscovery(result: unknown): boolean {
-  const versions = isJsonObject(result) ? result['supportedVersions'] : undefined
-  return Array.isArray(versions) && versions.includes(modernRevision)
 }
 
 /** By the versions in a -32022. A server that names none of ours still knows the code, which is of the modern era. */

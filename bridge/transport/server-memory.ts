@@ -3,7 +3,7 @@ import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shar
 import { isNestedDeeply, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { isModernDiscovery } from './revision-detection.ts'
+import { isModernDiscovery } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 
 /** A server as the last connection knew it. Only ever a guess: what it does now wins. */
 export interface ServerMemory {

@@ -65,7 +65,7 @@ export class ToolCatalogue {
   #listedAt = -Infinity
   #listing: Promise<boolean> | undefined
 
-  /** `list` returns one page of `tools/list`, which is learned from here alone. */
+  /** `list` requests one page of `tools/list`. */
   constructor(
     known: KnownTools,
     list: (cursor: string | undefined) => Promise<unknown>,
@@ -186,10 +186,7 @@ export class AnsweredCalls {
     const value = parseJson(text)
     if (value === undefined) return undefined
     if (!Array.isArray(value)) return this.#passMessage(value, text)
-    const texts = value.map((each: unknown) => {
-      const whole = JSON.stringify(each)
-      return this.#passMessage(each, whole)
-    })
+    const texts = value.map((each: unknown) => this.#passMessage(each, JSON.stringify(each)))
     return `[${texts.join(',')}]`
   }
 

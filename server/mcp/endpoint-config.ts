@@ -77,3 +77,11 @@ export interface Peer {
 
 /** Creates the {@link Peer} of one transport. */
 export type CreatePeer = (serving: ServingContext) => Peer
+
+/** For an endpoint to which no module reports changes. */
+export const noNotifications: ModuleNotifications = {
+  toolsChanged() {},
+  promptsChanged() {},
+  resourcesChanged() {},
+  resourceUpdated() {},
+}

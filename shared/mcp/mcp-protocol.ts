@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json-object.ts'
+import { isJsonObject, type JsonObject } from '../json-object.ts'
 import { metaOf } from './params.ts'
 
 /** A protocol era: `legacy` revisions (up to 2025-11-25) begin with `initialize`, `modern` ones (from 2026-07-28) have metadata in each request. */
@@ -81,4 +81,18 @@ export function eraOfMessage(message: object): McpEra {
   const params = 'method' in message && 'params' in message ? message.params : undefined
   const meta = isJsonObject(params) ? metaOf(params) : {}
   return Object.hasOwn(meta, mcpMetaKey.protocolVersion) ? 'modern' : 'legacy'
+}
+
+/**
+ * Returns whether a result of `server/discover` names 2026-07-28. Servers of the Go SDK that keep sessions answer the method and name
+ * earlier revisions only.
+ */
+export function isModernDiscovery(result: unknown): result is JsonObject {
+  const versions = isJsonObject(result) ? result['supportedVersions'] : undefined
+  return Array.isArray(versions) && versions.includes(modernRevision)
+}
+
+/** The presentation of a server in a result of `server/discover`. Drafts of 2026-07-28 had it in the body. */
+export function discoveredServerInfo(discovered: JsonObject): unknown {
+  return metaOf(discovered)[mcpMetaKey.serverInfo] ?? discovered['serverInfo']
 }

@@ -3,7 +3,7 @@ import { canonicalJson, isJsonObject, type JsonObject } from '@drawbridge/shared
 import { mapClientCapabilities } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { holdsProviderToken } from '../../core/gateway/upstream.ts'
+import { type CommandUpstream, holdsProviderToken } from '../../core/gateway/upstream.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { ServingContext } from '../endpoint-config.ts'
 import { hasRequest, type Incoming } from '../incoming.ts'
@@ -95,7 +95,7 @@ export class ProcessPool {
   }
 
   async #find(kind: ServingContext['kind'], body: unknown, caller: Caller): Promise<ProcessSlot> {
-    const key = this.#keyOf(caller)
+    const key = keyOf(caller, this.#ports.upstream)
     const declared = this.#ports.upstream.process === 'user' ? declaredBy(body, kind) : undefined
     const common = (): Promise<ProcessSlot> => this.#slot(key, caller, { isOwn: false, declared: undefined })
     if (!declared) return common()
@@ -149,24 +149,18 @@ export class ProcessPool {
 
   /** Resolves when the slot has a process that serves, with the caller's token of the provider where processes hold it. */
   async #serve(slot: ProcessSlot, caller: Caller): Promise<void> {
-    const token = this.#tokenOf(caller)
+    const token = tokenOf(caller, this.#ports.upstream)
     // A process that is about to serve may hold the token of an earlier call.
     if (slot.ready) await slot.ready.catch(() => {})
     const { process } = slot
     const isReplaced =
       process?.isServing === true && token !== undefined && process.terms.environment.providerToken !== token
     // A refused start leaves everything as it is.
-    this.#refuse(slot, caller, !slot.ready || isReplaced)
+    this.#limits.admit(slot, callerName(caller.user), !slot.ready || isReplaced)
     const former = isReplaced ? slot.vacate() : undefined
     slot.ready ??= this.#start(slot, caller, token)
-    if (former) this.#endAfter(former, slot.ready)
+    if (former) endAfter(former, slot.ready)
     await slot.ready
-  }
-
-  /** Throws while the caller's calls keep ending processes, or when that person has had too many started. */
-  #refuse({ isShared, terms }: ProcessSlot, caller: Caller, starts: boolean): void {
-    if (starts || isShared) this.#limits.refuse(callerName(caller.user))
-    if (starts && !isShared) this.#limits.countStart(terms.userId)
   }
 
   async #start(slot: ProcessSlot, caller: Caller, token: string | undefined): Promise<void> {
@@ -215,14 +209,6 @@ export class ProcessPool {
       this.#ports.report('upstream_broken', { sub, stderr: process?.errorTail })
   }
 
-  /** Ends a process whose calls go to another one that is about to serve. It still answers those that it has. */
-  #endAfter(former: ServedProcess, ready: Promise<void>): void {
-    void ready
-      .catch(() => {})
-      .then(() => former.settled())
-      .then(() => former.stop('replaced'))
-  }
-
   /** Ends the process of a slot. Its sessions stay. */
   #rest(slot: ProcessSlot, reason: 'idle' | 'evicted'): void {
     if (slot.sessions.size > 0) void slot.vacate()?.stop(reason)
@@ -239,22 +225,29 @@ export class ProcessPool {
     const closing: Promise<void> = slot.close().finally(() => this.#closings.delete(closing))
     this.#closings.add(closing)
   }
+}
 
-  #keyOf(caller: Caller): string {
-    if (this.#ports.upstream.process === 'shared') return everybody
-    return holdsProviderToken(this.#ports.upstream) ? ownerOf(caller) : signedIn(caller).user.id
-  }
+function keyOf(caller: Caller, upstream: CommandUpstream): string {
+  if (upstream.process === 'shared') return everybody
+  return holdsProviderToken(upstream) ? ownerOf(caller) : signedIn(caller).user.id
+}
 
-  /** The provider's token that the caller's process holds, if any. */
-  #tokenOf(caller: Caller): string | undefined {
-    const { upstream } = this.#ports
-    if (upstream.process === 'shared' || !holdsProviderToken(upstream)) return undefined
-    try {
-      return caller.providerToken()
-    } catch {
-      throw refusals.noProviderToken()
-    }
+/** The provider's token that the caller's process holds, if any. */
+function tokenOf(caller: Caller, upstream: CommandUpstream): string | undefined {
+  if (upstream.process === 'shared' || !holdsProviderToken(upstream)) return undefined
+  try {
+    return caller.providerToken()
+  } catch {
+    throw refusals.noProviderToken()
   }
+}
+
+/** Ends a process whose calls go to another one that is about to serve. It still answers those that it has. */
+function endAfter(former: ServedProcess, ready: Promise<void>): void {
+  void ready
+    .catch(() => {})
+    .then(() => former.settled())
+    .then(() => former.stop('replaced'))
 }
 
 /** Deaths are counted under it. Callers who have not signed in are one. */

@@ -78,15 +78,12 @@ export class StartLimits {
     return this.#recent(latestCaller).length === maxDeaths
   }
 
-  /** Throws while the calls of `caller` keep ending processes. */
-  refuse(caller: string): void {
-    const first = this.#recent(caller).at(-maxDeaths)
-    if (first !== undefined) throw refusals.keepsEnding(first + windowSeconds - this.#runtime.now())
-  }
-
-  /** Throws when that person has had too many processes started. */
-  countStart(userId: string): void {
+  /** Throws while the calls of `caller` keep ending processes, or when the person of a slot has had too many started. */
+  admit({ isShared, terms: { userId } }: ProcessSlot, caller: string, starts: boolean): void {
     const now = this.#runtime.now()
+    const first = this.#recent(caller).at(-maxDeaths)
+    if ((starts || isShared) && first !== undefined) throw refusals.keepsEnding(first + windowSeconds - now)
+    if (!starts || isShared) return
     if (this.#starts.isSpent(userId, now)) throw refusals.startsTooOften(Math.ceil(1 / startRate.perSecond))
     this.#starts.take(userId, now)
   }

@@ -2,7 +2,7 @@ import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { honouredFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
+import { type McpEndpoint, type McpEndpointConfig, noNotifications } from '../endpoint-config.ts'
 import { isEventStream } from '../event-stream.ts'
 import { asksForProgress, type Incoming } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
@@ -81,12 +81,7 @@ export function createPlainEndpoint(
 
   return {
     methods: ['POST'],
-    notify: {
-      toolsChanged: () => changes.report(),
-      promptsChanged() {},
-      resourcesChanged() {},
-      resourceUpdated() {},
-    },
+    notify: { ...noNotifications, toolsChanged: () => changes.report() },
     has: ({ event, name }) => event === 'tool_called' && tools.has(name),
     async handle(request, body, caller, calls) {
       const checked = checkMessage(request.headers, body, tools)

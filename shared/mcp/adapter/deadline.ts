@@ -13,14 +13,13 @@ export function after(
   onExpire: () => void,
 ): () => void {
   const at = runtime.now() + seconds
-  let isOver = false
+  const cancelled = new AbortController()
+  const { signal } = cancelled
   const run = async (): Promise<void> => {
-    while (!isOver && runtime.now() < at)
+    while (!signal.aborted && runtime.now() < at)
       await runtime.sleep(Math.min(Math.max(at - runtime.now(), 1), maxSleepSeconds) * 1000)
-    if (!isOver) onExpire()
+    if (!signal.aborted) onExpire()
   }
   void run()
-  return () => {
-    isOver = true
-  }
+  return () => cancelled.abort()
 }

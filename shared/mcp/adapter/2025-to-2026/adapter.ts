@@ -1,10 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
-import { mcpMetaKey } from '../../mcp-protocol.ts'
+import { discoveredServerInfo } from '../../mcp-protocol.ts'
 import { errorObject } from '../call-error.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
 import { ClientCalls, type ClientCall } from '../client-calls.ts'
-import { metaOf } from '../../params.ts'
 import type { Adapter, AdapterPorts, Server2026 } from '../ports.ts'
 import { ClientRequests } from './client-requests.ts'
 import { toResult2025, type Revision2025 } from './result.ts'
@@ -112,8 +111,7 @@ class AdapterFrom2025To2026 implements Adapter {
 /** The result of `initialize`, made from that of `server/discover`. */
 function toInitializeResult(protocolVersion: Revision2025, discovered: JsonObject): JsonObject {
   const { capabilities, instructions } = discovered
-  // Drafts of 2026-07-28 had it in the body.
-  const info = metaOf(discovered)[mcpMetaKey.serverInfo] ?? discovered['serverInfo']
+  const info = discoveredServerInfo(discovered)
   return {
     protocolVersion,
     capabilities: mapServerCapabilities(capabilities),
