@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { isNestedDeeply, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { isModernDiscovery, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { isModernDiscovery } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 
 /** A server as the last connection knew it. Only ever a guess: what it does now wins. */
 export interface ServerMemory {
