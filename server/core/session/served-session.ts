@@ -1,8 +1,7 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { Sealer } from '../seal.ts'
 import type { StoredProviderSession } from './grant.ts'
-import type { Liveness } from './session-liveness.ts'
-import { isDue } from './schedule.ts'
+import { type Liveness, spreadOf } from './session-liveness.ts'
 import { openSessionOf, type SessionOpening } from './session-seal.ts'
 import type { SessionLife } from './session-provider.ts'
 
@@ -28,6 +27,8 @@ export const failurePauseSeconds = 5
 /** Until an operator corrects the configuration. */
 const foreignPauseSeconds = 60
 const maxRemembered = 10_000
+const refreshAheadSeconds = 120
+const refreshJitterSeconds = 30
 
 /** Decides what a caller gets for a stored session as it is, without asking the provider to refresh it. */
 export class ServedSessions {
@@ -87,4 +88,17 @@ export class ServedSessions {
 /** Builds the key for liveness: a result applies to one token, so each version starts afresh. */
 export function probeKey({ grantId, version }: StoredProviderSession): string {
   return `${grantId} ${version}`
+}
+
+/**
+ * True when `session` is due for refresh: 120 +- 30 seconds before its access token ends, spread by grant, but at most the last
+ * fifth of the token's life. Does not check whether the provider still accepts the token.
+ */
+export function isDue(session: StoredProviderSession, now: number): boolean {
+  const left = session.expiresAt - now
+  const lastFifth = Math.floor((session.expiresAt - session.issuedAt) / 5)
+  // Nearly every call returns here, before hashing the grant's id.
+  if (left > Math.min(refreshAheadSeconds + refreshJitterSeconds, lastFifth)) return false
+  const spread = Math.floor(spreadOf(session.grantId) * (2 * refreshJitterSeconds + 1))
+  return left <= refreshAheadSeconds - refreshJitterSeconds + spread
 }

@@ -1,7 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { type Claims, ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
-import { spreadOf } from './schedule.ts'
 
 /** After an unanswered probe, sessions are not probed for this long. */
 const pauseSeconds = 30
@@ -122,4 +121,19 @@ function isOutage({ failure }: ProviderError): boolean {
 /** True while a pause until `until` lasts. One that seems longer than the maximum is over: the clock was set back. */
 function isAhead(until: number, now: number): boolean {
   return now < until && until - now <= pauseSeconds
+}
+
+/**
+ * Returns a number from 0 (inclusive) to 1 (exclusive) that is constant for `id` and evenly distributed, to spread simultaneous
+ * work over time. Not cryptographic.
+ */
+export function spreadOf(id: string): number {
+  let hash = 0x811c9dc5
+  // FNV-1a, whose high bits barely depend on the last character: the two multiplications at the end mix them.
+  for (let index = 0; index < id.length; index += 1) {
+    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193)
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((hash ^ (hash >>> 16)) >>> 0) / 0x1_0000_0000
 }

@@ -3,7 +3,7 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openSessionOf, sealProviderSession } from './session-seal.ts'
-import { spreadOf } from './schedule.ts'
+import { spreadOf } from './session-liveness.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** An unused provider session that must be ended at the provider. */
