@@ -104,7 +104,7 @@ function answerError(error: unknown, report: Report): Response {
   if (error instanceof AdminRefusal) return refuse(error.status, error.code, error.message)
   if (error instanceof StoreUnavailableError) {
     report('store_unavailable', { error })
-    return toResponse(httpError('temporarily_unavailable', { 'retry-after': '5' }))
+    return toResponse(httpError('temporarily_unavailable'))
   }
   report('request_failed', { error })
   return toResponse(httpError('server_error'))

@@ -9,12 +9,12 @@ import type {
   Peer,
   RequestContext,
 } from './endpoint.ts'
-import { type HttpErrorCode, httpErrors } from './error-table.ts'
+import { type ErrorCode, errorTable } from './error-table.ts'
 import { createFinisher } from './finish.ts'
 import { everyone, preflight } from './middleware/cors.ts'
 import { createHostGuard, splitUrl } from './middleware/guards.ts'
 import { errorPage } from './pages/error-page.ts'
-import { httpError, oauthFailure, page, type Reply } from './response.ts'
+import { httpError, oauthFailure, page, type Reply, retryHeaders } from './response.ts'
 
 /** Counts requests. */
 export interface RequestObserver {
@@ -148,7 +148,7 @@ async function answer(request: Request, context: RequestContext, { handle }: Rou
     }
     if (error instanceof StoreUnavailableError) {
       context.report('store_unavailable', { error })
-      return refuse('temporarily_unavailable', request, context, { headers: { 'retry-after': '5' } })
+      return refuse('temporarily_unavailable', request, context)
     }
     // A client that disconnects while sending its body is not our failure.
     if (isAbort(error)) context.report('request_aborted')
@@ -164,12 +164,13 @@ function isAbort(error: unknown): boolean {
 
 /** Refuses with a page for a browser that navigates, with JSON for everything else. */
 function refuse(
-  code: HttpErrorCode,
+  code: ErrorCode,
   request: Request,
   { id: requestId }: RequestContext,
   { headers = {}, startUrl }: { headers?: Record<string, string>; startUrl?: string } = {},
 ): Reply {
   if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
-  const { status, ...text } = httpErrors[code]
-  return page(errorPage({ ...text, ...(startUrl !== undefined && { startUrl }), requestId }), status, headers)
+  const { status, ...text } = errorTable[code]
+  const html = errorPage({ ...text, ...(startUrl !== undefined && { startUrl }), requestId })
+  return page(html, status, { ...retryHeaders(status), ...headers })
 }

@@ -48,8 +48,7 @@ export interface McpPorts {
 }
 
 /**
- * `/mcp`: checks the origin first, then the caller, and only then the request itself. So every request without a valid credential
- * gets 401 with a challenge, whatever its method or body. If there are public tools, a request without any credential may find and
+ * `/mcp`: the checks of {@link answer}, in their order. If there are public tools, a request without any credential may find and
  * call them; an invalid credential is still refused. `/mcp?sign-in`, the same resource, always requires one: for clients that sign
  * in only when their first request is challenged.
  */
@@ -78,21 +77,24 @@ function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAu
     : { kind: 'everyone' }
 }
 
+/**
+ * Checks the origin first, then the caller, and only then the request itself. So every request without a valid credential gets 401
+ * with a challenge, whatever its method or body.
+ */
 async function answer(
   request: Request,
   context: RequestContext,
   readers: CallerReader,
   ports: McpPorts,
 ): Promise<Reply> {
-  const verdict = judgeOrigin(request.headers.get('origin'), ports.allowedOrigins)
-  if (verdict === 'foreign') {
+  const origin = judgeOrigin(request.headers.get('origin'), ports.allowedOrigins)
+  if (origin === 'foreign') {
     context.report('origin_refused')
     return httpError('forbidden_origin')
   }
   const authorization = request.headers.get('authorization')
   const cookies = authorization === null ? sessionCookies(request, ports.callers.cookieName) : []
-  const usesCookie = cookies.length > 0 && ports.callers.sessionTokens
-  if (usesCookie && !mayUseCookie(request, verdict)) {
+  if (cookies.length > 0 && ports.callers.sessionTokens && !mayUseCookie(request, origin)) {
     context.report('cookie_refused')
     return httpError('forbidden_cookie')
   }
@@ -100,11 +102,21 @@ async function answer(
     authorization === null
       ? await readers.fromCookies(cookies)
       : await readers.fromAuthorization(authorization)
-  if (found.kind === 'caller') return serve(request, found.caller, context, ports)
-  const isOpenToAnybody =
-    ports.publicTools.size > 0 && !new URL(request.url).searchParams.has(signInParameter)
-  if (found.kind === 'missing' && isOpenToAnybody) return serveAnonymous(request, context, ports)
-  return refuseCaller(found, context, ports.urls)
+  if (found.kind === 'missing' && isOpenToAnybody(request, ports)) {
+    return serveAnonymous(request, context, ports)
+  }
+  if (found.kind !== 'caller') return refuseCaller(found, context, ports.urls)
+  const { caller } = found
+  if (caller.grantId !== undefined) ports.grantUse.note(caller.grantId, context.address)
+  const refusedScope = refuseScope(caller, [toolScope], ports)
+  if (refusedScope) return refusedScope
+  if (request.method !== 'POST') return serveOtherMethod(request, caller, context, ports)
+  const body = await readMessage(request, maxBodyBytes)
+  return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
+}
+
+function isOpenToAnybody(request: Request, { publicTools }: McpPorts): boolean {
+  return publicTools.size > 0 && !new URL(request.url).searchParams.has(signInParameter)
 }
 
 /** Serves requests that need no sign-in. Everything else gets 401, so that a client signs in and sends it again. */
@@ -171,20 +183,15 @@ function refuseToken(error: OAuthError, about: BearerChallenge): Reply {
   return oauthFailure(error, { 'www-authenticate': header })
 }
 
-async function serve(
+function serveOtherMethod(
   request: Request,
   caller: Caller,
-  context: RequestContext,
+  { report }: RequestContext,
   ports: McpPorts,
-): Promise<Reply> {
-  if (caller.grantId !== undefined) ports.grantUse.note(caller.grantId, context.address)
-  const refusedCaller = refuseScope(caller, [toolScope], ports)
-  if (refusedCaller) return refusedCaller
-  if (request.method === 'POST') return servePost(request, caller, context, ports)
+): Promise<Reply> | Reply {
   if (!ports.methods.includes(request.method))
     return httpError('method_not_allowed', { allow: ports.methods.join(', ') })
-  context.report('mcp_request', { credential: caller.credential })
-  const { report } = context
+  report('mcp_request', { credential: caller.credential })
   const calls = new IncomingCalls({ caller, revision: undefined, requestBytes: 0, report, nowMs: () => 0 })
   return ports.serve(request, undefined, caller, calls)
 }
@@ -209,16 +216,6 @@ function refuseScope(
   )
   const all = [...new Set([toolScope, ...asked])].join(' ')
   return refuseToken(error, { resourceMetadata: urls.resourceMetadata, scope: all })
-}
-
-async function servePost(
-  request: Request,
-  caller: Caller,
-  context: RequestContext,
-  ports: McpPorts,
-): Promise<Reply> {
-  const body = await readMessage(request, maxBodyBytes)
-  return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
 }
 
 /** Serves a message if its caller may make its calls: the scopes are present, and the limit of that user or address is not reached. */

@@ -1,5 +1,5 @@
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { type HttpErrorCode, httpErrors } from './error-table.ts'
+import { type ErrorCode, errorTable } from './error-table.ts'
 import { pageContentSecurityPolicy } from './pages/layout.ts'
 
 /**
@@ -64,23 +64,28 @@ export function redirect(location: string, headers: Record<string, string> = {})
   return new Response(null, { status: 303, headers: { location, ...noStore, ...headers } })
 }
 
-/** Returns the error `code` as JSON, in the shape of RFC 6749 section 5.2. */
-export function httpError(code: HttpErrorCode, headers: Record<string, string> = {}): TextResponse {
-  const { status, message, nextStep } = httpErrors[code]
-  return json({ error: code, error_description: `${message} ${nextStep}` }, status, headers)
+const defaultWaitSeconds: Readonly<Record<number, number>> = { 429: 60, 503: 5 }
+
+/**
+ * Returns `Retry-After` (RFC 9110 section 10.2.3) where trying again later helps: `seconds` if known, otherwise a minute (429) or
+ * five seconds (503).
+ */
+export function retryHeaders(status: number, seconds?: number): Record<string, string> {
+  const wait = defaultWaitSeconds[status]
+  return wait === undefined ? {} : { 'retry-after': String(seconds ?? wait) }
 }
 
-/** Seconds after which to try again what is `temporarily_unavailable`, where nobody knows better. */
-const defaultRetrySeconds = 5
+/** Returns the error `code` as JSON, in the shape of RFC 6749 section 5.2. */
+export function httpError(code: ErrorCode, headers: Record<string, string> = {}): TextResponse {
+  const { status, message, nextStep } = errorTable[code]
+  const body = { error: code, error_description: `${message} ${nextStep}` }
+  return json(body, status, { ...retryHeaders(status), ...headers })
+}
 
-/** Returns a protocol failure as JSON; a temporary one says when to try again (RFC 9110 section 10.2.3). */
+/** Returns a protocol failure as JSON. */
 export function oauthFailure(error: OAuthError, headers: Record<string, string> = {}): TextResponse {
-  const isTemporary = error.code === 'temporarily_unavailable'
-  const seconds = error.retryAfterSeconds ?? (isTemporary ? defaultRetrySeconds : undefined)
-  return json(oauthErrorBody(error), error.status, {
-    ...(seconds !== undefined && { 'retry-after': String(seconds) }),
-    ...headers,
-  })
+  const { status, retryAfterSeconds } = error
+  return json(oauthErrorBody(error), status, { ...retryHeaders(status, retryAfterSeconds), ...headers })
 }
 
 /**

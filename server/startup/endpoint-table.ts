@@ -137,7 +137,7 @@ function portsOf(parts: EndpointParts) {
     storedClients: store,
     control: parts.access,
     grantUse: parts.grantUses,
-    links: config,
+    app: { appName: config.appName, appUrl: config.appUrl, links: config },
     pace: new RefreshPace(config.accessTokenTtl),
     providerIssuer: provider.issuer,
     // A provider whose tokens cannot be verified here has no cookie either.

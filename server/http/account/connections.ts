@@ -3,7 +3,7 @@ import { type Client, type ClientStore, ClientUnavailableError } from '../../cor
 import type { AuthorizationCodeRecord, Grant, GrantRecord, GrantStore } from '../../core/session/grant.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { connectedClient, returnHosts, returnsToWeb } from '../login/client-view.ts'
-import type { Login, LoginPorts } from '../login/login-subject.ts'
+import type { LoginPorts } from '../login/login-subject.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
 
 /** Maximum grants read or ended at once. */
@@ -19,9 +19,6 @@ export interface AccountPorts extends LoginPorts {
   >
   storedClients: Pick<ClientStore, 'findClient'>
 }
-
-/** One request to the connections page. */
-export type AccountRequest = AccountPorts & Login
 
 /** Returns every grant of a user that was not deleted yet, live or not. */
 export async function listRecords(userId: string, { grants }: AccountPorts): Promise<GrantRecord[]> {
@@ -50,10 +47,11 @@ export function listWaiting(
 export async function endConnection(
   grantId: string,
   { userId }: AccountSession,
-  account: AccountRequest,
+  context: RequestContext,
+  ports: AccountPorts,
 ): Promise<Grant | undefined> {
-  const { grants, signIn, context } = account
-  const waiting = (await listWaiting(userId, account)).find(({ grant }) => grant.id === grantId)
+  const { grants, signIn } = ports
+  const waiting = (await listWaiting(userId, ports)).find(({ grant }) => grant.id === grantId)
   if (waiting && (await grants.expireCode(waiting.codeHash, signIn.runtime.now()))) {
     reportRevoked(waiting.grant, context)
     return waiting.grant
@@ -74,7 +72,8 @@ export async function endConnection(
  */
 export async function endAllConnections(
   { userId }: AccountSession,
-  { grants, signIn, context }: AccountRequest,
+  context: RequestContext,
+  { grants, signIn }: AccountPorts,
 ): Promise<void> {
   let ended
   do {

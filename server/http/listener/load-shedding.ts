@@ -6,7 +6,7 @@ import { type Rate, RateLimit } from '../../core/limits/rate-limit.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { AddressChain } from './client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
-import { httpErrors } from '../error-table.ts'
+import { errorTable } from '../error-table.ts'
 import { type RawAnswer, rawRefusal } from './raw-response.ts'
 
 const maxAddresses = 10_000
@@ -159,7 +159,7 @@ function createCredentialMemory(): CredentialMemory {
   }
 }
 
-const tooManyOfAddress = shed('too_many_requests', httpErrors.too_many_requests.message)
+const tooManyOfAddress = shed('too_many_requests', errorTable.too_many_requests.message)
 
 const tooManyOfEveryone = shed(
   'temporarily_unavailable',
@@ -167,7 +167,7 @@ const tooManyOfEveryone = shed(
 )
 
 function shed(code: 'too_many_requests' | 'temporarily_unavailable', message: string): RawAnswer {
-  const { status, nextStep } = httpErrors[code]
+  const { status, nextStep } = errorTable[code]
   return rawRefusal(status, { code, description: `${message} ${nextStep}` }, ['Retry-After', retrySeconds])
 }
 

@@ -30,8 +30,7 @@ export function createBackchannelLogoutEndpoint(basePath: string, ports: Backcha
         } catch (error) {
           if (!(error instanceof ProviderError)) throw error
           context.report('provider_logout_refused', { failure: error.failure, message: error.message })
-          if (error.failure !== 'invalid_token')
-            return httpError('temporarily_unavailable', { 'retry-after': '5' })
+          if (error.failure !== 'invalid_token') return httpError('temporarily_unavailable')
           throw new OAuthError('invalid_request', 'The logout token is invalid.')
         }
       },

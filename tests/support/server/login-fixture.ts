@@ -63,9 +63,7 @@ export async function createLoginFixture(
   const urls = publicUrls(baseUrl)
   const ports: LoginPorts = {
     urls,
-    appUrl: 'http://localhost:8788',
-    links: {},
-    appName: 'Notes',
+    app: { appName: 'Notes', appUrl: 'http://localhost:8788' },
     clients: store,
     registrations: store,
     codes: {

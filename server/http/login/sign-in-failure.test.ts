@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { retryHeaders } from '../response.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
 import {
   failureText,
   provenAccountFailure,
-  retryHeaders,
   signInFailure,
   type SignInReason,
   signInMessages,
-} from './error-table.ts'
+} from './sign-in-failure.ts'
 
 const reasons = Object.keys(signInMessages) as SignInReason[]
 
@@ -25,15 +25,15 @@ describe('signInMessages', () => {
 })
 
 describe('retryHeaders', () => {
-  it.each<[reason: SignInReason, asked: number | undefined, sent: string | undefined]>([
-    ['rate_limited', undefined, '60'],
-    ['rate_limited', 17, '17'],
-    ['transient', undefined, '5'],
-    ['transient', 30, '30'],
-    ['protocol', 30, undefined],
-    ['wrong_code', undefined, undefined],
-  ])('%s, asked to wait %s: Retry-After %s', (reason, retryAfterSeconds, sent) => {
-    expect(retryHeaders({ reason, retryAfterSeconds })['retry-after']).toBe(sent)
+  it.each<[status: number, asked: number | undefined, sent: string | undefined]>([
+    [429, undefined, '60'],
+    [429, 17, '17'],
+    [503, undefined, '5'],
+    [503, 30, '30'],
+    [502, 30, undefined],
+    [400, undefined, undefined],
+  ])('%s, asked to wait %s: Retry-After %s', (status, retryAfterSeconds, sent) => {
+    expect(retryHeaders(status, retryAfterSeconds)['retry-after']).toBe(sent)
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { startRefusalDelay } from './decide.ts'
+import { startRefusalDelay } from './sign-in-form.ts'
 
 it.each([
   [0, [500]],
