@@ -184,16 +184,6 @@ describe('a caller of the notes API', () => {
     }
   })
 
-  it('is told to come back while the provider is down', async () => {
-    const { call, provider, signIn } = openSite()
-    const token = await signIn()
-    provider.admin.setFaults({ failNext: { status: 502, count: 1 } })
-    const response = await call('GET', '/api/notes', { token })
-    expect(response.status).toBe(503)
-    expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
-    expect((await call('GET', '/api/notes', { token })).status).toBe(200)
-  })
-
   it('is not known by the session cookie', async () => {
     const { provider } = openSite()
     const app = createWebApp(
