@@ -93,8 +93,8 @@ async function answer(
     return httpError('forbidden_origin')
   }
   const authorization = request.headers.get('authorization')
-  const cookies = authorization === null ? sessionCookies(request, ports.callers.cookieName) : []
-  if (cookies.length > 0 && ports.callers.sessionTokens && !mayUseCookie(request, origin)) {
+  const cookies = authorization === null ? sessionCookies(request, ports.callers) : []
+  if (cookies.length > 0 && !mayUseCookie(request, origin)) {
     context.report('cookie_refused')
     return httpError('forbidden_cookie')
   }
@@ -108,11 +108,7 @@ async function answer(
   if (found.kind !== 'caller') return refuseCaller(found, context, ports.urls)
   const { caller } = found
   if (caller.grantId !== undefined) ports.grantUse.note(caller.grantId, context.address)
-  const refusedScope = refuseScope(caller, [toolScope], ports)
-  if (refusedScope) return refusedScope
-  if (request.method !== 'POST') return serveOtherMethod(request, caller, context, ports)
-  const body = await readMessage(request, maxBodyBytes)
-  return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
+  return refuseScope(caller, [toolScope], ports) ?? serve(request, caller, context, ports)
 }
 
 function isOpenToAnybody(request: Request, { publicTools }: McpPorts): boolean {
@@ -147,7 +143,11 @@ function challenge(scopes: readonly string[], { urls }: Pick<McpPorts, 'urls'>):
   return httpError('unauthorized', { 'www-authenticate': header })
 }
 
-function sessionCookies(request: Request, name: string): WireCookie[] {
+function sessionCookies(
+  request: Request,
+  { sessionTokens, cookieName: name }: McpPorts['callers'],
+): WireCookie[] {
+  if (!sessionTokens) return []
   return parseCookieHeader(request.headers.get('cookie') ?? '').filter((cookie) =>
     isSessionCookieName(cookie.name, { name }),
   )
@@ -183,12 +183,17 @@ function refuseToken(error: OAuthError, about: BearerChallenge): Reply {
   return oauthFailure(error, { 'www-authenticate': header })
 }
 
-function serveOtherMethod(
+async function serve(
   request: Request,
   caller: Caller,
-  { report }: RequestContext,
+  context: RequestContext,
   ports: McpPorts,
-): Promise<Reply> | Reply {
+): Promise<Reply> {
+  if (request.method === 'POST') {
+    const body = await readMessage(request, maxBodyBytes)
+    return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
+  }
+  const { report } = context
   if (!ports.methods.includes(request.method))
     return httpError('method_not_allowed', { allow: ports.methods.join(', ') })
   report('mcp_request', { credential: caller.credential })
