@@ -157,13 +157,11 @@ JSON with \`error\` and \`error_description\` (RFC 6749 section 5.2), or the sam
 
 ${table(
   ['code', 'status', 'next step'],
-  [
-    ...Object.entries(oauthNextSteps).flatMap(([code, nextStep]) =>
-      nextStep === undefined
-        ? []
-        : [[`\`${code}\``, String(oauthErrorStatus[code as OAuthErrorCode]), nextStep]],
-    ),
-  ],
+  Object.entries(oauthNextSteps).flatMap(([code, nextStep]) =>
+    nextStep === undefined
+      ? []
+      : [[`\`${code}\``, String(oauthErrorStatus[code as OAuthErrorCode]), nextStep]],
+  ),
 )}
 
 ## Malformed requests

@@ -12,9 +12,9 @@ import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 import { overviewOf } from '../../core/session/connection.ts'
 import {
   type AccountPorts,
-  createClientNames,
   endAllConnections,
   endConnection,
+  findClients,
   listRecords,
   listWaiting,
 } from './connections.ts'
@@ -91,7 +91,7 @@ async function renderConnections({ session, binding }: Owner, ports: AccountPort
   const overview = overviewOf(await listRecords(session.userId, ports), now)
   const shown = overview.live.slice(0, maxShown)
   const ended = overview.ended.slice(0, maxEndedShown)
-  const clients = await createClientNames([...shown, ...ended, ...waiting], ports)
+  const listed = await findClients([...shown, ...ended, ...waiting], ports)
   const html = connectionsPage({
     ...ports.app,
     action: accountPath(ports),
@@ -100,27 +100,25 @@ async function renderConnections({ session, binding }: Owner, ports: AccountPort
     email: session.email,
     notice: session.notice && { ...noticeTexts[session.notice.kind], about: session.notice.clientName },
     connections: shown.map(({ grant, lastUse, twoAddresses, replays }) => ({
+      ...listed(grant),
       id: grant.id,
-      client: clients.nameOf(grant.clientId),
-      returnsTo: clients.returnsToOf(grant.clientId),
       permissions: codes.scopes.describe(grant.scope),
       createdAt: grant.createdAt,
       lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address, tool: lastUse.tool },
       twoAddresses,
-      runsOnWeb: clients.runsOnWeb(grant.clientId),
       replays,
       expiresAt: grant.expiresAt,
     })),
     waiting: waiting.map((code) => ({
       id: code.grant.id,
-      client: clients.nameOf(code.grant.clientId),
+      client: listed(code.grant).client,
       isDevice: isDeviceCode(code),
       permissions: codes.scopes.describe(code.grant.scope),
       allowedAt: code.grant.createdAt,
     })),
     more: overview.live.length - shown.length,
     ended: ended.map(({ grant, endedAt, end }) => ({
-      client: clients.nameOf(grant.clientId),
+      client: listed(grant).client,
       endedAt,
       end,
     })),
@@ -145,8 +143,8 @@ async function takeForm(fields: URLSearchParams, visit: Visit, ports: AccountPor
     case 'end': {
       const ended = await endConnection(fields.get('connection') ?? '', session, visit.context, ports)
       if (!ended) return backWith('already_ended', owner, ports)
-      const clients = await createClientNames([{ grant: ended }], ports)
-      return backWith('ended', owner, ports, clients.nameOf(ended.clientId).name)
+      const listed = await findClients([{ grant: ended }], ports)
+      return backWith('ended', owner, ports, listed(ended).client.name)
     }
     case 'end_all':
       await endAllConnections(session, visit.context, ports)

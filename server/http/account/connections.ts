@@ -87,38 +87,36 @@ function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: Re
   context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
 }
 
-/** Client details for the list of connections. */
-export interface ClientNames {
-  nameOf(clientId: string): ConnectedClient
+/** A client in the list of connections. */
+export interface ListedClient {
+  client: ConnectedClient
   /** Empty for a device-only client, and for a removed one. */
-  returnsToOf(clientId: string): readonly string[]
+  returnsTo: readonly string[]
   /** True when it returns to websites only; false for a removed one. */
-  runsOnWeb(clientId: string): boolean
+  runsOnWeb: boolean
 }
 
 /**
  * Looks up the clients of some grants, each once. A client whose id is the URL of its document is only looked up in the store: a
  * list must not make this server fetch a hundred documents that others chose. Its host is in its id anyway.
  */
-export async function createClientNames(
+export async function findClients(
   of: readonly { grant: Grant }[],
   { clients: finder, storedClients }: AccountPorts,
-): Promise<ClientNames> {
+): Promise<(grant: Grant) => ListedClient> {
   const ids = [...new Set(of.map(({ grant }) => grant.clientId))]
   const found = await Promise.all(
     ids.map((id) => (isUrl(id) ? storedClients : finder).findClient(id).catch(noneWhenUnavailable)),
   )
   const clients = new Map(ids.map((id, index) => [id, found[index]]))
-  return {
-    nameOf: (id) => connectedClient(id, clients.get(id)),
-    returnsToOf(id) {
-      const client = clients.get(id)
-      return client ? returnHosts(client) : []
-    },
-    runsOnWeb(id) {
-      const { redirectUris = [] } = clients.get(id) ?? {}
-      return redirectUris.length > 0 && redirectUris.every(returnsToWeb)
-    },
+  return ({ clientId }) => {
+    const client = clients.get(clientId)
+    const { redirectUris = [] } = client ?? {}
+    return {
+      client: connectedClient(clientId, client),
+      returnsTo: client ? returnHosts(client) : [],
+      runsOnWeb: redirectUris.length > 0 && redirectUris.every(returnsToWeb),
+    }
   }
 }
 

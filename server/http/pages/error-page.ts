@@ -1,7 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
-import { type AppView, layout } from './layout.ts'
+import { type AppView, layout, withCode } from './layout.ts'
 import { hostName } from './names.ts'
-import { withCode } from './with-code.ts'
 
 /** Contents of the error page. Every field is text; none of it is treated as markup. */
 export interface ErrorView {

@@ -111,6 +111,11 @@ export interface PageLinks {
   supportUrl?: string | undefined
 }
 
+/** Renders one of our sentences, with text between backticks as code. */
+export function withCode(text: string): SafeHtml {
+  return html`${text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
+}
+
 function siteLinks({ privacyUrl, termsUrl, supportUrl }: PageLinks): SafeHtml | undefined {
   const links = [
     ['Privacy', privacyUrl],

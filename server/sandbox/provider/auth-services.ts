@@ -1,13 +1,28 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Account, Accounts } from './accounts/account.ts'
 import { Database } from '../database.ts'
-import type { EmbeddedProviderConfig } from './embedded-config.ts'
 import { Factors } from './accounts/factor.ts'
 import { Identities, type Identity } from './accounts/identity.ts'
 import { type Session, Sessions } from './sessions/session.ts'
 import { schema } from './schema.ts'
 import { SigningKeys, type TokenKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
+
+/** Settings of the embedded provider. Every URL must be on this machine. */
+export interface EmbeddedProviderConfig {
+  /** Base URL of the auth API, for example `http://localhost:8788/auth/v1`; also the `iss` of its tokens. */
+  url: string
+  /** Origin of the web application: the fallback for a `redirect_to` that is not allowed. */
+  siteUrl: string
+  /** URLs accepted as `redirect_to` besides the site's own. */
+  redirectAllowList: readonly string[]
+  /** Lifetime of an access token in seconds. */
+  tokenTtlSeconds: number
+  /** SQLite path, or `:memory:`. */
+  database: string
+  /** Names of the enabled social sign-in methods, `google` by default. All lead to the same sandbox page. */
+  socialProviders?: readonly string[]
+}
 
 /** Dependencies of the auth API's routes. */
 export interface AuthServices {
