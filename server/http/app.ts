@@ -16,7 +16,6 @@ import { createHostGuard, splitUrl } from './middleware/guards.ts'
 import { errorPage } from './pages/error-page.ts'
 import { httpError, oauthFailure, page, type Reply, retryHeaders } from './response.ts'
 
-/** Counts requests. */
 export interface RequestObserver {
   requestStarted(): void
   /**
@@ -26,7 +25,6 @@ export interface RequestObserver {
   requestEnded(endpoint: string, status: number, seconds: number): void
 }
 
-/** Settings of the app besides the endpoints. */
 export interface HttpAppConfig {
   baseUrl: string
   /** Hosts that requests may use besides that of the base URL. */

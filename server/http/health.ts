@@ -73,7 +73,6 @@ async function runChecks(checks: ReadinessChecks): Promise<Readiness> {
   return { ready: states.every(([, state]) => state === 'ok'), checks: Object.fromEntries(states) }
 }
 
-/** How long the result of a check is valid. */
 const steadyMs = 2000
 /** Shorter than `/readyz` waits for a check, so that a slow one returns its last result. */
 const patienceMs = 1000

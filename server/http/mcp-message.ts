@@ -24,7 +24,6 @@ const jsonInUtf8 = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[
 /** As in the official SDK. */
 const maxBatch = 100
 
-/** The JSON-RPC message or batch of a request and its text, or why there is none. */
 export type MessageReading =
   | { kind: 'message'; message: unknown; text: string }
   | { kind: 'refused'; response: TextResponse }
@@ -120,7 +119,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Methods that let an anonymous client find the public tools. */
 const openMethods: ReadonlySet<unknown> = new Set(['initialize', 'ping', 'server/discover', 'tools/list'])
 
 /** True when a message or batch needs no sign-in: it only finds and calls public tools. */

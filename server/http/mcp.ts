@@ -22,7 +22,6 @@ const maxBodyBytes = 4 * 1024 * 1024
 /** For requests without a credential, which no user is accountable for. */
 const maxOpenBodyBytes = 256 * 1024
 
-/** Dependencies of the gate of `/mcp`. */
 export interface McpPorts {
   urls: PublicUrls
   allowedOrigins: readonly string[]

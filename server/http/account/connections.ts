@@ -87,7 +87,6 @@ function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: Re
   context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
 }
 
-/** A client in the list of connections. */
 export interface ListedClient {
   client: ConnectedClient
   /** Empty for a device-only client, and for a removed one. */

@@ -13,7 +13,6 @@ const idleSweepMs = 100
 /** How long interrupted requests may keep running: together with the drain, longer than two calls of the provider. */
 const settleMs = 8000
 
-/** Options of a listener besides the handler and the address. */
 export interface ListenerOptions {
   gate?: RequestGate
   report?: (event: string, fields?: Record<string, unknown>) => void
@@ -21,7 +20,6 @@ export interface ListenerOptions {
   form?: FormRules
 }
 
-/** An open port. */
 export interface Listener {
   port: number
   /**

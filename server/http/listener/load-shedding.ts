@@ -15,7 +15,6 @@ const everyone = 'everyone'
 const reportSeconds = 10
 const retrySeconds = '1'
 
-/** Dependencies of load shedding. */
 export interface LoadSheddingPorts {
   addressOf: AddressChain
   runtime: Pick<Runtime, 'now'>

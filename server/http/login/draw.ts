@@ -4,10 +4,10 @@ import { ProviderError } from '../../core/session/session-provider.ts'
 import { sealTransaction } from '../../core/sign-in/sign-in-transaction.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { captchaPolicy } from '../pages/captcha.ts'
-import { type AppView, contentSecurityPolicy } from '../pages/layout.ts'
+import { contentSecurityPolicy } from '../pages/layout.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { secondFactorPage } from '../pages/second-factor-page.ts'
-import type { SubjectView } from '../pages/sign-in-subject.ts'
+import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
 import { agoText } from '../pages/when.ts'
 import { page, retryHeaders } from '../response.ts'
 import { returnAddress } from './authorization-response.ts'
@@ -21,7 +21,6 @@ const dayInSeconds = 86_400
 /** What the pages of a sign-in are made of. */
 type DrawPorts = Pick<LoginPorts, 'app' | 'urls' | 'codes' | 'signIn' | 'cookies' | 'registrations'>
 
-/** Contents of a login page besides its subject. */
 export interface LoginState {
   email?: string | undefined
   failure?: SignInFailure
@@ -105,7 +104,7 @@ function subjectPageView(
   subject: LoginSubject,
   secondFactorId: string | undefined,
   ports: DrawPorts,
-): AppView & { action: string; transaction: string; subject: SubjectView } {
+): SignInView {
   const transaction = { purpose: purposeOf(subject), secondFactorId }
   return {
     ...ports.app,

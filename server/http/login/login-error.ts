@@ -25,7 +25,6 @@ export class LoginError extends Error {
   }
 }
 
-/** One request of the login flow. */
 export interface Visit {
   request: Request
   context: RequestContext

@@ -4,7 +4,6 @@ import { requireOnce } from '../../core/authorization/authorization-request.ts'
 import { type RequestFault, requestFaults } from '../error-table.ts'
 import { maxFormBytes } from '../request-limits.ts'
 
-/** The result of reading a body; `text` is strict UTF-8. */
 export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
 
 /**

@@ -5,7 +5,6 @@ import type { Endpoint } from '../endpoint.ts'
 import { empty, httpError } from '../response.ts'
 import { readForm, requiredParameter } from '../middleware/body.ts'
 
-/** Dependencies of the endpoint. */
 export interface BackchannelLogoutPorts extends ProviderLogoutPorts {
   readLogout: NonNullable<SessionProvider['readLogout']>
 }

@@ -4,12 +4,10 @@ import type { Reply } from '../response.ts'
 import { readForm } from '../middleware/body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
 
-/** Dependencies of endpoints that authenticate clients. */
 export interface ClientEndpointPorts {
   authentication: ClientAuthenticationPorts
 }
 
-/** Responds to the form of an authenticated client. */
 export type ClientFormHandler = (
   client: Client,
   form: URLSearchParams,

@@ -12,7 +12,6 @@ import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { optionalParameter } from '../middleware/body.ts'
 
-/** Dependencies of the device authorization endpoint. */
 export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPorts, ClientEndpointPorts {
   attempts: AttemptStore
 }

@@ -12,11 +12,9 @@ import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { TextResponse } from '../response.ts'
 
-/** Facts about this server for the documents. */
 export interface MetadataOptions {
   scopes: ScopeCatalogue
   resourceName: string
-  /** Clients may register themselves. */
   registration: boolean
   /** A client id may be the URL of a metadata document. */
   clientDocuments: boolean

@@ -20,7 +20,6 @@ import { everyone } from '../middleware/cors.ts'
 import { splitUrl } from '../middleware/guards.ts'
 import { empty, json, noCache, oauthFailure, type TextResponse, tooManyRequests } from '../response.ts'
 
-/** Dependencies of registering clients, and of managing registrations. */
 export interface RegistrationPorts {
   clients: ClientFinder
   store: Pick<ClientStore, 'addClient' | 'replaceClient' | 'removeClient'> &

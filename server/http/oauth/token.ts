@@ -24,7 +24,6 @@ import { everyone } from '../middleware/cors.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
 import { optionalParameter, requiredParameter } from '../middleware/body.ts'
 
-/** Dependencies of the token endpoint. */
 export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
   pace: RefreshPace
   keeper: Pick<SessionKeeper, 'keep'>

@@ -14,7 +14,6 @@ export interface ConnectView extends AppView {
   connectionsPath: string
   /** What signing in can allow, as plain sentences: the same as on the login page. */
   permissions: readonly string[]
-  /** Names of the tools that can be called without signing in. */
   publicTools: ReadonlySet<string>
 }
 
