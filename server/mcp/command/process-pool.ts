@@ -156,7 +156,8 @@ export class ProcessPool {
     const isReplaced =
       process?.isServing === true && token !== undefined && process.terms.environment.providerToken !== token
     // A refused start leaves everything as it is.
-    this.#limits.admit(slot, callerName(caller.user), !slot.ready || isReplaced)
+    const starts = !slot.ready || isReplaced
+    if (starts || slot.isShared) this.#limits.admit(slot, callerName(caller.user), starts)
     const former = isReplaced ? slot.vacate() : undefined
     slot.ready ??= this.#start(slot, caller, token)
     if (former) endAfter(former, slot.ready)

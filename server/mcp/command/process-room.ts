@@ -78,11 +78,14 @@ export class StartLimits {
     return this.#recent(latestCaller).length === maxDeaths
   }
 
-  /** Throws while the calls of `caller` keep ending processes, or when the person of a slot has had too many started. */
+  /**
+   * Throws while the calls of `caller` keep ending processes, or when the person of a slot has had too many started. For calls that start
+   * a process, and for all to a shared one.
+   */
   admit({ isShared, terms: { userId } }: ProcessSlot, caller: string, starts: boolean): void {
     const now = this.#runtime.now()
     const first = this.#recent(caller).at(-maxDeaths)
-    if ((starts || isShared) && first !== undefined) throw refusals.keepsEnding(first + windowSeconds - now)
+    if (first !== undefined) throw refusals.keepsEnding(first + windowSeconds - now)
     if (!starts || isShared) return
     if (this.#starts.isSpent(userId, now)) throw refusals.startsTooOften(Math.ceil(1 / startRate.perSecond))
     this.#starts.take(userId, now)
