@@ -183,11 +183,21 @@ describe('answers', () => {
     expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
   })
 
-  it('name where the endpoint has moved to, without its query', async () => {
-    answerCalls((request) => request.response.writeHead(307, { Location: '/mcp/?secret=1' }).end())
+  it.each([
+    [301, 'http://elsewhere.example/mcp?code=1', 'http://elsewhere.example/mcp.'],
+    [302, '//elsewhere.example/x', 'http://elsewhere.example/x.'],
+    [303, 'https://elsewhere.example/#f', 'https://elsewhere.example/.'],
+    [307, 'javascript:alert(1)', 'another address.'],
+    [307, '/mcp/?secret=1', '/mcp/.'],
+    [308, `https://a/${'x'.repeat(5000)}`, `https://a/${'x'.repeat(290)}.`],
+    [308, 'https://[', 'another address.'],
+  ])('that are a redirect (%d, %s) are not followed, and named at most', async (status, location, named) => {
+    answerCalls((request) => request.response.writeHead(status, { Location: location }).end())
     const failure = (await exchange(transport, call(5)).catch((error: unknown) => error)) as Error
-    expect(failure).toMatchObject({ fault: 'refused', status: 307 })
-    expect(failure.message).toBe(`The server says that the endpoint has moved to ${server.origin}/mcp/.`)
+    expect(failure).toMatchObject({ fault: 'refused', status })
+    const where = named.startsWith('/') ? server.origin + named : named
+    expect(failure.message).toBe(`The server says that the endpoint has moved to ${where}`)
+    expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
   })
 
   it('are delivered although the status says error', async () => {
