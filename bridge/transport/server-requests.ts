@@ -1,7 +1,7 @@
 import { CookieJar } from '../http/cookie-jar.ts'
 import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
 import { endingOf, mayRepeat, Retries, type Ending, type Sendable } from '../http/retry.ts'
-import { absenceOf, challengesOf, isPassing, isTokenRefusal } from './failed-response.ts'
+import { absenceOf, challengesOf, isTokenRefusal } from './failed-response.ts'
 import { TransportError, type TransportConfig, type TransportPorts } from './transport.ts'
 
 /** One request to the server, without its authorization. */
@@ -94,8 +94,8 @@ export class ServerRequests {
       const absence = absenceOf(response, request.url, this.ports.runtime.now())
       if (absence === undefined) return response
       discard(response)
-      if (!isPassing(absence)) throw absence
       const { fault, retryAfterSeconds: seconds = 0 } = absence
+      if (fault !== 'rate_limited' && fault !== 'unavailable') throw absence
       if (!(await mayGoAgain(fault, `status ${response.status}`, seconds * 1000))) throw absence
     }
   }
