@@ -159,7 +159,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 }
 
 /** The wait after that many failures in a row: twice as long each time, up to `maxMs`, minus up to a quarter by chance. */
-export function backoffMs(
+function backoffMs(
   runtime: Pick<Runtime, 'randomBytes'>,
   failures: number,
   firstMs: number,

@@ -11,7 +11,7 @@ export class RevisionStep {
   readonly #ports: RevisionPorts
   readonly #revision: ServerRevision
   readonly #carriers: Record<McpEra, CallCarrier>
-  /** The way of messages that go as they are, once it is clear that they may. */
+  /** The way of messages that go as they are, once it is proven that they may: that is for good. */
   #direct: ServerConnection | undefined
   #adapted: AdaptedConnection | undefined
   /** These still answer the calls that they have. */
@@ -93,7 +93,6 @@ export class RevisionStep {
 
   /** Follows the revision: calls of an adapter that is wrong go another way, those of one in doubt stay with it. */
   #changed(to: McpEra | undefined): void {
-    this.#direct = undefined
     const left = this.#adapted
     this.#adapted = undefined
     if (to === 'legacy') this.#assumeSession()

@@ -102,10 +102,8 @@ function eraByVersions(supported: readonly unknown[]): McpEra {
  * JSON-RPC error is worth it whatever its code: -32602 is what both eras answer to an `initialize` they do not like.
  */
 export function mayBeModern(failure: unknown): boolean {
-  return failure instanceof TransportError &&
-    (failure.response !== undefined || isAnswerOfAnotherKind(failure))
-    ? !isSignInOrOutage(failure)
-    : false
+  if (!(failure instanceof TransportError) || isSignInOrOutage(failure)) return false
+  return failure.response !== undefined || isAnswerOfAnotherKind(failure)
 }
 
 /** Returns whether a failed POST in the 2025 era may come from a server that only has the transport of 2024-11-05. */
