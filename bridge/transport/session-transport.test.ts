@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SessionTransport } from './session-transport.ts'
+import { FallbackTransport, SessionTransport } from './session-transport.ts'
 import { readMessageText, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import type { PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
@@ -599,4 +599,14 @@ describe('closing', () => {
     expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
     await expect(exchange(transport, call(2))).rejects.toMatchObject({ fault: 'aborted' })
   })
+})
+
+it('keeps to the transport that has answered, whatever a later message is refused with', async () => {
+  const config = { serverUrl: `${server.origin}/mcp`, headers: {}, retryMs: 0, cookies: true }
+  const kept = new FallbackTransport({ ...config, transport: 'http-first' }, harness.ports, undefined)
+  await exchange(kept, initialize)
+  answerCalls((request) => request.json(405, {}))
+  await expect(exchange(kept, call(1))).rejects.toMatchObject({ fault: 'not_found' })
+  await kept.close(500)
+  expect(server.log()).toEqual(['initialize', 'tools/call', 'DELETE'])
 })
