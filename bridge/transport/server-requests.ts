@@ -94,9 +94,10 @@ export class ServerRequests {
       const absence = absenceOf(response, request.url, this.ports.runtime.now())
       if (absence === undefined) return response
       discard(response)
-      const { fault, retryAfterSeconds: seconds = 0 } = absence
-      if (fault !== 'rate_limited' && fault !== 'unavailable') throw absence
-      if (!(await mayGoAgain(fault, `status ${response.status}`, seconds * 1000))) throw absence
+      const fault = passingFault(absence)
+      const askedMs = (absence.retryAfterSeconds ?? 0) * 1000
+      if (fault === undefined || !(await mayGoAgain(fault, `status ${response.status}`, askedMs)))
+        throw absence
     }
   }
 
@@ -164,4 +165,9 @@ const reserved: ReadonlySet<string> = new Set([
 
 function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !reserved.has(name.toLowerCase())))
+}
+
+/** Returns the fault of a server that may be there for the message a little later. */
+function passingFault({ fault }: TransportError): 'rate_limited' | 'unavailable' | undefined {
+  return fault === 'rate_limited' || fault === 'unavailable' ? fault : undefined
 }
