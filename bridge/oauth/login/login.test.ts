@@ -286,16 +286,20 @@ describe('a renewal that the server cannot do now', () => {
     expect((await store.read(id))?.signInNeeded).toBeUndefined()
   })
 
-  it('is retried for a while, and reported when that does not help', async () => {
-    await expired()
-    fail(500)
-    const failed = create().authorization()
-    await expect(failed).rejects.toMatchObject({
-      fault: 'unavailable',
-      retryAfterSeconds: expect.any(Number),
-    })
-    expect(server.requests('/token')).toHaveLength(3)
-  })
+  it.each<[status: number, error?: string]>([[500], [400, 'slow_down']])(
+    'is retried for a while, and reported when that does not help: %i %s',
+    async (status, error) => {
+      await expired()
+      fail(status, error)
+      const failed = create().authorization()
+      await expect(failed).rejects.toMatchObject({
+        fault: 'unavailable',
+        retryAfterSeconds: expect.any(Number),
+      })
+      expect(server.requests('/token')).toHaveLength(3)
+      expect((await store.read(id))?.signInNeeded).toBeUndefined()
+    },
+  )
 
   it('works again when the server does: calls that wait do not even notice', async () => {
     await expired()

@@ -112,7 +112,14 @@ describe('a sign-in', () => {
   })
 
   it('that is cancelled at the end of the process leaves nothing behind', async () => {
-    const one = login(person())
+    const slow = person()
+    slow.wait = async (signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      // As a listener that closes.
+      await systemRuntime.sleep(100)
+      signal.throwIfAborted()
+    }
+    const one = login(slow)
     const pending = one.signIn()
     await pending.prompt
     pending.cancel()
