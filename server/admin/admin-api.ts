@@ -94,7 +94,7 @@ function allowedOn(path: string, operations: readonly AdminOperation[]): string 
 function givenIn(c: Context<AdminEnv>, { path }: AdminOperation): Record<string, string> {
   const given = new Map(pathParameters(path).map((name) => [name, c.req.param(name) ?? '']))
   for (const [name, value] of new URL(c.req.url).searchParams) {
-    if (given.has(name)) throw new AdminRefusal(400, 'invalid_request', `${name}: expected only once.`)
+    if (given.has(name)) throw new AdminRefusal(400, `${name}: expected only once.`)
     given.set(name, value)
   }
   return Object.fromEntries(given)
