@@ -38,13 +38,6 @@ describe('the command line', () => {
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThan(120)
   })
 
-  it('says what a misspelt command was meant to be', async () => {
-    const { code, stderr, stdout } = await runCommand(['lgoin', 'https://x.example'], { home })
-    expect(code).toBe(2)
-    expect(stderr).toContain('Did you mean login?')
-    expect(stdout).toBe('')
-  })
-
   it('without a word prints the help on stderr', async () => {
     const { code, stderr, stdout } = await runCommand([], { home })
     expect(code).toBe(2)
