@@ -157,10 +157,6 @@ export async function openLogin(
       const { refreshTokens } = await import('../../oauth/tokens/token-request.ts')
       return refreshTokens(credential, { ...ports, config: oauth, signal })
     },
-    async revoke(credential) {
-      const { giveBack } = await import('../../oauth/login/sign-out.ts')
-      return giveBack(credential, oauth, ports)
-    },
     runtime,
     note,
   })

@@ -9,13 +9,10 @@ import {
   type StoredLogin,
 } from '../../credentials/credential-store.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
-import { readIfPossible } from '../../oauth/login/shared-sign-in.ts'
 import { type CommandInput, credentialsOf, printResult, settingsOf } from '../command.ts'
 import { loginIdOf } from '../connect/connection-login.ts'
 import { CommandFailure, describeError } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
-
-const lockMs = 20_000
 
 /** A login to sign out of. Server and profile are null where only its content names them. */
 interface NamedLogin {
@@ -104,23 +101,11 @@ async function forgetIfLost(login: StoredLogin, place: Place): Promise<Forgotten
 
 /** Rejects with `CredentialError`. */
 async function forget(named: NamedLogin, place: Place): Promise<Forgotten> {
-  const { store } = place
-  const { id } = named
-  return await store.exclusively(id, { waitMs: lockMs }, async () => {
-    const { credential, isUnreadable } = await readIfPossible(store, id)
-    const revoked = credential && (await revoke(credential, place))
-    const { serverUrl: server = named.server, profile = named.profile } = credential ?? {}
-    const found = await store.remove(id)
-    return {
-      id,
-      server,
-      profile,
-      found,
-      readable: !isUnreadable,
-      revoked: isUnreadable ? false : (revoked ?? null),
-      kept: null,
-    }
-  })
+  const { signOut } = await import('../../oauth/login/sign-out.ts')
+  const report = await signOut(place.store, named.id, (credential) => revoke(credential, place))
+  const { serverUrl: server = named.server, profile = named.profile } = report.credential ?? {}
+  const { found, readable, revoked = null } = report
+  return { id: named.id, server, profile, found, readable, revoked, kept: null }
 }
 
 /** Allows plain http as the sign-in did. */
@@ -134,8 +119,6 @@ async function revoke(
   const http = createHttpClient(networkConfig(given, surroundings))
   try {
     return await giveBack(credential, oauth, { http, runtime })
-  } catch {
-    return false
   } finally {
     http.close()
   }

@@ -10,6 +10,7 @@ import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import type { SignInRequest } from '../login-port.ts'
 import { Login, type LoginPorts } from './login.ts'
+import { giveBack, signOut } from './sign-out.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import {
   call,
@@ -17,6 +18,7 @@ import {
   loginCredential,
   loginPorts,
 } from '../../../tests/support/bridge/oauth/login-parts.ts'
+import { createTestHttp } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 
 let home: string
@@ -599,25 +601,31 @@ describe('clocks', () => {
 })
 
 describe('signing out', () => {
+  type Revoke = Parameters<typeof signOut>[2]
+  const revokeAtServer: Revoke = (credential) =>
+    giveBack(credential, loginConfig(server.origin), { http: createTestHttp(), runtime: systemRuntime })
+  const leave = async (revoke = revokeAtServer): Promise<object> => {
+    const { credential: _credential, ...report } = await signOut(store, id, revoke)
+    return report
+  }
+
   it('revokes and forgets', async () => {
-    const { tokens } = await signedIn()
-    const login = create()
-    await login.authorization()
-    expect(await login.signOut()).toEqual({ found: true, readable: true, revoked: true })
+    await signedIn()
+    expect(await leave()).toEqual({ found: true, readable: true, revoked: true })
     expect(server.requests('/revoke')).toHaveLength(2)
+    const login = create()
     expect(await login.authorization()).toBeUndefined()
     expect(await login.state()).toEqual({ kind: 'none' })
-    expect(await login.signOut()).toEqual({ found: false, readable: true, revoked: undefined })
-    expect(tokens).toBeDefined()
+    expect(await leave()).toEqual({ found: false, readable: true, revoked: undefined })
   })
 
-  it.each<[string, LoginPorts['revoke'], boolean | undefined]>([
+  it.each<[string, Revoke, boolean | undefined]>([
     ['the server has no way to', async () => undefined, undefined],
     ['the server refuses', async () => false, false],
     ['the server is gone', () => Promise.reject(new Error('gone')), false],
   ])('forgets also when %s', async (_what, revoke, revoked) => {
     await signedIn()
-    expect(await create({ ports: { revoke } }).signOut()).toEqual({ found: true, readable: true, revoked })
+    expect(await leave(revoke)).toEqual({ found: true, readable: true, revoked })
     expect(await store.read(id)).toBeUndefined()
   })
 
@@ -625,7 +633,7 @@ describe('signing out', () => {
     await signedIn()
     writeFileSync(join(home, 'credentials', 'records', `${id}.json`), 'damaged')
     await expect(create().authorization()).rejects.toMatchObject({ fault: 'corrupt' })
-    expect(await create().signOut()).toEqual({ found: true, readable: false, revoked: false })
+    expect(await leave()).toEqual({ found: true, readable: false, revoked: false })
     expect(await store.read(id)).toBeUndefined()
   })
 
@@ -635,7 +643,7 @@ describe('signing out', () => {
     const login = create()
     const renewing = login.authorization()
     await expect.poll(() => server.counters.refreshesOk).toBe(1)
-    const signedOut = create().signOut()
+    const signedOut = leave()
     expect((await renewing)?.header).toMatch(/^Bearer remote-secret-at-/)
     expect(await signedOut).toEqual({ found: true, readable: true, revoked: true })
   })

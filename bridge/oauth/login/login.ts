@@ -16,9 +16,8 @@ import {
 } from '../tokens/stored-tokens.ts'
 import type { TokenAnswer } from '../tokens/token-response.ts'
 import { LoginRenewal } from './login-renewal.ts'
-import { SharedSignIn, readIfPossible } from './shared-sign-in.ts'
+import { SharedSignIn } from './shared-sign-in.ts'
 
-const lockMs = 20_000
 const settleMs = 5000
 const signInNeeded: RefusalOutcome = { kind: 'sign_in_needed' }
 const retry: RefusalOutcome = { kind: 'retry' }
@@ -28,18 +27,9 @@ export interface LoginPorts {
   store: CredentialStore
   flow: SignInFlow
   refresh(credential: Credential, signal: AbortSignal): Promise<TokenAnswer>
-  revoke(credential: Credential): Promise<boolean | undefined>
   runtime: Runtime
   /** Receives debug messages. */
   note(text: string): void
-}
-
-/** Result of {@link Login.signOut}. `revoked` is undefined where the server offers no revocation. */
-interface SignOutReport {
-  found: boolean
-  /** False: the login is forgotten, but its tokens stay valid at the server. */
-  readable: boolean
-  revoked: boolean | undefined
 }
 
 /**
@@ -121,18 +111,6 @@ export class Login implements TokenSource {
     pending.done.then(forget, forget)
     void pending.finished.then(() => this.#signIns.delete(pending))
     return pending
-  }
-
-  /** Revokes the tokens at the server if possible (RFC 7009), then forgets everything. */
-  async signOut(): Promise<SignOutReport> {
-    const { store, revoke } = this.#ports
-    return await store.exclusively(this.#id, { waitMs: lockMs }, async () => {
-      const { credential, isUnreadable } = await readIfPossible(store, this.#id)
-      const isRevoked = credential && (await revoke(credential).catch(() => false))
-      const found = await store.remove(this.#id)
-      this.#current = undefined
-      return { found, readable: !isUnreadable, revoked: isUnreadable ? false : isRevoked }
-    })
   }
 
   /** Reads what is known without a network request. */

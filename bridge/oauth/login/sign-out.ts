@@ -1,3 +1,4 @@
+import type { CredentialStore, LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { NetworkError } from '../../http/http-client.ts'
 import { isSameOrigin } from '../discovery/server-url.ts'
@@ -5,6 +6,34 @@ import { OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { type OAuthPorts, type ServerResponse, requestJson } from '../server-request.ts'
 import { clientNow, postAsClient } from '../tokens/token-request.ts'
+import { readIfPossible } from './shared-sign-in.ts'
+
+const lockMs = 20_000
+
+/** Result of {@link signOut}. */
+export interface SignOutReport {
+  /** Undefined if nothing was stored, or it could not be read. */
+  credential: Credential | undefined
+  found: boolean
+  /** False: the login is forgotten, but its tokens stay valid at the server. */
+  readable: boolean
+  /** Undefined where the server offers no revocation. */
+  revoked: boolean | undefined
+}
+
+/** Revokes the tokens of a login if possible, then forgets everything. Rejects with `CredentialError`. */
+export async function signOut(
+  store: CredentialStore,
+  id: LoginId,
+  revoke: (credential: Credential) => Promise<boolean | undefined>,
+): Promise<SignOutReport> {
+  return await store.exclusively(id, { waitMs: lockMs }, async () => {
+    const { credential, isUnreadable } = await readIfPossible(store, id)
+    const isRevoked = credential && (await revoke(credential).catch(() => false))
+    const found = await store.remove(id)
+    return { credential, found, readable: !isUnreadable, revoked: isUnreadable ? false : isRevoked }
+  })
+}
 
 /**
  * Revokes the tokens of a login (RFC 7009) and then removes its registration, since only a known client can revoke

@@ -2,7 +2,6 @@ import type { CredentialStore } from '../../../../bridge/credentials/credential-
 import type { Credential, IssuedTokens } from '../../../../bridge/credentials/credential.ts'
 import { systemRuntime as runtime } from '../../../../bridge/config/system-runtime.ts'
 import type { LoginPorts } from '../../../../bridge/oauth/login/login.ts'
-import { giveBack } from '../../../../bridge/oauth/login/sign-out.ts'
 import type { SignInFlow, TokenSource } from '../../../../bridge/oauth/login-port.ts'
 import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
 import { refreshTokens } from '../../../../bridge/oauth/tokens/token-request.ts'
@@ -45,7 +44,6 @@ export function loginPorts({ origin, store, person }: LoginPortsOptions): LoginP
     store,
     flow,
     refresh: (credential, signal) => refreshTokens(credential, { http, runtime, config, signal }),
-    revoke: (credential) => giveBack(credential, config, { http, runtime }),
     runtime,
     note: () => undefined,
   }
