@@ -6,11 +6,11 @@ import { OAuthFailure, type PendingSignIn, type SignInPrompt } from '../../oauth
 import type { LoginState } from '../../oauth/tokens/stored-tokens.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { openBrowser } from '../terminal/open-browser.ts'
-import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
 import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
 import { linkOf, signInLine } from '../../sign-in/sign-in-attempt.ts'
 import { isOpenedByItself } from '../connect/connection-login.ts'
+import { stateView } from '../connect/login-view.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { pasteRedirect } from './paste-redirect.ts'
@@ -193,20 +193,10 @@ function report(
   { serverUrl, oauth }: BridgeConfig,
   input: CommandInput,
 ): void {
-  const known = state.kind === 'none' ? undefined : state
+  const known = state.kind === 'none' ? undefined : stateView(state)
   const facts = { ok: true, did, server: serverUrl, profile: oauth.profile }
-  const login = known && {
-    state: known.kind,
-    issuer: known.issuer,
-    client_id: known.clientId,
-    scope: known.scope ?? null,
-    signed_in_at: known.signedInAt,
-    expires_at: known.expiresAt ?? null,
-    renews: known.canRefresh,
-    reason: known.reason ?? null,
-  }
-  printResult(input, { ...facts, ...login }, () => {
-    const at = known === undefined ? '' : ` at ${plainText(known.issuer)}`
+  printResult(input, { ...facts, ...known }, () => {
+    const at = known === undefined ? '' : ` at ${known.issuer}`
     const texts: Readonly<Record<Outcome, string>> = {
       signed_in: `Signed in to ${serverUrl}${at}.`,
       already_signed_in: `Already signed in to ${serverUrl}${at}. To sign in again, use --force.`,
