@@ -14,7 +14,8 @@ import { createFinisher } from './finish.ts'
 import { everyone, preflight } from './middleware/cors.ts'
 import { createHostGuard, splitUrl } from './middleware/guards.ts'
 import { errorPage } from './pages/error-page.ts'
-import { httpError, oauthFailure, page, type Reply, retryHeaders } from './response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
+import { httpError, oauthFailure, page, retryHeaders } from './response.ts'
 
 export interface RequestObserver {
   requestStarted(): void

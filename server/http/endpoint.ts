@@ -1,4 +1,4 @@
-import type { Reply } from './response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 
 /** The other end of the connection; `address` is its IP address. */
 export interface Peer {

@@ -1,5 +1,5 @@
 import type { CorsAudience } from './endpoint.ts'
-import { type Reply, toResponse } from './response.ts'
+import { type Reply, toResponse } from '@drawbridge/shared/text-response.ts'
 
 // Browsers must not render anything from a response that is not a page.
 const bareHeaders = {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RequestContext } from './endpoint.ts'
-import { toResponse } from './response.ts'
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { createHealthEndpoints, type ReadinessChecks } from './health.ts'
 
 const context: RequestContext = { id: 'r1', address: undefined, report: () => {} }

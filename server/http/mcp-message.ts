@@ -10,7 +10,8 @@ import {
 import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { callOf, maxNameLength } from '../core/access/call-record.ts'
 import { readBody } from './middleware/body.ts'
-import { httpError, json, type TextResponse } from './response.ts'
+import type { TextResponse } from '@drawbridge/shared/text-response.ts'
+import { httpError, json } from './response.ts'
 
 // Far more than any tool needs. Whatever processes a message traverses all of it, sometimes more than once.
 const maxDepth = 100

@@ -11,7 +11,8 @@ import { type CallLimit, personCalling, strangerCalling } from '../core/limits/c
 import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/access/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
-import { httpError, oauthFailure, type Reply } from './response.ts'
+import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import { httpError, oauthFailure } from './response.ts'
 import { isOpen, readMessage, requestsUnderWay, tooManyCalls } from './mcp-message.ts'
 import { requestedHeaders } from './middleware/cors.ts'
 import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
@@ -278,10 +279,6 @@ async function serveCalls(
     calls.over()
     throw error
   }
-}
-
-function isEventStream(reply: Reply): boolean {
-  return reply instanceof Response && reply.headers.get('content-type') === 'text/event-stream'
 }
 
 /** Returns the revision of a message: in its envelope since 2026-07-28, before that in a header. */

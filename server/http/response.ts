@@ -1,24 +1,7 @@
+import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type ErrorCode, errorTable } from './error-table.ts'
 import { pageContentSecurityPolicy } from './pages/layout.ts'
-
-/**
- * A response whose body is text. Its headers stay a plain object until the last moment: the Node adapter writes that as it is,
- * while a `Headers` costs as much as everything else that a small response takes.
- */
-export interface TextResponse {
-  status: number
-  headers: Record<string, string>
-  body: string | null
-}
-
-/** The result of a handler: text, or a `Response` where there is a stream or several cookies. */
-export type Reply = TextResponse | Response
-
-/** Creates the `Response` of a reply, as it is. */
-export function toResponse(reply: Reply): Response {
-  return reply instanceof Response ? reply : new Response(reply.body, reply)
-}
 
 const noStore = { 'cache-control': 'no-store' }
 

@@ -6,7 +6,8 @@ import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate
 import type { FetchHandler } from '../endpoint.ts'
 import { type FormRules } from '../request-fault.ts'
 import { requestFaults } from '../error-table.ts'
-import { httpError, oauthFailure, toResponse } from '../response.ts'
+import { toResponse } from '@drawbridge/shared/text-response.ts'
+import { httpError, oauthFailure } from '../response.ts'
 
 const drainMs = 10_000
 const idleSweepMs = 100

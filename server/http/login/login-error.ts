@@ -3,7 +3,8 @@ import type { EndpointHandler, RequestContext } from '../endpoint.ts'
 import { type ErrorCode, errorTable } from '../error-table.ts'
 import { type ErrorView, errorPage } from '../pages/error-page.ts'
 import type { AppView } from '../pages/layout.ts'
-import { page, type Reply, retryHeaders } from '../response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
+import { page, retryHeaders } from '../response.ts'
 
 /** Additions to the error's row in the table. */
 type Details = Pick<ErrorView, 'detail' | 'back'> & {

@@ -1,5 +1,5 @@
 import type { CorsAudience } from '../endpoint.ts'
-import type { TextResponse } from '../response.ts'
+import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 
 const allowedRequestHeaders = [
   'authorization',

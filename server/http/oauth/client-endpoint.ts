@@ -1,6 +1,6 @@
 import { type Client, finderFor } from '../../core/clients/client.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import type { Reply } from '../response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { readForm } from '../middleware/body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
 

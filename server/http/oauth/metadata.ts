@@ -10,7 +10,7 @@ import { everyone } from '../middleware/cors.ts'
 import type { PageLinks } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
-import type { TextResponse } from '../response.ts'
+import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 
 export interface MetadataOptions {
   scopes: ScopeCatalogue

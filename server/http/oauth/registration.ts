@@ -18,7 +18,8 @@ import type { Endpoint } from '../endpoint.ts'
 import { readJson } from '../middleware/body.ts'
 import { everyone } from '../middleware/cors.ts'
 import { splitUrl } from '../middleware/guards.ts'
-import { empty, json, noCache, oauthFailure, type TextResponse, tooManyRequests } from '../response.ts'
+import type { TextResponse } from '@drawbridge/shared/text-response.ts'
+import { empty, json, noCache, oauthFailure, tooManyRequests } from '../response.ts'
 
 export interface RegistrationPorts {
   clients: ClientFinder

@@ -1,3 +1,4 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   callerSample,
@@ -295,11 +296,8 @@ async function seen(
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  const response = await endpoint.handle(
-    request,
-    JSON.parse(JSON.stringify(body)),
-    callerSample,
-    callsSample(),
+  const response = toResponse(
+    await endpoint.handle(request, JSON.parse(JSON.stringify(body)), callerSample, callsSample()),
   )
   const text = await response.text()
   const type = response.headers.get('content-type')

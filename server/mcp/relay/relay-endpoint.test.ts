@@ -1,3 +1,4 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -122,7 +123,7 @@ async function send(
     nowMs: () => 0,
   })
   const body: unknown = text === undefined ? undefined : JSON.parse(text)
-  return endpoint.handle(request, body, caller, calls, text)
+  return toResponse(await endpoint.handle(request, body, caller, calls, text))
 }
 
 function json(
