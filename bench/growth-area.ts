@@ -17,13 +17,6 @@ import type { Rounds } from './rounds.ts'
 import { filledRefreshToken } from './store-fill.ts'
 import { createRefreshWalker, createRepeatingWalker, toolsListRequest } from './walkers.ts'
 
-/** A server that has more of something than another one, and its load. */
-interface Size {
-  name: string
-  running: RunningDrawbridge
-  contender: Contender
-}
-
 const isOk = ({ status }: Answer): boolean => status === 200
 
 /** Measures `tools/list` and `tools/call` of modules with ten, a hundred and a thousand tools. */
@@ -96,58 +89,44 @@ export async function measureRules(bench: Bench): Promise<BarredFigure[]> {
 /** Measures a refresh with few and with many live grants in the store. */
 export async function measureGrants(bench: Bench): Promise<BarredFigure[]> {
   const area = 'growth grants'
-  const sizes: (Size & { grants: number; fillSeconds: number })[] = []
+  const stores = []
   for (const grants of bench.storeSizes) {
     const name = `${grants.toLocaleString('en')} grants`
     bench.say(`filling a store with ${name}`)
-    const { fillSeconds, ...running } = await startFilledDrawbridge(
-      bench,
-      `store-${grants}`,
-      grants,
-      refreshTokenLife,
-    )
-    // Connections are opened when all stores are filled: a server does not keep idle ones for that long.
-    sizes.push({
+    stores.push({
       name,
-      running,
       grants,
-      fillSeconds,
-      contender: { name, child: running.child, load: noLoad },
+      ...(await startFilledDrawbridge(bench, `store-${grants}`, grants, refreshTokenLife)),
     })
   }
-  for (const { running, grants, contender } of sizes) {
-    const target = refreshTarget(running.site, running.connected.clientId)
+  const contenders: Contender[] = []
+  // Only now: filling takes longer than a server keeps an idle connection.
+  for (const { name, grants, site, child, connected } of stores) {
+    const target = refreshTarget(site, connected.clientId)
     const seen = new Set<string>()
     const walkers = Array.from({ length: bench.connections }, (_, connection) =>
       createRefreshWalker(target, spreadTokens(connection, bench.connections, grants), seen),
     )
-    contender.load = await openLoad(running.site.port, walkers)
+    contenders.push({ name, child, load: await openLoad(site.port, walkers) })
   }
-  const results = await compete(
-    sizes.map(({ contender }) => contender),
-    bench.plan,
-  )
-  const memory = sizes.map(({ name, running }) => ({
-    name,
-    megabytes: running.child.memoryBytes() / 1024 ** 2,
-  }))
-  for (const { running, contender } of sizes) {
-    contender.load.close()
-    await running.child.stop()
-  }
-  const names = sizes.map(({ name }) => name)
+  const results = await compete(contenders, bench.plan)
+  const sizes = stores.flatMap(({ name, child, fillSeconds }) => [
+    reported({
+      area,
+      name: `memory under load, ${name}`,
+      value: child.memoryBytes() / 1024 ** 2,
+      unit: 'MB',
+    }),
+    reported({ area, name: `filling the store, ${name}`, value: fillSeconds, unit: 's' }),
+  ])
+  for (const { load } of contenders) load.close()
+  for (const { child } of stores) await child.stop()
+  const names = stores.map(({ name }) => name)
   return [
     ...growthFigures(results, { area, title: 'CPU of a refresh', names, from: names[0] ?? '', bar: 1.3 }),
-    ...sizes.map(({ name, fillSeconds }) =>
-      reported({ area, name: `filling the store, ${name}`, value: fillSeconds, unit: 's' }),
-    ),
-    ...memory.map(({ name, megabytes }) =>
-      reported({ area, name: `memory under load, ${name}`, value: megabytes, unit: 'MB' }),
-    ),
+    ...sizes,
   ]
 }
-
-const noLoad = { run: () => Promise.reject(new Error('There is no load yet.')), close: () => {} }
 
 /** Returns refresh tokens for one of `connections`, spread over a store of `grants` and not shared with another. */
 function spreadTokens(connection: number, connections: number, grants: number): string[] {
