@@ -27,13 +27,9 @@ export interface Load {
 }
 
 /** Opens one connection for each of `walkers`. */
-export async function openLoad(
-  port: number,
-  walkers: readonly Walker[],
-  localAddress?: string,
-): Promise<Load> {
+export async function openLoad(port: number, walkers: readonly Walker[]): Promise<Load> {
   const lanes: { connection: Connection; walker: Walker }[] = []
-  for (const walker of walkers) lanes.push({ connection: await openConnection(port, localAddress), walker })
+  for (const walker of walkers) lanes.push({ connection: await openConnection(port), walker })
   return {
     close() {
       for (const { connection } of lanes) connection.close()

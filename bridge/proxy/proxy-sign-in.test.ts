@@ -37,11 +37,9 @@ async function guarded(
     ...rest,
     ports: {
       signIn: signIn.signIn,
-      login: {
-        tokens: {
-          authorization: () => Promise.resolve({ header: isOpen ? 'Bearer new' : 'Bearer old' }),
-          refused: () => Promise.resolve({ kind: isOpen ? 'retry' : 'sign_in_needed' }),
-        },
+      tokens: {
+        authorization: () => Promise.resolve({ header: isOpen ? 'Bearer new' : 'Bearer old' }),
+        refused: () => Promise.resolve({ kind: isOpen ? 'retry' : 'sign_in_needed' }),
       },
       ...ports,
     },

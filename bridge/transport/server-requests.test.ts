@@ -30,10 +30,7 @@ afterEach(async () => {
 })
 
 function createTransport(origin: string, retryMs: number): Transport {
-  return new StatelessTransport(
-    { serverUrl: `${origin}/mcp`, headers: {}, retryMs, cookies: true },
-    harness.ports,
-  )
+  return new StatelessTransport({ serverUrl: `${origin}/mcp`, headers: {}, retryMs }, harness.ports)
 }
 
 const accept = (request: PeerRequest): void =>
@@ -106,12 +103,7 @@ describe('a request that is refused', () => {
       },
       close: () => {},
     }
-    const config = {
-      serverUrl: `${peer.origin}/mcp`,
-      headers: { authorization: 'Basic x' },
-      retryMs: 0,
-      cookies: true,
-    }
+    const config = { serverUrl: `${peer.origin}/mcp`, headers: { authorization: 'Basic x' }, retryMs: 0 }
     const watched = new StatelessTransport(config, { ...harness.ports, http })
     await exchange(watched, call)
     harness.token = 't'

@@ -25,10 +25,7 @@ beforeEach(async () => {
   intercept = () => false
   peer = await startPeer(answer)
   harness = createHarness(20)
-  transport = new SseTransport(
-    { serverUrl: `${peer.origin}/sse`, headers: {}, retryMs: 500, cookies: true },
-    harness.ports,
-  )
+  transport = new SseTransport({ serverUrl: `${peer.origin}/sse`, headers: {}, retryMs: 500 }, harness.ports)
 })
 
 afterEach(async () => {

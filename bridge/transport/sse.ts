@@ -1,13 +1,14 @@
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Readable } from 'node:stream'
-import { unlessAborted } from '@drawbridge/shared/async.ts'
-import { type JsonRpcId, messagesIn, readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { pause, unlessAborted } from '@drawbridge/shared/async.ts'
+import { type JsonRpcId, readMessage, splitBatch, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
-import { Retries, StreamWaits } from '../http/retry.ts'
+import { backoffMs, Retries } from '../http/retry.ts'
 import { readEventStream, type StreamEvent } from './event-stream.ts'
 import { readRefusedPost, refusedPostError } from './failed-response.ts'
-import { SessionState } from './session.ts'
-import { isEventStream, StreamableHttp } from './streamable-http.ts'
+import { ServerRequests } from './server-requests.ts'
+import { SessionState } from './session-transport.ts'
+import { isEventStream } from './streamable-http.ts'
 import {
   lostError,
   TransportError,
@@ -27,6 +28,9 @@ interface Waiting {
 /** A stream that does not say where to send to is of no use. */
 const endpointWaitMs = 20_000
 
+const firstWaitMs = 1000
+const maxWaitMs = 30_000
+
 /**
  * HTTP+SSE, the transport of 2024-11-05: one stream for all that comes back, and POSTs to the address that the stream names
  * first. It is opened by the first message. When it breaks, what waits is lost, and another one is opened and told what the
@@ -35,8 +39,8 @@ const endpointWaitMs = 20_000
 export class SseTransport implements StreamingTransport {
   readonly #config: TransportConfig
   readonly #ports: TransportPorts
-  readonly #http: StreamableHttp
-  readonly #state: SessionState
+  readonly #requests: ServerRequests
+  readonly #state = new SessionState()
   readonly #closing = new AbortController()
   #connecting: Promise<SseConnection> | undefined
   #stream: Readable | undefined
@@ -44,12 +48,11 @@ export class SseTransport implements StreamingTransport {
   constructor(config: TransportConfig, ports: TransportPorts) {
     this.#config = config
     this.#ports = ports
-    this.#http = new StreamableHttp(config, ports)
-    this.#state = new SessionState((request, answer) => ports.answered('sse', request, answer))
+    this.#requests = new ServerRequests(config, ports)
   }
 
   send(message: WireMessage, options: Context): Promise<void> {
-    return this.#http.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
+    return this.#requests.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
   }
 
   reopen(answered: boolean): void {
@@ -59,7 +62,7 @@ export class SseTransport implements StreamingTransport {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    this.#http.close()
+    this.#requests.close()
   }
 
   async #send(message: WireMessage, options: Sending): Promise<void> {
@@ -94,7 +97,7 @@ export class SseTransport implements StreamingTransport {
   }
 
   async #post(connection: SseConnection, message: WireMessage, { signal }: Sending): Promise<void> {
-    const response = await this.#http.send({
+    const response = await this.#requests.send({
       method: 'POST',
       url: connection.endpoint,
       headers: { 'Content-Type': 'application/json' },
@@ -132,7 +135,14 @@ export class SseTransport implements StreamingTransport {
   }
 
   async #connect(): Promise<SseConnection> {
-    const response = await this.#http.get({}, undefined, this.#closing.signal, { bodyTimeoutMs: 0 })
+    const response = await this.#requests.send({
+      method: 'GET',
+      url: this.#config.serverUrl,
+      headers: { Accept: 'text/event-stream' },
+      signal: this.#closing.signal,
+      what: { kind: 'http', method: 'GET' },
+      bodyTimeoutMs: 0,
+    })
     if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, noMessage))
     if (!isEventStream(response)) {
       discard(response)
@@ -151,8 +161,10 @@ export class SseTransport implements StreamingTransport {
     const settled = (): void => clearTimeout(timer)
     connection.open.then(settled, settled)
     const isDone = (): boolean => this.#closing.signal.aborted
-    const take = (event: StreamEvent): Promise<void> => connection.takeEvent(event)
-    const cause = await readEventStream(response, { take, isDone }).then(
+    const cause: unknown = await readEventStream(response, {
+      take: (event) => connection.takeEvent(event),
+      isDone,
+    }).then(
       (end) => end.cause,
       (error: unknown) => error,
     )
@@ -166,15 +178,15 @@ export class SseTransport implements StreamingTransport {
   /** The server may have something to say before the client asks again. */
   async #reconnect(): Promise<void> {
     const { signal } = this.#closing
-    const waits = new StreamWaits()
-    let isOpen = false
-    while (!isOpen) {
-      await waits.wait(this.#ports.runtime, signal)
+    const { runtime } = this.#ports
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      await pause(runtime, backoffMs(runtime, failures, firstWaitMs, maxWaitMs), signal)
       if (signal.aborted || this.#connecting !== undefined) return
-      isOpen = await this.#connected().then(
+      const isOpen = await this.#connected().then(
         () => true,
         () => false,
       )
+      if (isOpen) return
     }
   }
 }
@@ -187,8 +199,8 @@ class SseConnection {
   readonly open: Promise<void>
   readonly #serverUrl: string
   readonly #ports: Pick<TransportPorts, 'unsolicited' | 'note'>
-  #opened!: () => void
-  #failed!: (error: unknown) => void
+  #opened: (() => void) | undefined
+  #failed: ((error: unknown) => void) | undefined
 
   constructor(serverUrl: string, ports: Pick<TransportPorts, 'unsolicited' | 'note'>) {
     this.#serverUrl = serverUrl
@@ -209,25 +221,23 @@ class SseConnection {
   async takeEvent({ type, data }: StreamEvent): Promise<void> {
     if (type === 'endpoint' && this.endpoint === '') {
       this.endpoint = readEndpoint(data.toString('utf8'), this.#serverUrl)
-      this.#opened()
+      this.#opened?.()
     } else if (type === 'message') await this.take(readMessage(data))
   }
 
   async take(message: WireMessage): Promise<void> {
-    for (const one of messagesIn(message)) {
-      const { envelope } = one
-      if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
-      else if (envelope.kind === 'response') await this.#takeResponse(envelope.id, one)
-      else await this.#ports.unsolicited(one)
+    const { envelope } = message
+    if (envelope.kind === 'batch') {
+      for (const one of splitBatch(message)) await this.take(one)
+      return
     }
-  }
-
-  async #takeResponse(id: JsonRpcId, response: WireMessage): Promise<void> {
-    const waiting = this.waiting.get(id)
-    this.waiting.delete(id)
+    if (envelope.kind === 'invalid') return this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
+    if (envelope.kind !== 'response') return this.#ports.unsolicited(message)
+    const waiting = this.waiting.get(envelope.id)
+    this.waiting.delete(envelope.id)
     if (waiting === undefined) return this.#ports.note('dropped a response to no pending request')
     try {
-      await waiting.deliver(response)
+      await waiting.deliver(message)
       waiting.resolve()
     } catch (error) {
       waiting.reject(error)
@@ -236,7 +246,7 @@ class SseConnection {
 
   /** The stream has ended: what waits is lost. Returns whether it had been open. */
   end(error: TransportError): boolean {
-    this.#failed(error)
+    this.#failed?.(error)
     for (const waiting of this.waiting.values()) waiting.reject(error)
     this.waiting.clear()
     return this.endpoint !== ''

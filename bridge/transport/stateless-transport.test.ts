@@ -20,12 +20,7 @@ beforeEach(async () => {
   peer = await startPeer((request) => answer(request))
   harness = createHarness()
   transport = new StatelessTransport(
-    {
-      serverUrl: `${peer.origin}/mcp`,
-      headers: { accept: 'x/y', 'X-Mine': '1' },
-      retryMs: 1000,
-      cookies: true,
-    },
+    { serverUrl: `${peer.origin}/mcp`, headers: { accept: 'x/y', 'X-Mine': '1' }, retryMs: 1000 },
     harness.ports,
   )
 })

@@ -4,7 +4,6 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { FetchHandler, Peer } from '../http/endpoint.ts'
 import type { ClientAddress } from '../http/listener/client-address.ts'
-import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { httpError, json } from '../http/response.ts'
 import { type Log, type Report, reportTo } from '../observability/log.ts'
 import { type AdminOperation, type AdminPorts, AdminRefusal } from './admin-operation.ts'
@@ -55,13 +54,11 @@ export function createAdminApi({ token, log, addressOf, version, ...ports }: Adm
   for (const operation of operations) {
     app.on(operation.method, routeOf(operation.path), async (c) => {
       const report = c.get('report')
-      return toResponse(json(await operation.run(givenIn(c, operation), { ...ports, report, document })))
+      return json(await operation.run(givenIn(c, operation), { ...ports, report, document }))
     })
   }
   for (const path of new Set(operations.map((operation) => operation.path))) {
-    app.all(routeOf(path), () =>
-      toResponse(httpError('method_not_allowed', { allow: allowedOn(path, operations) })),
-    )
+    app.all(routeOf(path), () => httpError('method_not_allowed', { allow: allowedOn(path, operations) }))
   }
   app.notFound(() => refuse(404, 'not_found', 'Path not found. GET /openapi.json lists the available ones.'))
   app.onError((error, c) => answerError(error, c.get('report')))
@@ -95,7 +92,7 @@ function allowedOn(path: string, operations: readonly AdminOperation[]): string 
 function givenIn(c: Context<AdminEnv>, { path }: AdminOperation): Record<string, string> {
   const given = new Map(pathParameters(path).map((name) => [name, c.req.param(name) ?? '']))
   for (const [name, value] of new URL(c.req.url).searchParams) {
-    if (given.has(name)) throw new AdminRefusal(400, `${name}: expected only once.`)
+    if (given.has(name)) throw new AdminRefusal(400, 'invalid_request', `${name}: expected only once.`)
     given.set(name, value)
   }
   return Object.fromEntries(given)
@@ -105,10 +102,10 @@ function answerError(error: unknown, report: Report): Response {
   if (error instanceof AdminRefusal) return refuse(error.status, error.code, error.message)
   if (error instanceof StoreUnavailableError) {
     report('store_unavailable', { error })
-    return toResponse(httpError('temporarily_unavailable'))
+    return httpError('temporarily_unavailable', { 'retry-after': '5' })
   }
   report('request_failed', { error })
-  return toResponse(httpError('server_error'))
+  return httpError('server_error')
 }
 
 function refuse(
@@ -117,5 +114,5 @@ function refuse(
   description: string,
   headers: Record<string, string> = {},
 ): Response {
-  return toResponse(json({ error: code, error_description: description }, status, headers))
+  return json({ error: code, error_description: description }, status, headers)
 }

@@ -29,18 +29,16 @@ export interface AdminContext extends AdminPorts {
   document: { openapi: string; [member: string]: unknown }
 }
 
-const refusalCodes = { 400: 'invalid_request', 404: 'not_found', 409: 'conflict' } as const
-
 /** Why an operation was refused, as the caller is told. */
 export class AdminRefusal extends Error {
-  override readonly name = 'AdminRefusal'
-  readonly status: keyof typeof refusalCodes
+  readonly status: 400 | 404 | 409
   readonly code: string
 
-  constructor(status: keyof typeof refusalCodes, message: string) {
+  constructor(status: AdminRefusal['status'], code: string, message: string) {
     super(message)
+    this.name = 'AdminRefusal'
     this.status = status
-    this.code = refusalCodes[status]
+    this.code = code
   }
 }
 
@@ -82,7 +80,7 @@ export function adminOperation<Input extends z.ZodObject, Result extends z.ZodTy
       if (read.success) return handle(read.data, admin)
       const names = Object.keys(row.input.shape)
       const faults = read.error.issues.flatMap((issue) => faultsOf(issue, names))
-      throw new AdminRefusal(400, [...new Set(faults)].join(' '))
+      throw new AdminRefusal(400, 'invalid_request', [...new Set(faults)].join(' '))
     },
   }
 }

@@ -1,4 +1,3 @@
-import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,7 +41,7 @@ describe('docs/tools.md', () => {
           method: 'POST',
           headers: { 'content-type': 'application/json', accept: '*/*', ...headers },
         })
-        return toResponse(await endpoint.handle(request, body, callerSample, callsSample())).json()
+        return (await endpoint.handle(request, body, callerSample, callsSample())).json()
       }
       const { result } = (await send(
         { method: 'tools/list', params: { _meta: meta } },

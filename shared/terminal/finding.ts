@@ -5,15 +5,13 @@ import { paragraph } from './table.ts'
 export type FindingState = 'ok' | 'warn' | 'fail'
 
 /** One line of `doctor`. Contains no secrets. */
-export interface Finding {
+export interface Finding<Name extends string = string> {
   /** Stable, for scripts. */
-  name: string
+  name: Name
   state: FindingState
   message: string
   /** Next step. */
   fix?: string
-  /** The exit code that a failure stands for, where a program has several. Not printed. */
-  exit?: number
 }
 
 /** Layout of findings. */

@@ -1,13 +1,13 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { nearestName } from '@drawbridge/shared/nearest-name.ts'
 import { createBridgeConfig, readSettings, type Surroundings } from '../../config/config-reader.ts'
 import { ConfigError } from '../../config/config.ts'
-import { FlagReader } from '../../config/setting-argument.ts'
+import { type CommandLine, FlagReader } from '../../config/setting-argument.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { version } from '../../config/version.ts'
-import { type CommandInput, type CommandOptions, commandName, type CommandRow } from '../command.ts'
+import { type CommandInput, commandName, type CommandRow } from '../command.ts'
 import { connect } from '../connect/connect.ts'
-import { exitCode } from '../failure/failure-table.ts'
+import { type ExitCode, exitCode } from '../failure/command-failure.ts'
 import { describeError, type Failure, failureJson, failureText } from '../failure/failure-text.ts'
 import { protocolStreams, say, systemTerminal, type Terminal } from '../terminal/output.ts'
 import { asTyped } from '../terminal/program-name.ts'
@@ -30,16 +30,15 @@ export async function runCommandLine(
   const flags = new FlagReader()
   const program = createProgram(words, flags, {
     print: (text) => terminalOf().print(asTyped(text.replace(/\n$/, ''))),
+    async connect(command) {
+      code = await connectLine(flags.lineOf(command), surroundings, terminal?.note ?? say)
+    },
     async run(row, command) {
-      const line = flags.lineOf(command)
-      if (row === undefined) {
-        code = await runConnection({ line, surroundings }, terminal?.note ?? say)
-        return
-      }
-      const options = command.opts<CommandOptions & { json?: true }>()
-      const json = options.json === true
-      const runtime = systemRuntime
-      code = await runCommand(row, { line, surroundings, json, options, runtime, terminal: terminalOf() })
+      code = await runCommand(row, command, {
+        line: flags.lineOf(command),
+        surroundings,
+        terminal: terminalOf(),
+      })
     },
   })
   try {
@@ -62,8 +61,8 @@ function missingValue({ message }: CommanderError): ConfigError {
 
 interface LineRunner {
   print(text: string): void
-  /** Runs the command of `row`, or without one a connection. */
-  run(row: CommandRow | undefined, command: Command): Promise<void>
+  connect(command: Command): Promise<void>
+  run(row: CommandRow, command: Command): Promise<void>
 }
 
 /** Creates the program for one line. Only the commands in it get the flags of settings, which take long to add. */
@@ -78,7 +77,7 @@ export function createProgram(words: readonly string[], flags: FlagReader, runne
   const program = prepare(new Command('drawbridge')).version(version, '-V, --version', 'Print the version.')
   flags.addFlags(program, true)
   describeProgram(program)
-  program.action(() => runner.run(undefined, program))
+  program.action(() => runner.connect(program))
   for (const row of commandTable) {
     const [first = '', second] = commandName(row).split(' ')
     const parent = program.commands.find((known) => known.name() === first) ?? program
@@ -90,8 +89,9 @@ export function createProgram(words: readonly string[], flags: FlagReader, runne
   return program
 }
 
-async function runConnection(
-  { line, surroundings }: Pick<CommandInput, 'line' | 'surroundings'>,
+async function connectLine(
+  line: CommandLine,
+  surroundings: Surroundings,
   tell: (text: string) => void,
 ): Promise<number> {
   const { environment, platform } = surroundings
@@ -101,8 +101,12 @@ async function runConnection(
     const read = readSettings(line, surroundings)
     const config = createBridgeConfig(read, surroundings)
     for (const warning of read.warnings) tell(warning)
-    const ports = { streams: protocolStreams(), runtime: systemRuntime, environment, platform }
-    return await connect(config, ports)
+    return await connect(config, {
+      streams: protocolStreams(),
+      runtime: systemRuntime,
+      environment,
+      platform,
+    })
   } catch (error) {
     const failure = describeError(error, { serverUrl })
     tell(failureText('', failure))
@@ -119,10 +123,25 @@ function unknownCommand(word: string): ConfigError {
   )
 }
 
-async function runCommand(row: CommandRow, input: CommandInput): Promise<number> {
-  const { line, terminal, json } = input
+async function runCommand(
+  row: CommandRow,
+  command: Command,
+  given: Pick<CommandInput, 'line' | 'surroundings' | 'terminal'>,
+): Promise<ExitCode> {
+  const value = (flag: string): unknown => command.getOptionValue(new Option(flag).attributeName())
+  const json = value('--json') === true
+  const { line, terminal } = given
   try {
-    return await row.run(input)
+    return await row.run(
+      { ...given, json, runtime: systemRuntime },
+      {
+        isOn: (name) => value(name) === true,
+        valueOf(name) {
+          const text = value(name)
+          return typeof text === 'string' ? text : undefined
+        },
+      },
+    )
   } catch (error) {
     const url = line.operands.find((word) => word.includes('://'))
     const failure = describeFailure(error, commandName(row), url)

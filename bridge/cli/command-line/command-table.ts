@@ -1,4 +1,7 @@
+import type { SettingGroup } from '../../config/setting.ts'
 import type { CommandRow } from '../command.ts'
+
+const forServer: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Storage']
 
 /** A login as `status`, `login` and `token` show it. */
 const loginMembers = {
@@ -31,7 +34,9 @@ export const commandTable: readonly CommandRow[] = [
       did: '"signed_in", "already_signed_in" or "not_needed"',
       ...loginMembers,
     },
-    run: async (input) => (await import('../login/login.ts')).login(input),
+    shown: forServer,
+    run: async (input, { isOn }) =>
+      (await import('../login/login.ts')).login(input, { force: isOn('--force') }),
   },
   {
     usage: 'logout [url]',
@@ -45,7 +50,9 @@ export const commandTable: readonly CommandRow[] = [
       logins:
         'list: id, server and profile (null of one that cannot be read), found, readable, revoked (null where the server cannot), kept (why it is still there; null when it is not)',
     },
-    run: async (input) => (await import('../login/logout.ts')).logout(input),
+    shown: ['Storage', 'Network'],
+    run: async (input, { isOn }) =>
+      (await import('../login/logout.ts')).logout(input, { all: isOn('--all') }),
   },
   {
     usage: 'status [url]',
@@ -60,6 +67,7 @@ export const commandTable: readonly CommandRow[] = [
       logins: `list: ${Object.keys(loginMembers).join(', ')}, next_step`,
       unreadable: 'list of those that cannot be read: id, file, code, reason, next_step',
     },
+    shown: ['Storage'],
     run: async (input) => (await import('../login/status.ts')).status(input),
   },
   {
@@ -79,7 +87,9 @@ export const commandTable: readonly CommandRow[] = [
       scope: 'what was granted; null when nobody said',
       token: 'the token, with --show only',
     },
-    run: async (input) => (await import('../login/token.ts')).printToken(input),
+    shown: forServer,
+    run: async (input, { isOn }) =>
+      (await import('../login/token.ts')).printToken(input, { show: isOn('--show') }),
   },
   {
     usage: 'token set <url>',
@@ -92,6 +102,7 @@ export const commandTable: readonly CommandRow[] = [
       expires_at: 'epoch seconds; null when the token does not say',
       expires_in: 'seconds from now; null when the token does not say',
     },
+    shown: ['Storage'],
     run: async (input) => (await import('../login/token.ts')).setToken(input),
   },
   {
@@ -104,6 +115,7 @@ export const commandTable: readonly CommandRow[] = [
       checks: 'list: name (stable), state ("ok", "warn" or "fail"), message, fix',
       settings: 'names of the settings by where they were set: flag, variable, file',
     },
+    shown: forServer,
     run: async (input) => (await import('../doctor/doctor.ts')).doctor(input),
   },
   {
@@ -139,7 +151,17 @@ export const commandTable: readonly CommandRow[] = [
       snippet: 'text to paste, with --print; else null',
       clients: 'with --list, in place of all but ok: client, title, file, exists, fault, entries',
     },
-    run: async (input) => (await import('../install/install.ts')).install(input),
+    shown: forServer,
+    run: async (input, { isOn, valueOf }) =>
+      (await import('../install/install.ts')).install(input, {
+        name: valueOf('--name'),
+        project: isOn('--project'),
+        print: isOn('--print'),
+        list: isOn('--list'),
+        dryRun: isOn('--dry-run'),
+        yes: isOn('--yes'),
+        force: isOn('--force'),
+      }),
   },
   {
     usage: 'uninstall <client> [url]',
@@ -166,6 +188,14 @@ export const commandTable: readonly CommandRow[] = [
       backup: 'the file as it was; null when nothing was written',
       diff: 'the change for people, with what looks like a secret masked',
     },
-    run: async (input) => (await import('../install/uninstall.ts')).uninstall(input),
+    shown: [],
+    run: async (input, { isOn, valueOf }) =>
+      (await import('../install/uninstall.ts')).uninstall(input, {
+        name: valueOf('--name'),
+        project: isOn('--project'),
+        dryRun: isOn('--dry-run'),
+        yes: isOn('--yes'),
+        force: false,
+      }),
   },
 ]

@@ -142,7 +142,7 @@ describe('status', () => {
           signed_in_at: at,
           expires_at: at - 10,
           renews: false,
-          reason: 'the token has expired, and there is no refresh token',
+          reason: 'the access token has ended, and cannot be renewed',
           next_step: 'drawbridge login https://b.example/mcp',
         },
       ],

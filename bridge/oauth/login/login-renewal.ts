@@ -1,10 +1,11 @@
 import { within } from '@drawbridge/shared/async.ts'
+import type { LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { OAuthFailure } from '../login-port.ts'
 import {
   type RefreshNeed,
   type RefreshOutcome,
-  type RefreshTurn,
+  type RefreshTurnPorts,
   refreshUnderLock,
 } from '../tokens/refresh.ts'
 
@@ -15,18 +16,18 @@ const maxWaitMs = 2000
 /** Retry period of a call, enough for an authorization server to restart. */
 const patienceMs = 5000
 
-/** Dependencies of a {@link LoginRenewal}. `note` receives debug messages. */
-type LoginRenewalPorts = Omit<RefreshTurn, 'need' | 'maySend'> & { note(text: string): void }
-
 /** Renews the tokens of one process, one request at a time and with pauses. */
 export class LoginRenewal {
-  readonly #ports: LoginRenewalPorts
+  readonly #id: LoginId
+  readonly #ports: Omit<RefreshTurnPorts, 'maySend'> & { note(text: string): void }
   readonly pace: RefreshPace
   #flight: Promise<RefreshOutcome> | undefined
   #isSent = false
   #lastCause: unknown
 
-  constructor(ports: LoginRenewalPorts) {
+  /** `note` receives debug messages. */
+  constructor(id: LoginId, ports: Omit<RefreshTurnPorts, 'maySend'> & { note(text: string): void }) {
+    this.#id = id
     this.#ports = ports
     const { runtime } = ports
     this.pace = new RefreshPace(
@@ -88,7 +89,7 @@ export class LoginRenewal {
     }
     let outcome: RefreshOutcome
     try {
-      outcome = await refreshUnderLock(credential, { ...this.#ports, need, maySend })
+      outcome = await refreshUnderLock(this.#id, credential, need, { ...this.#ports, maySend })
     } catch (error) {
       this.pace.failed(undefined)
       throw error

@@ -49,9 +49,7 @@ const store = {
 } as unknown as CredentialStore
 
 const refresh = (): Promise<RefreshOutcome> =>
-  refreshUnderLock(used, {
-    id,
-    need: 'ended',
+  refreshUnderLock(id, used, 'ended', {
     store,
     runtime: systemRuntime,
     maySend: () => true,
@@ -59,7 +57,7 @@ const refresh = (): Promise<RefreshOutcome> =>
       sent.push(tokens?.refreshToken ?? '')
       const number = sent.length + 1
       const issued = { accessToken: `access ${number}`, refreshToken: `refresh ${number}`, issuedAt: 2 }
-      return { kind: 'issued', tokens: { ...issued, expiresAt: 9_999_999_999 } }
+      return { answer: { kind: 'issued', tokens: { ...issued, expiresAt: 9_999_999_999 } }, quirks: {} }
     },
   })
 

@@ -11,27 +11,26 @@ import { newSecret } from '../../core/clients/client-registration.ts'
 import type { Client } from '../../core/clients/client.ts'
 import { hashSecret } from '../../core/seal.ts'
 import { clientPolicy } from '../../config/client-file.ts'
-import {
-  CommandFailure,
-  type CommandInput,
-  type CommandOptions,
-  type ExitCode,
-  exitCode,
-  readConfig,
-} from '../command.ts'
-import { printFacts } from '../terminal.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { withStore } from '../with-store.ts'
 
-type AddOptions = Pick<CommandOptions, 'name' | 'redirectUri' | 'grantTypes' | 'secret' | 'introspects'>
+export interface ClientsAddOptions {
+  name: string | undefined
+  redirectUris: readonly string[]
+  /** Comma-separated; undefined: authorization_code and refresh_token. */
+  grantTypes: string | undefined
+  secret: boolean
+  /** May introspect tokens, which requires a secret too. */
+  introspects: boolean
+}
 
 /**
  * Adds a client to the store; running servers accept it from the next request on. Prints its id, and its secret only this once:
  * the store keeps a hash.
  */
-export async function addClient(input: CommandInput, options: AddOptions): Promise<ExitCode> {
+export async function addClient(input: CommandInput, options: ClientsAddOptions): Promise<ExitCode> {
   const config = readConfig(input, ['store'])
-  const { runtime } = input
-  const { secret: wantsSecret = false, introspects = false } = options
+  const { runtime, terminal } = input
   if (config.store.kind === 'memory') {
     throw new CommandFailure(
       'A store in memory is in the process of its server: no command can add to it.',
@@ -39,7 +38,7 @@ export async function addClient(input: CommandInput, options: AddOptions): Promi
       { code: exitCode.usage },
     )
   }
-  const authMethod = wantsSecret || introspects ? 'client_secret_basic' : 'none'
+  const authMethod = options.secret || options.introspects ? 'client_secret_basic' : 'none'
   const secret = newSecret(authMethod, runtime)
   const client: Client = {
     ...describe(options, clientPolicy(config)),
@@ -49,7 +48,7 @@ export async function addClient(input: CommandInput, options: AddOptions): Promi
     secretHash: secret && hashSecret(secret),
     managementHash: undefined,
     document: undefined,
-    introspects,
+    introspects: options.introspects,
     createdAt: runtime.now(),
     expiresAt: undefined,
   }
@@ -57,14 +56,20 @@ export async function addClient(input: CommandInput, options: AddOptions): Promi
     if (store) return store.addClient(client)
     throw new CommandFailure('There is no store yet.', 'drawbridge-server migrate makes it.')
   })
-  const lines = [`client_id: ${client.id}`, ...(secret === undefined ? [] : [`client_secret: ${secret}`])]
-  printFacts(input, { ok: true, client_id: client.id, client_secret: secret }, lines.join('\n'))
-  if (secret !== undefined && !input.json) input.terminal.note('The secret is not shown again.')
+  if (input.json) {
+    terminal.print(JSON.stringify({ ok: true, client_id: client.id, client_secret: secret }))
+    return exitCode.ok
+  }
+  terminal.print(`client_id: ${client.id}`)
+  if (secret !== undefined) {
+    terminal.print(`client_secret: ${secret}`)
+    terminal.note('The secret is not shown again.')
+  }
   return exitCode.ok
 }
 
-function describe(options: AddOptions, policy: ClientMetadataPolicy): DescribedClient {
-  const { name, redirectUri: redirectUris = [], grantTypes } = options
+function describe(options: ClientsAddOptions, policy: ClientMetadataPolicy): DescribedClient {
+  const { name, redirectUris, grantTypes } = options
   if (options.introspects && redirectUris.length === 0 && grantTypes === undefined) {
     return { ...introspectsOnly, name, keys: undefined }
   }

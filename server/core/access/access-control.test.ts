@@ -24,7 +24,7 @@ describe('without rules', () => {
         throw new Error('looked at')
       },
     })
-    expect(access.policy).toBe(undefined)
+    expect(access.hasRules).toBe(false)
     expect(await access.decide('user-1', ada)).toEqual(fullAccess)
   })
 })

@@ -8,6 +8,7 @@ import {
 import type { CurrentUser, User } from '../session/grant.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
+/** Dependencies of {@link AccessControl}. */
 export interface AccessControlPorts {
   provider: Pick<SessionProvider, 'capabilities' | 'profileOf'>
   /** Returns the policy in force; undefined without rules. */
@@ -22,9 +23,9 @@ export class AccessControl {
     this.#ports = ports
   }
 
-  /** The policy in force. Undefined: every user may do everything, and profiles need not be read. */
-  get policy(): AccessPolicy | undefined {
-    return this.#ports.policy()
+  /** False: every user may do everything, and profiles need not be read. */
+  get hasRules(): boolean {
+    return this.#ports.policy() !== undefined
   }
 
   /** Builds the profile of a verified token's user. `probed` holds the provider's latest claims, if it was asked. */
@@ -55,7 +56,7 @@ export class AccessControl {
    * addresses, which is looked up only when it matters. Rejects with `ProviderError` if the provider does not respond.
    */
   async decide(sub: string, profile: Profile): Promise<AccessDecision> {
-    const { policy } = this
+    const policy = this.#ports.policy()
     if (!policy) return fullAccess
     const claimed = policy.decide({ ...profile, sub })
     const unverified = policy.decide({ ...profile, emailVerified: false, sub })

@@ -7,6 +7,7 @@ export interface Person extends Profile {
   sub: string
 }
 
+/** A claim value that a rule can match. */
 export type ClaimValue = string | number | boolean
 
 /** Conditions of a rule. All given conditions must hold; a list holds when one of its members matches. */
@@ -50,6 +51,7 @@ export type AccessDecision = (AccessAllowed | { kind: 'denied'; reason: DenialRe
   rule: number | undefined
 }
 
+/** Decides about a user by the rules. */
 export interface AccessPolicy {
   decide(person: Person): AccessDecision
 }

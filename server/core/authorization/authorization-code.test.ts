@@ -1,6 +1,8 @@
+import { createScopeCatalogue } from '../tokens/scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
+import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
   authorizationRequest,
   challengeVerifier,
@@ -9,18 +11,35 @@ import {
   signInSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 import {
+  type AuthorizationCodePorts,
   type CodeRedemptionRequest,
   issueAuthorizationCode,
   redeemAuthorizationCode,
 } from './authorization-code.ts'
-import { hashSecret } from '../seal.ts'
+import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
 import { tokenKey, type TokenResponse } from '../tokens/token-issue.ts'
+import type { Store } from '../store.ts'
 
-let { runtime, store, ports, ended } = issuingSample()
+let runtime: FakeRuntime
+let store: Store
+let ports: AuthorizationCodePorts
 let code: string
+let ended: [grantId: string, reason: string][]
 
 beforeEach(async () => {
-  ;({ runtime, store, ports, ended } = issuingSample())
+  runtime = createFakeRuntime(start)
+  store = openMemoryStore()
+  ended = []
+  ports = {
+    store,
+    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
+    runtime,
+    providerIssuer: 'https://provider.example/auth/v1',
+    sessionTtlSeconds: grantSeconds,
+    scopes: createScopeCatalogue(),
+    accessTokenTtlSeconds: 3600,
+    reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
+  }
   code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
 })
 

@@ -4,7 +4,7 @@ import { addGrantCode, type AuthorizationCodePorts, redeemGrantCode } from './au
 import type { IssuedTokens } from '../tokens/token-issue.ts'
 import type { Client } from '../clients/client.ts'
 import type { DevicePoll, DeviceStore, PendingDevice } from './device-authorization-store.ts'
-import { requireOurResource } from '../tokens/resource.ts'
+import { areOurResources } from '../tokens/resource.ts'
 import { requireScopeText } from '../tokens/scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SignIn } from '../session/session-provider.ts'
@@ -24,6 +24,7 @@ const pollIntervalSeconds = 5
 /** With 25 billion codes a collision takes a huge number of waiting devices; five in a row do not happen. */
 const maxUserCodeTries = 5
 
+/** Dependencies of deciding about a device and redeeming its code. */
 export interface DevicePorts extends AuthorizationCodePorts {
   devices: DeviceStore
 }
@@ -72,7 +73,7 @@ export async function startDeviceAuthorization(
   ports: DeviceAuthorizationPorts,
 ): Promise<DeviceAuthorizationResponse> {
   const { runtime, resource } = ports
-  requireOurResource(request.resources, resource)
+  checkResources(request.resources, resource)
   requireScopeText(request.scope)
   const now = runtime.now()
   const deviceCode = deviceCodePrefix + encodeBase64url(runtime.randomBytes(32))
@@ -161,7 +162,7 @@ export async function redeemDeviceCode(
   const deviceHash = deviceHashOf(deviceCode, client)
   const poll = await ports.devices.pollDevice(deviceHash, pollIntervalSeconds, ports.runtime.now())
   if (poll.kind !== 'approved') throw notApproved(poll)
-  requireOurResource(resources, poll.device.resource)
+  checkResources(resources, poll.device.resource)
   const record = await ports.store.findAuthorizationCode(deviceHash)
   // Just approved; its grant is about to be stored.
   if (!record) throw notApproved({ kind: 'pending' })
@@ -185,6 +186,12 @@ function notApproved(poll: Exclude<DevicePoll, { kind: 'approved' }>): OAuthErro
 
 function unknownDevice(): OAuthError {
   return new OAuthError('invalid_grant', 'This device code is unknown. Start again.')
+}
+
+function checkResources(indicators: readonly string[], resource: string): void {
+  if (!areOurResources(indicators, resource)) {
+    throw new OAuthError('invalid_target', `The only resource here is ${resource}`)
+  }
 }
 
 // Includes the client, so that one client's code is unknown to all others, and their polls do not count as its own. The code's

@@ -16,6 +16,7 @@ export interface ClientCredentials {
   proof: ClientProof
 }
 
+/** Dependencies of client authentication. */
 export interface ClientAuthenticationPorts extends AssertionPorts {
   clients: ClientFinder
 }

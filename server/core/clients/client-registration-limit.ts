@@ -14,13 +14,17 @@ const hostedAssistants: ReadonlySet<string> = new Set([
   'www.cursor.com',
 ])
 
+/** Dependencies of the limit. */
 export interface RegistrationLimitPorts extends AttemptLimitPorts {
   /** Registrations per hour from one address. */
   limitPerHour: number
 }
 
+/** Permits or refuses one more registration. */
+export type RegistrationPermit = { kind: 'allowed' } | { kind: 'limited'; retryAfterSeconds: number }
+
 /**
- * Counts a registration from `address` with those redirect URIs, and returns how many seconds to wait; 0: it is permitted. Registrations for a single hosted assistant have their own limit,
+ * Counts a registration from `address` with those redirect URIs. Registrations for a single hosted assistant have their own limit,
  * ten times as high, per assistant and address. Clients without a known address share one limit, a hundred times as high.
  *
  * The registration endpoint is open to all, so this only slows a flood down; storage is bounded because unused registrations are
@@ -29,7 +33,7 @@ export interface RegistrationLimitPorts extends AttemptLimitPorts {
 export async function countRegistration(
   { redirectUris, address }: { redirectUris: readonly string[]; address: string | undefined },
   ports: RegistrationLimitPorts,
-): Promise<number> {
+): Promise<RegistrationPermit> {
   const assistant = hostedAssistantOf(redirectUris)
   const kind = assistant === undefined ? 'registration' : `registration ${assistant}`
   const { windowSeconds, hostedFactor, unknownFactor } = registrations
@@ -38,7 +42,8 @@ export async function countRegistration(
     address === undefined
       ? [{ key: `${kind} unknown`, max: ports.limitPerHour * unknownFactor, windowSeconds }]
       : addressLimits(kind, { max: ports.limitPerHour * factor, windowSeconds }, address)
-  return (await countWithin(limits, ports)).waitSeconds
+  const { waitSeconds: retryAfterSeconds } = await countWithin(limits, ports)
+  return retryAfterSeconds === 0 ? { kind: 'allowed' } : { kind: 'limited', retryAfterSeconds }
 }
 
 /** Returns the hosted assistant that all redirect URIs belong to. */

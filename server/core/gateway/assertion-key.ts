@@ -19,6 +19,7 @@ export interface PublicJwk {
   use: 'sig'
 }
 
+/** A key that signs assertions. */
 export interface AssertionKey {
   kid: string
   privateKey: KeyObject

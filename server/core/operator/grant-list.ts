@@ -9,8 +9,8 @@ import {
   type GrantRecord,
   type GrantStore,
 } from '../session/grant.ts'
-import { isLive, readGrants } from '../session/grant-pages.ts'
 
+const pageSize = 200
 /** Maximum number of waiting codes read: far more than users approve within two minutes. */
 export const maxWaiting = 10_000
 
@@ -21,6 +21,7 @@ export interface GrantChoice {
   client: string | undefined
 }
 
+/** Dependencies of finding grants. */
 export interface GrantListPorts {
   store: Pick<GrantStore, 'listGrants' | 'listUnredeemedCodes'> & Pick<ClientStore, 'findClient'>
   providerIssuer: string
@@ -47,6 +48,11 @@ export interface GrantFacts {
   end_reason: string | undefined
 }
 
+/** True when the grant can still be used at `now`. */
+export function isLive({ grant, end }: GrantRecord, now: number): boolean {
+  return end === undefined && grant.expiresAt > now
+}
+
 /**
  * Returns the ids that `user` means: the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that
  * email address, compared in ASCII lower case. Finding an address reads every grant, because the store has no index on it. Does not
@@ -66,7 +72,7 @@ export async function findUsers(
     }
     const waiting = { now: runtime.now(), limit: maxWaiting }
     for (const code of await store.listUnredeemedCodes(undefined, waiting)) add(code)
-    for await (const record of readGrants({ store, runtime }, undefined)) add(record)
+    for await (const page of readPages({ store, runtime }, undefined)) page.forEach(add)
   }
   return [...ids].map((userId) => ({ userId }))
 }
@@ -107,18 +113,38 @@ export async function listGrants(
   }
 }
 
-/** Collects at most `most` grants accepted by `keep`, by id, starting after `after`. */
+interface PagePorts {
+  store: Pick<GrantStore, 'listGrants'>
+  runtime: Pick<Runtime, 'sleep'>
+}
+
+/** Collects at most `most` grants accepted by `keep`, by id, starting after `after`. Reads page by page, next to running servers. */
 export async function collectGrants(
-  ports: Pick<GrantListPorts, 'runtime'> & { store: Pick<GrantStore, 'listGrants'> },
+  ports: PagePorts,
   of: GrantOwner | undefined,
   { after, keep, most }: { after?: string; keep: (record: GrantRecord) => boolean; most: number },
 ): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
-  for await (const record of readGrants(ports, of, after)) {
-    if (keep(record)) records.push(record)
+  for await (const page of readPages(ports, of, after)) {
+    records.push(...page.filter(keep))
     if (records.length >= most) break
   }
-  return records
+  return records.slice(0, most)
+}
+
+async function* readPages(
+  { store, runtime }: PagePorts,
+  of: GrantOwner | undefined,
+  first = '',
+): AsyncGenerator<readonly GrantRecord[]> {
+  for (let after = first; ;) {
+    const page = await store.listGrants(of, { after, limit: pageSize })
+    yield page
+    after = page.at(-1)?.grant.id ?? after
+    if (page.length < pageSize) return
+    // An in-process store reads synchronously: yield to its other users.
+    await runtime.sleep(0)
+  }
 }
 
 /** A {@link GrantRecord}, or a future grant whose tokens have not been fetched. */

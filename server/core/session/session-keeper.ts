@@ -1,9 +1,9 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { BoundedMap } from '../bounded-map.ts'
+import { createBoundedMap } from '../bounded-map.ts'
 import type { Sealer } from '../seal.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
-import { Liveness } from './session-liveness.ts'
-import { type RefreshOutcome, SessionRefresh, type SessionRefreshEvent } from './session-refresh.ts'
+import { createLiveness, type Liveness } from './liveness.ts'
+import { ProviderRefresh, type ProviderRefreshEvent, type RefreshOutcome } from './provider-refresh.ts'
 import {
   failurePauseSeconds,
   type KeptSession,
@@ -39,8 +39,9 @@ export interface SessionKeeperPorts {
   report: (event: SessionKeeperEvent, grantId: string | undefined, error?: unknown) => void
 }
 
+/** Log events of the keeper. */
 export type SessionKeeperEvent =
-  | SessionRefreshEvent
+  | ProviderRefreshEvent
   | UnusableSessionEvent
   | 'provider_refresh_failed' // the provider returned no session when asked; it is not asked again for a while
   | 'provider_probe_failed' // the provider did not say whether a session is live; probes pause for a while
@@ -66,16 +67,16 @@ interface Progress {
  */
 export class SessionKeeper {
   readonly #ports: SessionKeeperPorts
-  readonly #refresher: SessionRefresh
+  readonly #provider: ProviderRefresh
   readonly #liveness: Liveness
   readonly #served: ServedSessions
   readonly #inFlight = new Map<string, Promise<KeptSession>>()
-  readonly #pausedUntil = new BoundedMap<number>(maxPaused)
+  readonly #pausedUntil = createBoundedMap<number>(maxPaused)
 
   constructor(ports: SessionKeeperPorts) {
     this.#ports = ports
-    this.#refresher = new SessionRefresh(ports)
-    this.#liveness = new Liveness({
+    this.#provider = new ProviderRefresh(ports)
+    this.#liveness = createLiveness({
       ...ports,
       reportFailure: (error) => ports.report('provider_probe_failed', undefined, error),
     })
@@ -113,7 +114,7 @@ export class SessionKeeper {
 
   /** Stores what the provider issued while the store was down. Call it about every second; cheap, never rejects. */
   async saveUnsaved(): Promise<void> {
-    await this.#refresher.saveUnsaved()
+    await this.#provider.saveUnsaved()
   }
 
   /**
@@ -127,7 +128,7 @@ export class SessionKeeper {
       await runtime.sleep(50)
     }
     const until = runtime.now() + maxFinalSaveMs / 1000
-    while ((await this.#refresher.saveUnsaved()) > 0) {
+    while ((await this.#provider.saveUnsaved()) > 0) {
       if (runtime.now() >= until) return report('provider_sessions_lost', undefined)
       await runtime.sleep(200)
     }
@@ -179,7 +180,7 @@ export class SessionKeeper {
       if (!this.#served.mustRefresh(session, now)) return this.#served.serve(session)
       // A token that is due as soon as it is issued: requesting the next one would never end.
       if (progress.refreshed) return this.#served.serveOrRefuse(session, now, failurePauseSeconds)
-      const answer = await this.#follow(await this.#refresher.attempt(session), session, progress)
+      const answer = await this.#follow(await this.#provider.attempt(session), session, progress)
       if (answer) return answer
     }
   }

@@ -45,6 +45,7 @@ export interface Identity {
   expiresAt: number
 }
 
+/** The result of a completed sign-in. */
 export interface SignIn {
   session: ProviderSession
   identity: Identity

@@ -76,8 +76,9 @@ export function openAccountSession(
   binding: BrowserBinding | undefined,
   ports: BrowserSealPorts,
 ): AccountSession | undefined {
-  const opening = openForBrowser<AccountSession>(sealed ?? '', { use: sessionUse, binding }, ports)
-  return opening.kind === 'open' ? opening.value : undefined
+  const opening = openForBrowser(sealed ?? '', { use: sessionUse, binding }, ports)
+  const session = opening.kind === 'open' ? (opening.value as AccountSession | undefined) : undefined
+  return session?.userId === undefined ? undefined : session
 }
 
 /** Seals the token of every form on the page: valid only for this session in this browser, so that other sites cannot submit one. */

@@ -3,17 +3,17 @@ import { createAccountSession, sealAccountSession } from '../../core/sign-in/acc
 import { issueAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import { approveDevice, denyDevice } from '../../core/authorization/device-authorization.ts'
 import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-in/device-cookie.ts'
-import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
+import { type Identity, ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
-import { messagePage } from '../pages/finished-page.ts'
 import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
+import { messagePage } from '../pages/finished-page.ts'
 import { renderLogin } from './draw.ts'
-import { LoginError, type Visit } from './login-error.ts'
-import { accountPath, type LoginPorts, type LoginSubject } from './login-subject.ts'
+import { signInErrorPage } from './error-page.ts'
+import { accountPath, type Login, type LoginSubject } from './login-subject.ts'
 
-type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
+type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind: Kind }>
 
 /**
  * Completes a sign-in: the client gets its code, the device is approved, or the user sees their connections. A device cookie
@@ -23,59 +23,46 @@ type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
 export async function completeLogin(
   subject: LoginSubject,
   { signIn, account }: { signIn: SignIn; account?: string },
-  visit: Visit,
-  ports: LoginPorts,
+  login: Login,
 ): Promise<Response> {
-  const answer = await complete(subject, signIn, visit, ports)
+  const answer = await complete(subject, signIn, login)
   const { email } = signIn.identity
   const names = [account, email === undefined ? undefined : accountOf(email)]
   const accounts = new Set(names.filter((name) => name !== undefined))
   if (accounts.size === 0) return answer
-  const { provider, sealer, runtime } = ports.signIn
+  const { provider, sealer, runtime } = login.signIn
   const known = [...accounts].reduce(
     (all, name) => rememberAccount(all, name, provider.issuer, runtime),
     subject.visitor.knownAccounts,
   )
-  answer.headers.append('set-cookie', ports.cookies.device.write(sealKnownAccounts(known, sealer)))
+  answer.headers.append('set-cookie', login.cookies.device.write(sealKnownAccounts(known, sealer)))
   return answer
 }
 
-async function complete(
-  subject: LoginSubject,
-  signIn: SignIn,
-  { context }: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
+async function complete(subject: LoginSubject, signIn: SignIn, login: Login): Promise<Response> {
   // Users who may not connect may still see and end their connections.
-  if (subject.kind === 'account') return openAccount(subject, signIn, context, ports)
-  const { session, identity } = signIn
-  const access = await keepOrSignOut(session, ports.signIn.provider, () =>
-    decideAccess(signIn, context, ports),
-  )
-  if (access?.kind !== 'allowed') {
-    await endUnusedSession(session, ports.signIn)
-    if (!access) throw new LoginError('sign_in_unavailable')
+  if (subject.kind === 'account') return openAccount(subject, signIn, login)
+  const { identity, session } = signIn
+  const access = await keepOrSignOut(session, login.signIn.provider, () => decideAbout(identity, login))
+  if (access === undefined) {
+    await endUnusedSession(session, login.signIn)
+    return signInErrorPage('sign_in_unavailable', login)
+  }
+  if (access.kind === 'denied') {
+    await endUnusedSession(session, login.signIn)
     const { rule, reason } = access
-    context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
-    return renderLogin(subject, { failure: { reason: 'not_allowed' } }, context, ports)
+    login.context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
+    return renderLogin(subject, { failure: { reason: 'not_allowed' } }, login)
   }
-  const done = await keepOrSignOut(session, ports.signIn.provider, () =>
-    allow(subject, signIn, access, ports),
-  )
-  if (!done) {
-    await endUnusedSession(session, ports.signIn)
-    throw new LoginError('device_gone')
-  }
-  const event = subject.kind === 'authorization' ? 'signed_in' : 'device_allowed'
-  context.report(event, { client_id: subject.client.id, sub: identity.sub })
-  return done
+  return subject.kind === 'authorization'
+    ? answerWithCode(subject, signIn, access, login)
+    : allowDevice(subject, signIn, access, login)
 }
 
-/** Applies the access rules. Returns undefined when the provider could not be asked. */
-async function decideAccess(
-  { identity }: SignIn,
-  context: Visit['context'],
-  { access }: Pick<LoginPorts, 'access'>,
+/** Returns undefined when the provider could not be asked. */
+async function decideAbout(
+  identity: Identity,
+  { access, context }: Login,
 ): Promise<AccessDecision | undefined> {
   try {
     return await access.decide(identity.sub, access.profileOf(identity))
@@ -86,21 +73,35 @@ async function decideAccess(
   }
 }
 
-/** Gives the client its code, or lets the device in. Returns undefined when the device no longer waits. */
-async function allow(
-  subject: ClientSubject,
+async function answerWithCode(
+  { request, client }: SubjectOf<'authorization'>,
   signIn: SignIn,
   { scopes }: AccessAllowed,
-  ports: Pick<LoginPorts, 'codes' | 'devices' | 'urls'>,
-): Promise<Response | undefined> {
-  if (subject.kind === 'authorization') {
-    const { request, client } = subject
-    const allowed = { ...request, scope: limitScope(request.scope, scopes) }
-    const code = await issueAuthorizationCode(allowed, signIn, ports.codes)
-    return answerClient(request, { code }, client, ports.urls.issuer)
+  login: Login,
+): Promise<Response> {
+  const allowed = { ...request, scope: limitScope(request.scope, scopes) }
+  const code = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
+    issueAuthorizationCode(allowed, signIn, login.codes),
+  )
+  login.context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
+  return answerClient(request, { code }, client, login.urls.issuer)
+}
+
+async function allowDevice(
+  { device, client }: SubjectOf<'device'>,
+  signIn: SignIn,
+  { scopes }: AccessAllowed,
+  login: Login,
+): Promise<Response> {
+  const limited = { ...device, scope: limitScope(device.scope, scopes) }
+  const allowed = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
+    approveDevice(limited, signIn, { ...login.codes, devices: login.devices }),
+  )
+  if (!allowed) {
+    await endUnusedSession(signIn.session, login.signIn)
+    return signInErrorPage('device_gone', login)
   }
-  const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes) }
-  if (!(await approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }))) return undefined
+  login.context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
   return page(
     messagePage({
       title: 'Your device can connect now',
@@ -108,44 +109,40 @@ async function allow(
       message:
         'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
       nextStep: 'Go back to your device. You can close this page.',
-      link: { url: accountPath(ports), label: 'See or end your connections' },
+      link: { url: accountPath(login), label: 'See or end your connections' },
     }),
   )
 }
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
 async function openAccount(
-  { visitor }: LoginSubject,
+  { visitor }: SubjectOf<'account'>,
   { identity, session }: SignIn,
-  context: Visit['context'],
-  ports: Pick<LoginPorts, 'signIn' | 'cookies' | 'codes' | 'urls'>,
+  login: Login,
 ): Promise<Response> {
-  const { signIn, cookies, codes } = ports
+  const { signIn, cookies, codes } = login
   await endUnusedSession(session, signIn)
   const account = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
-  context.report('account_signed_in', { sub: account.sub })
-  return redirect(accountPath(ports), {
+  login.context.report('account_signed_in', { sub: account.sub })
+  return redirect(accountPath(login), {
     'set-cookie': cookies.account.write(sealAccountSession(account, visitor.binding, signIn)),
   })
 }
 
 /** Reports the user's refusal to the client or the device. */
-export async function refuseLogin(
-  subject: LoginSubject,
-  { context }: Visit,
-  { urls, codes, devices }: Pick<LoginPorts, 'urls' | 'codes' | 'devices'>,
-): Promise<Response> {
+export async function refuseLogin(subject: LoginSubject, login: Login): Promise<Response> {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
       const outcome = { error: 'access_denied', description: 'The user refused.' }
-      context.report('authorization_denied', { client_id: client.id })
-      return answerClient(request, outcome, client, urls.issuer)
+      login.context.report('authorization_denied', { client_id: client.id })
+      return answerClient(request, outcome, client, login.urls.issuer)
     }
     case 'device': {
       const { device, client } = subject
-      if (!(await denyDevice(device, { ...codes, devices }))) throw new LoginError('device_gone')
-      context.report('device_denied', { client_id: client.id })
+      const denied = await denyDevice(device, { ...login.codes, devices: login.devices })
+      if (!denied) return signInErrorPage('device_gone', login)
+      login.context.report('device_denied', { client_id: client.id })
       return page(
         messagePage({
           title: 'Access denied',
@@ -156,6 +153,6 @@ export async function refuseLogin(
       )
     }
     case 'account':
-      return redirect(accountPath({ urls }))
+      return redirect(accountPath(login))
   }
 }

@@ -1,5 +1,4 @@
 import type { Endpoint } from '../endpoint.ts'
-import { json } from '../response.ts'
 import { everyone } from '../middleware/cors.ts'
 
 /** Shorter than a key stays published after the next one began to sign. */
@@ -12,9 +11,11 @@ export function createKeySetEndpoint(basePath: string, keySet: () => object): En
     cors: everyone,
     methods: {
       GET: () =>
-        json(keySet(), 200, {
-          'content-type': 'application/jwk-set+json',
-          'cache-control': `public, max-age=${maxAgeSeconds}`,
+        Response.json(keySet(), {
+          headers: {
+            'content-type': 'application/jwk-set+json',
+            'cache-control': `public, max-age=${maxAgeSeconds}`,
+          },
         }),
     },
   }

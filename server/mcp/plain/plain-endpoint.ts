@@ -1,10 +1,9 @@
-import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { honouredFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import { type McpEndpoint, type McpEndpointConfig, noNotifications } from '../endpoint-config.ts'
-
+import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
+import { isEventStream } from '../event-stream.ts'
 import { asksForProgress, type Incoming } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import {
@@ -42,7 +41,7 @@ export function createPlainEndpoint(
   const changes = new ToolChanges(config)
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
 
-  async function serve2026(message: JSONRPCRequest, request: Request, incoming: Incoming): Promise<Reply> {
+  async function serve2026(message: JSONRPCRequest, request: Request, incoming: Incoming): Promise<Response> {
     const { id, method } = message
     if (method === 'subscriptions/listen')
       return subscribe(id, incoming, config.serverInfo, () =>
@@ -56,7 +55,7 @@ export function createPlainEndpoint(
     requests: readonly JSONRPCRequest[],
     request: Request,
     incoming: Incoming,
-  ): Promise<Reply> {
+  ): Promise<Response> {
     const { body } = incoming
     const find = ({ method }: JSONRPCRequest): PlainMethod =>
       methods.earlier.get(method) ?? (() => ({ error: methodNotFound }))
@@ -74,7 +73,7 @@ export function createPlainEndpoint(
     request: Request,
     incoming: Incoming,
     isStream: boolean,
-  ): Promise<Reply> {
+  ): Promise<Response> {
     const response = await answerRequest(method, message, request, incoming, isStream)
     const { caller, calls } = incoming
     return isEventStream(response) ? streams.track(response, { caller, calls, kind: 'call' }) : response
@@ -82,7 +81,12 @@ export function createPlainEndpoint(
 
   return {
     methods: ['POST'],
-    notify: { ...noNotifications, toolsChanged: () => changes.report() },
+    notify: {
+      toolsChanged: () => changes.report(),
+      promptsChanged() {},
+      resourcesChanged() {},
+      resourceUpdated() {},
+    },
     has: ({ event, name }) => event === 'tool_called' && tools.has(name),
     async handle(request, body, caller, calls) {
       const checked = checkMessage(request.headers, body, tools)
@@ -91,7 +95,7 @@ export function createPlainEndpoint(
           config.report('mcp_rejected', new Error(checked.error.message))
           return errorResponse(checked.status, checked.error, checked.id)
         case 'accepted':
-          return { status: 202, headers: {}, body: null }
+          return new Response(null, { status: 202 })
         case 'revision_2026':
           return serve2026(checked.message, request, { caller, body, calls })
         case 'earlier':

@@ -2,7 +2,6 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { ProviderError } from '../../core/session/session-provider.ts'
-import { callTimeoutMs, fetchFromProvider } from '../response.ts'
 import { plainFailure, readOidcFailure } from './failure.ts'
 import { createOidcFetch, setIdTokenAside } from './fetch.ts'
 
@@ -13,6 +12,7 @@ const firstRetryPauseSeconds = 2
 
 // Discovery may come first in a refresh: both together must end within the refresh's lease.
 const discoveryTimeoutSeconds = 5
+const callTimeoutSeconds = 8
 
 /** Our identity at the provider. */
 export interface OidcClientConfig {
@@ -35,6 +35,7 @@ export interface OidcConnection {
   metadata: ServerMetadata
   /** For requests that the library does not support. Has no time-out of its own. */
   fetch: CustomFetch
+  callTimeoutMs: number
 }
 
 /** Returns the connection. Rejects with {@link ProviderError}: `transient`, or `protocol` for unusable metadata. */
@@ -88,10 +89,15 @@ export async function pingOidcProvider(
   runtime: Pick<Runtime, 'fetch'>,
 ): Promise<void> {
   await connect()
-  const { status } = await fetchFromProvider(
-    new Request(metadataUrl(issuer), { redirect: 'manual' }),
-    runtime,
-  )
+  const signal = AbortSignal.timeout(callTimeoutSeconds * 1000)
+  let status: number
+  try {
+    const response = await runtime.fetch(new Request(metadataUrl(issuer), { redirect: 'manual' }), { signal })
+    ;({ status } = response)
+    await response.body?.cancel()
+  } catch (cause) {
+    throw new ProviderError('transient', 'The OpenID provider cannot be reached.', { cause })
+  }
   if (status >= 500) throw new ProviderError('transient', `The OpenID provider answered ${status}.`)
 }
 
@@ -122,7 +128,7 @@ async function discover(
       clientAuthentication(config, metadata, library),
     )
     configuration[library.customFetch] = send
-    configuration.timeout = callTimeoutMs / 1000
+    configuration.timeout = callTimeoutSeconds
     if (isLoopbackHttp(config.issuer)) library.allowInsecureRequests(configuration)
     return configuration
   }
@@ -135,6 +141,7 @@ async function discover(
     strictConfiguration,
     metadata,
     fetch,
+    callTimeoutMs: callTimeoutSeconds * 1000,
   }
 }
 

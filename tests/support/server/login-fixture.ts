@@ -6,7 +6,7 @@ import {
   redeemDeviceCode,
   startDeviceAuthorization,
 } from '../../../server/core/authorization/device-authorization.ts'
-import { ScopeCatalogue } from '../../../server/core/tokens/scope.ts'
+import { createScopeCatalogue } from '../../../server/core/tokens/scope.ts'
 import type { SessionProvider } from '../../../server/core/session/session-provider.ts'
 import type { SignInPorts } from '../../../server/core/sign-in/sign-in.ts'
 import { createAuthorizeEndpoint } from '../../../server/http/oauth/authorize.ts'
@@ -63,7 +63,9 @@ export async function createLoginFixture(
   const urls = publicUrls(baseUrl)
   const ports: LoginPorts = {
     urls,
-    app: { appName: 'Notes', appUrl: 'http://localhost:8788' },
+    appUrl: 'http://localhost:8788',
+    links: {},
+    appName: 'Notes',
     clients: store,
     registrations: store,
     codes: {
@@ -72,7 +74,7 @@ export async function createLoginFixture(
       runtime,
       providerIssuer: provider.issuer,
       sessionTtlSeconds: 30 * 86_400,
-      scopes: new ScopeCatalogue({ 'notes:write': 'Change your notes' }),
+      scopes: createScopeCatalogue({ 'notes:write': 'Change your notes' }),
       accessTokenTtlSeconds: 3600,
       reportGrantEnd: () => {},
     },

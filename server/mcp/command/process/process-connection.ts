@@ -15,13 +15,11 @@ import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 /** A call that stays without any message for so long is given up: nobody waits for it any more. */
 const maxSilenceMs = 30 * 60 * 1000
 
-/** The clients of a process, as it sees them. */
-export interface ProcessClients {
-  /** The capabilities that each has declared; undefined when none can be asked. */
-  readonly declared: JsonObject | undefined
-  onNotification(notification: JsonRpcNotification): void
+export interface ConnectionPorts {
+  send: (message: JsonRpcMessage) => unknown
+  onNotification: (notification: JsonRpcNotification) => void
   /** Takes a request of the process, and what it is answered with. */
-  onRequest(request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void): void
+  onRequest: (request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void) => void
 }
 
 export interface ForwardOptions {
@@ -42,9 +40,7 @@ interface OpenRequest {
  * several clients that have the same ids and tokens stay apart. Results are passed on as they are.
  */
 export class ProcessConnection {
-  readonly #write: (message: JsonRpcMessage) => unknown
-  /** Undefined for a process that serves nobody. */
-  readonly #clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined
+  readonly #ports: ConnectionPorts
   readonly #open = new Map<JsonRpcId, OpenRequest>()
   /** Open requests, except lasting ones. */
   readonly #unsettled = new Set<Promise<unknown>>()
@@ -53,12 +49,8 @@ export class ProcessConnection {
   #lastId = 0
   #failure: Error | undefined
 
-  constructor(
-    write: (message: JsonRpcMessage) => unknown,
-    clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined,
-  ) {
-    this.#write = write
-    this.#clients = clients
+  constructor(ports: ConnectionPorts) {
+    this.#ports = ports
   }
 
   /**
@@ -105,7 +97,7 @@ export class ProcessConnection {
         },
       })
     })
-    void this.#write({ jsonrpc: '2.0', id, method, params: withProgressToken(params, id) })
+    void this.#ports.send({ jsonrpc: '2.0', id, method, params: withProgressToken(params, id) })
     if (!isLasting) {
       const settled: Promise<unknown> = answer.then(drop, drop).then(() => this.#unsettled.delete(settled))
       this.#unsettled.add(settled)
@@ -119,7 +111,7 @@ export class ProcessConnection {
   }
 
   notify(method: string, params: JsonObject): void {
-    if (!this.#failure) void this.#write({ jsonrpc: '2.0', method, params })
+    if (!this.#failure) void this.#ports.send({ jsonrpc: '2.0', method, params })
   }
 
   /** Fails the request whose answer was too long to be read. What belongs to no open request is dropped. */
@@ -141,11 +133,7 @@ export class ProcessConnection {
     for (const { settle } of this.#open.values()) settle({ error })
     for (const requestId of this.#asked) {
       this.#asked.delete(requestId)
-      this.#clients?.onNotification({
-        jsonrpc: '2.0',
-        method: 'notifications/cancelled',
-        params: { requestId },
-      })
+      this.#ports.onNotification({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
     }
   }
 
@@ -160,16 +148,16 @@ export class ProcessConnection {
   #onRequest(request: JsonRpcRequest): void {
     const answer = (response: JsonRpcResponse): void => {
       this.#asked.delete(request.id)
-      if (!this.#failure) void this.#write(response)
+      if (!this.#failure) void this.#ports.send(response)
     }
     this.#asked.add(request.id)
     if (request.method === 'ping') answer({ jsonrpc: '2.0', id: request.id, result: {} })
-    else this.#clients?.onRequest(request, answer)
+    else this.#ports.onRequest(request, answer)
   }
 
   #onNotification(notification: JsonRpcNotification): void {
     const { method, params = {} } = notification
-    if (method !== 'notifications/progress') return this.#clients?.onNotification(notification)
+    if (method !== 'notifications/progress') return this.#ports.onNotification(notification)
     this.#open.get(params[mcpMetaKey.progressToken] as JsonRpcId)?.onProgress(params)
   }
 }

@@ -4,7 +4,8 @@ import { type CommandLine, FlagReader } from '../../../../bridge/config/setting-
 /** Parses the words of a connection as the bridge does; `own` lists additional flags of a command. */
 export function readWords(words: readonly string[], own: readonly string[] = []): CommandLine {
   const reader = new FlagReader()
-  const program = createProgram([], reader, { print() {}, run: async () => {} })
+  const nothing = async (): Promise<void> => {}
+  const program = createProgram([], reader, { print() {}, connect: nothing, run: nothing })
   for (const flags of own) program.option(flags)
   program.parse([...words], { from: 'user' })
   return reader.lineOf(program)

@@ -1,4 +1,3 @@
-import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { callsSample } from './tool-fixture.ts'
 import type { SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import type { McpEndpoint } from '../../../../server/mcp/endpoint-config.ts'
@@ -62,7 +61,7 @@ function field(lines: string[], name: string): string | undefined {
 }
 
 /** Sends a message, or with `undefined` a request without a body, to `endpoint` as the gate does. */
-export async function sendMessage(
+export function sendMessage(
   endpoint: McpEndpoint,
   caller: SignedInCaller,
   message: unknown,
@@ -77,7 +76,7 @@ export async function sendMessage(
     },
     ...(given.signal && { signal: given.signal }),
   })
-  return toResponse(await endpoint.handle(request, message, caller, callsSample(caller)))
+  return endpoint.handle(request, message, caller, callsSample(caller))
 }
 
 /** Returns a message of revision 2026-07-28 and its headers. */
