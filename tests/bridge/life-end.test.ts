@@ -118,12 +118,16 @@ const endings: Readonly<Record<string, (bridge: BridgeChild) => void>> = {
   SIGHUP: (bridge) => bridge.kill('SIGHUP'),
 }
 
-async function endsInTime(bridge: BridgeChild, end: (bridge: BridgeChild) => void): Promise<void> {
+async function endsInTime(
+  bridge: BridgeChild,
+  end: (bridge: BridgeChild) => void,
+  maxMs: number = aSecondMs,
+): Promise<void> {
   const begin = performance.now()
   end(bridge)
   const { code, signal, at } = await bridge.over
   expect({ code, signal }).toEqual({ code: 0, signal: null })
-  expect(at - begin).toBeLessThan(aSecondMs)
+  expect(at - begin).toBeLessThan(maxMs)
 }
 
 /** How a bridge is ended is decided once, so each way is met in one phase, and each phase ends in one way. */
@@ -356,7 +360,8 @@ describe('more calls than are under way at once', () => {
       const text = 'x'.repeat(1000)
       for (let n = 0; n < 1100; n += 1) void bridge.call('slow', { ms: 60_000, key: 'many', text })
       await until('as many as it takes in', () => (remote.counters.calls['many'] ?? 0) > 1000)
-      await endsInTime(bridge, () => bridge.endInput())
+      // It uses all of its 0.85 s here, and then has a thousand connections to close.
+      await endsInTime(bridge, () => bridge.endInput(), 2 * aSecondMs)
       await until('the session is closed', () => remote.counters.sessionsOpen === 0)
     }),
   )
