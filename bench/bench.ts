@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Child } from './child.ts'
-import type { Plan, Summary } from './contest.ts'
+import type { Plan, Results } from './contest.ts'
 import {
   connect,
   type Connected,
@@ -10,8 +10,9 @@ import {
   type DrawbridgeSite,
   startDrawbridge,
 } from './drawbridge.ts'
-import { type BarredFigure, atLeast, atMost, reported } from './figure.ts'
-import type { RivalSite } from './rival.ts'
+import { type BarredFigure, atLeast, atMost, type Line, quantity, reported } from './figure.ts'
+import { floor, type RivalSite } from './rival.ts'
+import type { Rounds } from './rounds.ts'
 import { fillStore } from './store-fill.ts'
 
 /** Settings of one run of the bench. */
@@ -27,6 +28,9 @@ export interface Bench extends RivalSite {
   /** Duration of the flood of bad requests. */
   floodSeconds: number
 }
+
+/** The name of Drawbridge in figures. */
+export const ours = 'Drawbridge'
 
 /** A running Drawbridge and the first connection in its store. */
 export interface RunningDrawbridge {
@@ -58,47 +62,76 @@ export async function startFilledDrawbridge(
   return { site, child: await startDrawbridge(site, options), connected, fillSeconds }
 }
 
-/** Required answers per second and maximum microseconds of processor time per answer in an area. */
+/** The bars of an area: ratios to what was measured in the same rounds. */
 export interface Bars {
-  perSecond: number
-  cpuMicroseconds: number | undefined
+  /** Maximum processor time per request, as a multiple of the floor's. */
+  floor?: number
+  /** Minimum advantage over the peer of that name, in processor time per request or in requests per second. */
+  peer?: { name: string; by: 'cpu' | 'rate'; atLeast: number }
 }
 
-/** Returns the figures of Drawbridge in `area`, next to those of its peers from the same rounds. */
+/** Returns the figures of Drawbridge in `area`, next to those of `peers` from the same rounds. */
 export function contestFigures(
   area: string,
-  summaries: ReadonlyMap<string, Summary>,
-  bars: Bars,
+  { cpu, rate, p50, p99, errors }: Results,
+  { peers, bars }: { peers: readonly string[]; bars: Bars },
 ): BarredFigure[] {
-  const ours = summaries.get('Drawbridge')
-  if (!ours) throw new Error(`${area} was not measured.`)
-  const others = [...summaries].filter(([name]) => name !== 'Drawbridge')
-  const cpu = { area, name: 'CPU per request', value: ours.cpuMicroseconds, unit: 'us' }
-  const beside = (name: string, unit: string, pick: (summary: Summary) => number): BarredFigure[] =>
-    others.map(([peer, summary]) =>
+  const [best] = peers.toSorted((one, other) => cpu.of(one).value - cpu.of(other).value)
+  const cpuText = (name: string): string => quantity(cpu.of(name).value, 'us')
+  const line: Line = {
+    path: area,
+    ours: cpuText(ours),
+    floor: cpuText(floor),
+    ...(best !== undefined && { peer: `${cpuText(best)} ${best}` }),
+  }
+  const overFloor = { area, name: 'CPU per request, times the floor', ...cpu.ratio(ours, floor), unit: 'x' }
+  return [
+    bars.floor === undefined ? reported(overFloor) : atMost(bars.floor, { ...overFloor, line }),
+    ...(bars.peer ? [peerFigure(area, { cpu, rate }, bars.peer)] : []),
+    ...besideFigures(cpu, { area, title: 'CPU per request', unit: 'us', peers: [floor, ...peers] }),
+    ...besideFigures(rate, { area, title: 'requests', unit: '/s', peers: [floor, ...peers] }),
+    reported({ area, name: 'latency p50', ...p50.of(ours), unit: 'ms' }),
+    reported({ area, name: 'latency p99', ...p99.of(ours), unit: 'ms' }),
+    atMost(0, { area, name: 'errors, all systems', value: errors, unit: '' }),
+  ]
+}
+
+function peerFigure(
+  area: string,
+  { cpu, rate }: Pick<Results, 'cpu' | 'rate'>,
+  { name: peer, by, atLeast: bar }: NonNullable<Bars['peer']>,
+): BarredFigure {
+  const [rounds, unit] = by === 'cpu' ? [cpu, 'us'] : [rate, '/s']
+  const advantage = by === 'cpu' ? cpu.ratio(peer, ours) : rate.ratio(ours, peer)
+  return atLeast(bar, {
+    area,
+    name: `${by === 'cpu' ? 'requests per second of processor time' : 'requests per second'}, times ${peer}`,
+    ...advantage,
+    unit: 'x',
+    line: {
+      path: `${area}, beside a peer`,
+      ours: quantity(rounds.of(ours).value, unit),
+      peer: `${quantity(rounds.of(peer).value, unit)} ${peer}`,
+    },
+  })
+}
+
+/** Returns a figure of Drawbridge and one of each of `peers`, with the ratio of Drawbridge to it in the same rounds. */
+export function besideFigures(
+  rounds: Rounds,
+  { area, title, unit, peers }: { area: string; title: string; unit: string; peers: readonly string[] },
+): BarredFigure[] {
+  return [
+    reported({ area, name: title, ...rounds.of(ours), unit }),
+    ...peers.map((peer) =>
       reported({
         area,
-        name: `${name}, ${peer}`,
-        value: pick(summary),
+        name: `${title}, ${peer}`,
+        ...rounds.of(peer),
         unit,
         peer,
-        ratio: pick(ours) / pick(summary),
+        ratio: rounds.ratio(ours, peer).value,
       }),
-    )
-  return [
-    atLeast(bars.perSecond, { area, name: 'requests, best round', value: ours.bestPerSecond, unit: '/s' }),
-    reported({ area, name: 'requests, median round', value: ours.medianPerSecond, unit: '/s' }),
-    ...beside('requests, best round', '/s', ({ bestPerSecond }) => bestPerSecond),
-    bars.cpuMicroseconds === undefined ? reported(cpu) : atMost(bars.cpuMicroseconds, cpu),
-    ...beside('CPU per request', 'us', ({ cpuMicroseconds }) => cpuMicroseconds),
-    reported({ area, name: 'latency p50', value: ours.p50Milliseconds, unit: 'ms' }),
-    reported({ area, name: 'latency p99', value: ours.p99Milliseconds, unit: 'ms' }),
-    reported({ area, name: 'CPU of the load generator', value: ours.generatorMicroseconds, unit: 'us' }),
-    atMost(0, {
-      area,
-      name: 'errors, all systems',
-      value: [...summaries.values()].reduce((sum, { errors }) => sum + errors, 0),
-      unit: '',
-    }),
+    ),
   ]
 }

@@ -1,15 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Bench, startFilledDrawbridge } from './bench.ts'
+import { type Bench, ours, startFilledDrawbridge } from './bench.ts'
 import { type Connection, openConnection } from './connection.ts'
-import { compete, median } from './contest.ts'
+import { compete } from './contest.ts'
 import { connect, type Connected } from './drawbridge.ts'
-import { atMost, type BarredFigure, reported } from './figure.ts'
+import { atMost, type BarredFigure, quantity, reported } from './figure.ts'
 import { openLoad } from './load.ts'
-import { createRepeatingWalker, postRequest } from './walkers.ts'
-
-const call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami","arguments":{}}}'
+import { median, quantile } from './rounds.ts'
+import { createRepeatingWalker, mcpRequest } from './walkers.ts'
 
 /** Nine rules that match no user here, and one that matches everyone. */
 const rules = [
@@ -19,13 +18,18 @@ const rules = [
   { allow: {}, tools: { allow: ['who*', 'list_*'] } },
 ]
 
-const unlimited = { CALL_LIMIT: 'off', CALLS_AT_ONCE: 'off' }
+const bare = 'no rules, no record'
+/** Settings without limits of calls, which a load would reach. */
+export const unlimited = { CALL_LIMIT: 'off', CALLS_AT_ONCE: 'off' }
 
-function callRequest(host: string, { accessToken }: Connected): string {
-  return postRequest({ host, path: '/mcp' }, 'application/json', call, [
-    'Accept: application/json, text/event-stream',
-    `Authorization: Bearer ${accessToken}`,
-  ])
+/** Formats a call of a tool that does nothing. */
+export function callRequest(host: string, { accessToken }: Connected, name: string = 'whoami'): string {
+  const params = { name, arguments: {} }
+  return mcpRequest(
+    host,
+    accessToken,
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  )
 }
 
 /** Measures what access rules and the record of every call add to a call of a tool that does nothing. */
@@ -34,8 +38,8 @@ export async function measureCallCost(bench: Bench): Promise<BarredFigure[]> {
   const contenders = []
   const children = []
   for (const [name, settings] of Object.entries({
-    'no rules, no record': { ...unlimited, LOG: 'silent' },
-    Drawbridge: { ...unlimited, ACCESS: 'access.json', AUDIT: 'audit.jsonl' },
+    [bare]: { ...unlimited, LOG: 'silent' },
+    [ours]: { ...unlimited, ACCESS: 'access.json', AUDIT: 'audit.jsonl' },
   })) {
     const folder = `call-${name.replaceAll(/\W+/g, '-')}`
     const { site, child, connected } = await startFilledDrawbridge(bench, folder, 0, {
@@ -49,22 +53,26 @@ export async function measureCallCost(bench: Bench): Promise<BarredFigure[]> {
     contenders.push({ name, child, load: await openLoad(site.port, walkers) })
     children.push(child)
   }
-  const summaries = await compete(contenders, bench.plan)
+  const { cpu, rate, errors } = await compete(contenders, bench.plan)
   for (const { load } of contenders) load.close()
   for (const child of children) await child.stop()
-  const [bare, ours] = [summaries.get('no rules, no record'), summaries.get('Drawbridge')]
-  if (!bare || !ours) throw new Error(`${area} was not measured.`)
   return [
-    atMost(1.1, {
+    atMost(1.12, {
       area,
       name: 'CPU of a call with ten rules, log and audit file, times that without',
-      value: ours.cpuMicroseconds / bare.cpuMicroseconds,
-      unit: '',
+      ...cpu.ratio(ours, bare),
+      unit: 'x',
+      line: {
+        path: 'rules, log and audit of a call',
+        ours: quantity(cpu.of(ours).value, 'us'),
+        floor: quantity(cpu.of(bare).value, 'us'),
+      },
     }),
-    reported({ area, name: 'CPU of a call with them', value: ours.cpuMicroseconds, unit: 'us' }),
-    reported({ area, name: 'CPU of a call without', value: bare.cpuMicroseconds, unit: 'us' }),
-    reported({ area, name: 'calls with them, median round', value: ours.medianPerSecond, unit: '/s' }),
-    reported({ area, name: 'calls without, median round', value: bare.medianPerSecond, unit: '/s' }),
+    reported({ area, name: 'CPU of a call with them', ...cpu.of(ours), unit: 'us' }),
+    reported({ area, name: 'CPU of a call without', ...cpu.of(bare), unit: 'us' }),
+    reported({ area, name: 'calls with them', ...rate.of(ours), unit: '/s' }),
+    reported({ area, name: 'calls without', ...rate.of(bare), unit: '/s' }),
+    atMost(0, { area, name: 'errors', value: errors, unit: '' }),
   ]
 }
 
@@ -117,20 +125,24 @@ export async function measureNeighbour(bench: Bench): Promise<BarredFigure[]> {
     atMost(1.5, {
       area,
       name: 'p99 of a user while another is at the limit, times alone',
-      value: quantile(beside, 0.99) / quantile(alone, 0.99),
-      unit: '',
+      value: p99(beside) / p99(alone),
+      unit: 'x',
+      line: {
+        path: 'beside somebody at the limit',
+        ours: quantity(p99(beside), 'ms'),
+        floor: quantity(p99(alone), 'ms'),
+      },
     }),
-    reported({ area, name: 'p99 alone', value: quantile(alone, 0.99), unit: 'ms' }),
-    reported({ area, name: 'p99 with the other', value: quantile(beside, 0.99), unit: 'ms' }),
+    reported({ area, name: 'p99 alone', value: p99(alone), unit: 'ms' }),
+    reported({ area, name: 'p99 with the other', value: p99(beside), unit: 'ms' }),
     reported({ area, name: 'p50 alone', value: median(alone), unit: 'ms' }),
     reported({ area, name: 'p50 with the other', value: median(beside), unit: 'ms' }),
     reported({ area, name: 'refused calls of the other', value: refusedPerSecond, unit: '/s' }),
   ]
 }
 
-function quantile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+function p99(values: readonly number[]): number {
+  return quantile(Float64Array.from(values).sort(), 0.99)
 }
 
 /** Sends a request, waits for the answer, pauses and repeats. */

@@ -14,11 +14,11 @@ export interface Connection {
 }
 
 /**
- * Connects to `port` on this machine. Minimal, so that the load takes less time than the measured server; answers
+ * Connects to `port` on this machine, from `localAddress` if given. Minimal, so that the load takes less time than the measured server; answers
  * must be ASCII and carry Content-Length or be chunked.
  */
-export async function openConnection(port: number): Promise<Connection> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+export async function openConnection(port: number, localAddress: string = '127.0.0.1'): Promise<Connection> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true })
   await new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve)
     socket.once('error', reject)

@@ -1,5 +1,6 @@
 import type { Child } from './child.ts'
 import type { Load } from './load.ts'
+import { createRounds, quantile, type Rounds } from './rounds.ts'
 
 /** One server and its load. */
 export interface Contender {
@@ -8,16 +9,16 @@ export interface Contender {
   load: Load
 }
 
-/** Results of all rounds of one contender. */
-export interface Summary {
-  bestPerSecond: number
-  medianPerSecond: number
-  /** Processor time of the server per request, in microseconds: the median of the rounds. */
-  cpuMicroseconds: number
-  /** Processor time of the load generator per request, in microseconds. */
-  generatorMicroseconds: number
-  p50Milliseconds: number
-  p99Milliseconds: number
+/** What all contenders did, round by round. */
+export interface Results {
+  /** Processor time of the server per request, in microseconds. */
+  cpu: Rounds
+  /** Requests per second. */
+  rate: Rounds
+  /** Milliseconds from a request to its answer. */
+  p50: Rounds
+  p99: Rounds
+  /** Wrong answers and broken connections of all contenders, which end their connection's part in a round. */
   errors: number
 }
 
@@ -28,64 +29,36 @@ export interface Plan {
   warmUpMs: number
 }
 
-interface Round {
-  perSecond: number
-  cpuMicroseconds: number
-  generatorMicroseconds: number
-  p50: number
-  p99: number
-}
-
 /**
  * Loads the contenders in turn, round by round, so that other activity on the machine affects all alike. Throws when
  * one of them gives no correct answer in a round.
  */
-export async function compete(contenders: readonly Contender[], plan: Plan): Promise<Map<string, Summary>> {
-  const rounds = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]))
-  const errors = new Map<string, number>()
-  const run = async ({ name, child, load }: Contender, milliseconds: number): Promise<Round> => {
+export async function compete(contenders: readonly Contender[], plan: Plan): Promise<Results> {
+  const results = {
+    cpu: createRounds(),
+    rate: createRounds(),
+    p50: createRounds(),
+    p99: createRounds(),
+    errors: 0,
+  }
+  const run = async ({ name, child, load }: Contender, milliseconds: number) => {
     const cpuBefore = child.cpuMs()
-    const generatorBefore = process.cpuUsage()
-    const { completed, errors: failed, seconds, latencies, wrong } = await load.run(milliseconds)
+    const result = await load.run(milliseconds)
+    const { completed, errors, wrong } = result
     if (completed === 0) throw new Error(`${name} gave no right answer, but ${wrong?.status} ${wrong?.body}`)
-    const { user, system } = process.cpuUsage(generatorBefore)
-    errors.set(name, (errors.get(name) ?? 0) + failed)
-    return {
-      perSecond: completed / seconds,
-      cpuMicroseconds: ((child.cpuMs() - cpuBefore) * 1000) / completed,
-      generatorMicroseconds: (user + system) / completed,
-      p50: quantile(latencies, 0.5),
-      p99: quantile(latencies, 0.99),
-    }
+    results.errors += errors
+    return { ...result, cpuMicroseconds: ((child.cpuMs() - cpuBefore) * 1000) / completed }
   }
   for (const contender of contenders) await run(contender, plan.warmUpMs)
   for (let round = 0; round < plan.rounds; round += 1) {
-    for (const contender of contenders) rounds.get(contender.name)?.push(await run(contender, plan.roundMs))
+    for (const contender of contenders) {
+      const { completed, seconds, latencies, cpuMicroseconds } = await run(contender, plan.roundMs)
+      results.cpu.add(contender.name, cpuMicroseconds)
+      results.rate.add(contender.name, completed / seconds)
+      results.p50.add(contender.name, quantile(latencies, 0.5))
+      results.p99.add(contender.name, quantile(latencies, 0.99))
+    }
+    for (const rounds of [results.cpu, results.rate, results.p50, results.p99]) rounds.next()
   }
-  return new Map(
-    [...rounds].map(([name, measured]) => [name, summarize(measured, errors.get(name) ?? 0)] as const),
-  )
-}
-
-export function median(values: readonly number[]): number {
-  return quantile(Float64Array.from(values).sort(), 0.5)
-}
-
-function summarize(rounds: readonly Round[], errors: number): Summary {
-  const medianOf = (pick: (round: Round) => number): number => median(rounds.map(pick))
-  return {
-    bestPerSecond: Math.max(...rounds.map(({ perSecond }) => perSecond)),
-    medianPerSecond: medianOf(({ perSecond }) => perSecond),
-    cpuMicroseconds: medianOf(({ cpuMicroseconds }) => cpuMicroseconds),
-    generatorMicroseconds: medianOf(({ generatorMicroseconds }) => generatorMicroseconds),
-    p50Milliseconds: medianOf(({ p50 }) => p50),
-    p99Milliseconds: medianOf(({ p99 }) => p99),
-    errors,
-  }
-}
-
-/** Returns the value that `share` of `ascending` do not exceed. */
-export function quantile(ascending: Float64Array, share: number): number {
-  const index = Math.min(ascending.length - 1, Math.floor(ascending.length * share))
-  return ascending[index] ?? Number.NaN
+  return results
 }

@@ -15,6 +15,18 @@ export interface Figure {
   high?: number
   /** Reason for a missing value; it is NaN then, which is null in JSON. */
   reason?: string
+  /** Set on the figures that decide about a path: its line of the table of verdicts. */
+  line?: Line
+}
+
+/** What was measured of one path, as short texts. */
+export interface Line {
+  path: string
+  ours: string
+  /** The least that a Node program takes for it. */
+  floor?: string
+  /** The best of the peers that do the same. */
+  peer?: string
 }
 
 /** A {@link Figure} with the direction of its bar. */
@@ -55,6 +67,22 @@ export function figureTable(figures: readonly BarredFigure[]): string {
     besideText(figure),
   ])
   return textTable(['area', 'figure', 'value', 'bar', '', 'peer'], rows)
+}
+
+/** Formats the paths that have a bar as a table for display, one line each. */
+export function verdictTable(figures: readonly BarredFigure[]): string {
+  const rows = figures.flatMap((figure) => {
+    const { line, ok } = figure
+    if (!line) return []
+    const { path, ours, floor = '', peer = '' } = line
+    return [[path, ours, floor, peer, `${valueText(figure)}, ${barText(figure)}`, ok ? 'ok' : 'MISSED']]
+  })
+  return textTable(['path', 'ours', 'floor', 'best peer', 'ratio and bar', 'verdict'], rows)
+}
+
+/** Formats a value with its unit, as in the tables. */
+export function quantity(value: number, unit: string): string {
+  return `${threeDigits(value)} ${unit}`
 }
 
 /** Formats figures as the text of a `--json` file. */

@@ -1,24 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Bench, startFilledDrawbridge } from './bench.ts'
+import { type Bench, ours, startFilledDrawbridge } from './bench.ts'
 import type { Child } from './child.ts'
-import { openConnection } from './connection.ts'
-import { median } from './contest.ts'
-import { atLeast, atMost, type BarredFigure, reported } from './figure.ts'
-import { postRequest } from './walkers.ts'
+import { type Answer, openConnection } from './connection.ts'
+import { compete } from './contest.ts'
+import { atLeast, atMost, type BarredFigure, quantity, reported } from './figure.ts'
+import { type Load, openLoad } from './load.ts'
+import { floor, floorServer, type RunningRival, startRival } from './rival.ts'
+import { median } from './rounds.ts'
+import { createRepeatingWalker, mcpRequest, toolsListRequest } from './walkers.ts'
 
-const clients = 200
+const area = 'flood'
 const pauseMs = 100
-const floodPerSecond = 10_000
+/** Shares of what the floor answers on this machine: the flood, and the clients at work beside it. */
+const floodShare = 1 / 5
+const clientShare = 1 / 50
 const floodConnections = 50
 const floodAddress = '127.0.0.2'
 const settleMs = 3000
-const calmMs = 10_000
 const sampleMs = 1000
 // V8 delays garbage collection while there is room, so memory grows for minutes. In a small heap it grows only by
 // what is kept.
 const heapMegabytes = 96
+const isOk = ({ status }: Answer): boolean => status === 200
 
 /** Requests and answers of a flood, as counted by the process that made it. */
 interface FloodReport {
@@ -28,22 +33,24 @@ interface FloodReport {
   answers: Readonly<Record<string, number>>
 }
 
-/** Measures two hundred active clients, before and during a flood of all kinds of bad requests from another address. */
+/**
+ * Measures active clients, before and during a flood of all kinds of bad requests from another address, both scaled to
+ * the machine; and what a request costs that is shed unread, beside one that the floor answers.
+ */
 export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
   const { site, child, connected } = await startFilledDrawbridge(bench, 'flood', 0, {
     nodeOptions: `--max-old-space-size=${heapMegabytes}`,
   })
-  const host = new URL(site.baseUrl).host
-  const request = postRequest(
-    { host, path: '/mcp' },
-    'application/json',
-    '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
-    ['Accept: application/json, text/event-stream', `Authorization: Bearer ${connected.accessToken}`],
-  )
-  const work = await startClients(site.port, request)
+  const request = toolsListRequest(new URL(site.baseUrl).host, connected)
+  const raw = await startRival(floorServer, bench, { toolsList: '{}' })
+  const floorRequest = toolsListRequest(raw.host, raw)
+  const floorPerSecond = await answersPerSecond(raw.port, floorRequest, bench)
+  const floodPerSecond = Math.round(floorPerSecond * floodShare)
+  const clients = Math.max(10, Math.round((floorPerSecond * clientShare * pauseMs) / 1000))
+  const work = await startClients(site.port, request, clients)
   await sleep(settleMs)
   work.take()
-  await sleep(calmMs)
+  await sleep((bench.floodSeconds * 1000) / 3)
   const calm = work.take()
   const flood = spawn(
     process.execPath,
@@ -62,27 +69,28 @@ export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
   const beside = work.take()
   const report = await endFlood(flood)
   work.stop()
+  const shed = await measureShedding(bench, { child, port: site.port }, raw)
   await child.stop()
-  const area = 'flood'
+  await raw.child.stop()
   const answered = Object.values(report.answers).reduce((sum, count) => sum + count, 0)
   const middle = Math.floor(megabytes.length / 2)
   const growth = median(megabytes.slice(middle)) / median(megabytes.slice(0, middle))
+  const [calmP50, besideP50] = [median(calm.latencies), median(beside.latencies)]
   return [
     atMost(2, {
       area,
-      name: 'p50 of good clients, times of what it was',
-      value: median(beside.latencies) / median(calm.latencies),
-      unit: '',
+      name: 'p50 of good clients, times before the flood',
+      value: besideP50 / calmP50,
+      unit: 'x',
+      line: {
+        path: 'beside a flood',
+        ours: quantity(besideP50, 'ms'),
+        floor: `${quantity(calmP50, 'ms')} before`,
+      },
     }),
+    ...shed,
     atMost(0, { area, name: 'wrong answers to good clients', value: beside.wrong, unit: '' }),
-    atMost(1.1, { area, name: 'memory of the second half, times of the first', value: growth, unit: '' }),
-    reported({ area, name: 'p50 of good clients before', value: median(calm.latencies), unit: 'ms' }),
-    reported({
-      area,
-      name: 'p50 of good clients during the flood',
-      value: median(beside.latencies),
-      unit: 'ms',
-    }),
+    atMost(1.1, { area, name: 'memory of the second half, times the first', value: growth, unit: 'x' }),
     // Below this there was no flood, and the other figures mean nothing.
     atLeast(0.9 * floodPerSecond, {
       area,
@@ -96,8 +104,61 @@ export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
       value: (answered - (report.answers['429'] ?? 0)) / report.seconds,
       unit: '/s',
     }),
+    reported({ area, name: 'good clients', value: clients, unit: '' }),
+    reported({ area, name: 'requests that the floor answers', value: floorPerSecond, unit: '/s' }),
     reported({ area, name: 'processors in use', value: cpu, unit: '' }),
     reported({ area, name: 'memory at the end', value: megabytes.at(-1) ?? Number.NaN, unit: 'MB' }),
+  ]
+}
+
+async function answersPerSecond(
+  port: number,
+  request: string,
+  { plan, connections }: Bench,
+): Promise<number> {
+  const walkers = Array.from({ length: connections }, () => createRepeatingWalker(request, () => true))
+  const load = await openLoad(port, walkers)
+  await load.run(plan.warmUpMs)
+  const { completed, seconds } = await load.run(plan.roundMs)
+  load.close()
+  return completed / seconds
+}
+
+/** Measures requests from an address that is being shed, beside answered ones of the floor. */
+async function measureShedding(
+  bench: Bench,
+  server: { child: Child; port: number },
+  raw: RunningRival,
+): Promise<BarredFigure[]> {
+  const loadOf = (port: number, request: string, isRight: (answer: Answer) => boolean): Promise<Load> =>
+    openLoad(
+      port,
+      Array.from({ length: bench.connections }, () => createRepeatingWalker(request, isRight)),
+      floodAddress,
+    )
+  const bad = mcpRequest(`localhost:${server.port}`, 'mcpa_none', '{"jsonrpc":"2.0","id":1,"method":"ping"}')
+  const contenders = [
+    {
+      name: ours,
+      child: server.child,
+      load: await loadOf(server.port, bad, ({ status }) => status === 429 || status === 401),
+    },
+    { name: floor, child: raw.child, load: await loadOf(raw.port, toolsListRequest(raw.host, raw), isOk) },
+  ]
+  const { cpu } = await compete(contenders, bench.plan)
+  for (const { load } of contenders) load.close()
+  return [
+    atMost(1.2, {
+      area,
+      name: 'CPU of a request that is shed, times the floor',
+      ...cpu.ratio(ours, floor),
+      unit: 'x',
+      line: {
+        path: 'a request that is shed',
+        ours: quantity(cpu.of(ours).value, 'us'),
+        floor: quantity(cpu.of(floor).value, 'us'),
+      },
+    }),
   ]
 }
 
@@ -108,7 +169,7 @@ interface Clients {
 }
 
 /** Starts clients that send a request, wait for the answer, pause and repeat. */
-async function startClients(port: number, request: string): Promise<Clients> {
+async function startClients(port: number, request: string, clients: number): Promise<Clients> {
   let latencies: number[] = []
   let wrong = 0
   let stopped = false

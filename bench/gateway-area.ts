@@ -3,16 +3,18 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServingProcess } from '../tests/peers/serving-process.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
-import { type Bench, startFilledDrawbridge } from './bench.ts'
+import { type Bench, besideFigures, ours, startFilledDrawbridge } from './bench.ts'
 import { type Child, startChild } from './child.ts'
-import { compete, type Contender, type Summary } from './contest.ts'
-import { atLeast, atMost, type BarredFigure, reported } from './figure.ts'
+import { compete, type Contender, type Results } from './contest.ts'
+import { atLeast, atMost, type BarredFigure, quantity, reported } from './figure.ts'
 import { type Load, openLoad, type Walker } from './load.ts'
 import { installPeers } from './peer-install.ts'
 import { createRepeatingWalker, postRequest } from './walkers.ts'
 
 const area = 'gateway'
 const packages = { supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
+const supergateway = `supergateway ${packages.supergateway}`
+const mcpProxy = `mcp-proxy ${packages['mcp-proxy']}`
 const accept = 'Accept: application/json, text/event-stream'
 const upstreamName = 'upstream itself'
 
@@ -36,7 +38,7 @@ export async function measureGateway(bench: Bench): Promise<BarredFigure[]> {
   try {
     const single = await contend(bench, gateways, 1)
     const many = await contend(bench, gateways, bench.connections)
-    return figures(bench, single, many)
+    return figures(bench.connections, single, many)
   } finally {
     for (const gateway of gateways.toReversed()) await gateway.stop()
   }
@@ -67,7 +69,7 @@ async function startDoor(bench: Bench, upstreamPort: number): Promise<Gateway> {
     },
   })
   const headers = [`Authorization: Bearer ${connected.accessToken}`]
-  return { name: 'Drawbridge', port: site.port, headers, child, stop: () => child.stop() }
+  return { name: ours, port: site.port, headers, child, stop: () => child.stop() }
 }
 
 async function startPeers(bench: Bench): Promise<Gateway[]> {
@@ -78,16 +80,17 @@ async function startPeers(bench: Bench): Promise<Gateway[]> {
   const modules = join(dirname(manifest), 'node_modules')
   const script = fileURLToPath(new URL('stdio-mcp-server.ts', import.meta.url))
   const stdio = `${process.execPath} ${script}`
-  const supergateway = join(modules, 'supergateway', 'dist', 'index.js')
-  const mcpProxy = createRequire(manifest)
+  const supergatewayScript = join(modules, 'supergateway', 'dist', 'index.js')
+  const mcpProxyScript = createRequire(manifest)
     .resolve('mcp-proxy')
     .replace(/dist.*$/, 'dist/bin/mcp-proxy.mjs')
   const toHttp = ['--outputTransport', 'streamableHttp', '--stateful', '--logLevel', 'none']
   const programs: Record<string, (port: string) => string[]> = {
-    [`supergateway ${packages.supergateway}`]: (port) =>
-      [supergateway, '--stdio', stdio, '--port', port].concat(toHttp),
-    [`mcp-proxy ${packages['mcp-proxy']}`]: (port) =>
-      [mcpProxy, '--server', 'stream', '--host', '127.0.0.1', '--port', port, '--'].concat(stdio.split(' ')),
+    [supergateway]: (port) => [supergatewayScript, '--stdio', stdio, '--port', port].concat(toHttp),
+    [mcpProxy]: (port) =>
+      [mcpProxyScript, '--server', 'stream', '--host', '127.0.0.1', '--port', port, '--'].concat(
+        stdio.split(' '),
+      ),
   }
   const started: Gateway[] = []
   for (const [name, argv] of Object.entries(programs)) {
@@ -131,11 +134,7 @@ async function openSession(url: string): Promise<string> {
   return session
 }
 
-async function contend(
-  bench: Bench,
-  gateways: readonly Gateway[],
-  connections: number,
-): Promise<Map<string, Summary>> {
+async function contend(bench: Bench, gateways: readonly Gateway[], connections: number): Promise<Results> {
   const contenders: Contender[] = []
   for (const { name, port, headers, child } of gateways) {
     const walkers = Array.from({ length: connections }, (_, lane) => {
@@ -172,69 +171,54 @@ function freshLoad(port: number, walkers: readonly Walker[]): Load {
   }
 }
 
-function figures(
-  bench: Bench,
-  single: ReadonlyMap<string, Summary>,
-  many: ReadonlyMap<string, Summary>,
-): BarredFigure[] {
-  const [ours, upstream] = [single.get('Drawbridge'), single.get(upstreamName)]
-  const [oursBusy, upstreamBusy] = [many.get('Drawbridge'), many.get(upstreamName)]
-  if (!ours || !upstream || !oursBusy || !upstreamBusy) throw new Error(`${area} was not measured.`)
-  const atOnce = `${bench.connections} at a time`
-  const peers = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
+function figures(connections: number, single: Results, many: Results): BarredFigure[] {
+  const atOnce = `${connections} at a time`
+  const peers = [supergateway, mcpProxy]
+  const p50 = (name: string): string => quantity(single.p50.of(name).value, 'ms')
+  const perSecond = (name: string): string => quantity(many.rate.of(name).value, '/s')
+  const timeBar = (bar: number, peer: string): BarredFigure =>
+    atMost(bar, {
+      area,
+      name: `a call, p50, times ${peer}`,
+      ...single.p50.ratio(ours, peer),
+      unit: 'x',
+      line: {
+        path: 'gateway, one call',
+        ours: p50(ours),
+        floor: p50(upstreamName),
+        peer: `${p50(peer)} ${peer}`,
+      },
+    })
+  const rateBar = (bar: number, other: string, line: { floor?: string; peer?: string }): BarredFigure =>
+    atLeast(bar, {
+      area,
+      name: `calls, ${atOnce}, times ${other}`,
+      ...many.rate.ratio(ours, other),
+      unit: 'x',
+      line: { path: `gateway, ${atOnce}`, ours: perSecond(ours), ...line },
+    })
+  const added = single.p50.difference(ours, upstreamName)
   return [
-    atMost(0.4, {
+    atMost(0.35, {
       area,
       name: 'added to a call, p50',
-      value: ours.p50Milliseconds - upstream.p50Milliseconds,
+      ...added,
       unit: 'ms',
+      line: { path: 'gateway, added to a call', ours: quantity(added.value, 'ms') },
     }),
-    atLeast(0.5, {
+    timeBar(1, mcpProxy),
+    // It signs nobody in.
+    timeBar(1.5, supergateway),
+    rateBar(0.75, upstreamName, { floor: perSecond(upstreamName) }),
+    rateBar(1, mcpProxy, { peer: `${perSecond(mcpProxy)} ${mcpProxy}` }),
+    ...besideFigures(single.p50, { area, title: 'a call, p50', unit: 'ms', peers: [upstreamName, ...peers] }),
+    ...besideFigures(many.rate, {
       area,
-      name: `calls with ${atOnce}, times those of the upstream itself`,
-      value: oursBusy.medianPerSecond / upstreamBusy.medianPerSecond,
-      unit: '',
-    }),
-    reported({
-      area,
-      name: 'a call of the upstream itself, p50',
-      value: upstream.p50Milliseconds,
-      unit: 'ms',
-    }),
-    reported({ area, name: 'a call, p50', value: ours.p50Milliseconds, unit: 'ms' }),
-    ...peers.flatMap((peer) => beside(single.get(peer), ours, peer)),
-    reported({
-      area,
-      name: `calls of the upstream itself, ${atOnce}`,
-      value: upstreamBusy.medianPerSecond,
+      title: `calls, ${atOnce}`,
       unit: '/s',
+      peers: [upstreamName, ...peers],
     }),
-    reported({ area, name: `calls, ${atOnce}`, value: oursBusy.medianPerSecond, unit: '/s' }),
-    ...peers.flatMap((peer) => besideBusy(many.get(peer), oursBusy, { peer, atOnce })),
-    reported({ area, name: 'CPU per call', value: oursBusy.cpuMicroseconds, unit: 'us' }),
-    atMost(0, {
-      area,
-      name: 'errors, Drawbridge',
-      value: ours.errors + oursBusy.errors,
-      unit: '',
-    }),
+    reported({ area, name: 'CPU per call', ...many.cpu.of(ours), unit: 'us' }),
+    atMost(0, { area, name: 'errors, all systems', value: single.errors + many.errors, unit: '' }),
   ]
-}
-
-function beside(theirs: Summary | undefined, ours: Summary, peer: string): BarredFigure[] {
-  if (!theirs) return []
-  const value = theirs.p50Milliseconds
-  const ratio = ours.p50Milliseconds / value
-  return [reported({ area, name: `a call, p50, ${peer}`, value, unit: 'ms', peer, ratio })]
-}
-
-function besideBusy(
-  theirs: Summary | undefined,
-  ours: Summary,
-  { peer, atOnce }: { peer: string; atOnce: string },
-): BarredFigure[] {
-  if (!theirs) return []
-  const value = theirs.medianPerSecond
-  const ratio = ours.medianPerSecond / value
-  return [reported({ area, name: `calls, ${atOnce}, ${peer}`, value, unit: '/s', peer, ratio })]
 }

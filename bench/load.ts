@@ -27,9 +27,13 @@ export interface Load {
 }
 
 /** Opens one connection for each of `walkers`. */
-export async function openLoad(port: number, walkers: readonly Walker[]): Promise<Load> {
+export async function openLoad(
+  port: number,
+  walkers: readonly Walker[],
+  localAddress?: string,
+): Promise<Load> {
   const lanes: { connection: Connection; walker: Walker }[] = []
-  for (const walker of walkers) lanes.push({ connection: await openConnection(port), walker })
+  for (const walker of walkers) lanes.push({ connection: await openConnection(port, localAddress), walker })
   return {
     close() {
       for (const { connection } of lanes) connection.close()

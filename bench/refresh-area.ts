@@ -1,6 +1,7 @@
 import {
   type Bench,
   contestFigures,
+  ours,
   refreshedGrants,
   refreshTokenLife,
   startFilledDrawbridge,
@@ -9,7 +10,7 @@ import { compete } from './contest.ts'
 import type { DrawbridgeSite } from './drawbridge.ts'
 import type { BarredFigure } from './figure.ts'
 import { openLoad } from './load.ts'
-import { rivals, startRival } from './rival.ts'
+import { floor, oidcProvider, rivals, startRival } from './rival.ts'
 import { filledRefreshToken } from './store-fill.ts'
 import { createRefreshWalker, type RefreshTarget } from './walkers.ts'
 
@@ -19,7 +20,7 @@ export async function measureRefresh(bench: Bench): Promise<BarredFigure[]> {
   const drawbridge = await startFilledDrawbridge(bench, 'refresh', refreshedGrants, refreshTokenLife)
   const chains = Math.floor(refreshedGrants / connections)
   const { site, connected } = drawbridge
-  const ours = {
+  const own = {
     port: site.port,
     target: refreshTarget(site, connected.clientId),
     chains: Array.from({ length: connections }, (_, connection) =>
@@ -35,19 +36,23 @@ export async function measureRefresh(bench: Bench): Promise<BarredFigure[]> {
   }
   const contenders = []
   for (const { name, child, port, target, chains: ofEach } of [
-    { name: 'Drawbridge', child: drawbridge.child, ...ours },
+    { name: ours, child: drawbridge.child, ...own },
     ...others,
   ]) {
     const seen = new Set<string>()
     const walkers = ofEach.map((tokens) => createRefreshWalker(target, tokens, seen))
     contenders.push({ name, child, load: await openLoad(port, walkers) })
   }
-  const summaries = await compete(contenders, bench.plan)
+  const results = await compete(contenders, bench.plan)
   for (const { load, child } of contenders) {
     load.close()
     await child.stop()
   }
-  return contestFigures('refresh', summaries, { perSecond: 5000, cpuMicroseconds: 200 })
+  const peers = others.map(({ name }) => name).filter((name) => name !== floor)
+  return contestFigures('refresh', results, {
+    peers,
+    bars: { peer: { name: oidcProvider, by: 'rate', atLeast: 1.1 } },
+  })
 }
 
 /** Returns the token endpoint of a Drawbridge. */

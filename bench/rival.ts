@@ -17,24 +17,32 @@ export interface Rival {
   packages?: Readonly<Record<string, string>>
 }
 
-/** All systems measured next to Drawbridge, first the floor: the same requests on node:http alone. */
+/** The same requests on node:http alone: the lower bound for any server. */
+export const floor = 'node:http floor'
+export const sdkRouter = 'MCP SDK 1.32.2 router, in memory'
+export const oidcProvider = 'oidc-provider 9.13.3, in memory'
+
+/** The server that is the {@link floor}. */
+export const floorServer: Rival = {
+  name: floor,
+  script: 'raw-server.ts',
+  metadataPath: '/.well-known/oauth-authorization-server',
+  refreshPath: '/oauth/token',
+  toolsList: true,
+}
+
+/** All systems measured next to Drawbridge. */
 export const rivals: readonly Rival[] = [
+  floorServer,
   {
-    name: 'node:http floor',
-    script: 'raw-server.ts',
-    metadataPath: '/.well-known/oauth-authorization-server',
-    refreshPath: '/oauth/token',
-    toolsList: true,
-  },
-  {
-    name: 'MCP SDK 1.32.2 router, in memory',
+    name: sdkRouter,
     script: 'sdk-server.ts',
     metadataPath: '/.well-known/oauth-authorization-server',
     refreshPath: '/token',
     toolsList: true,
   },
   {
-    name: 'oidc-provider 9.13.3, in memory',
+    name: oidcProvider,
     script: 'oidc-server.ts',
     metadataPath: '/.well-known/openid-configuration',
     refreshPath: '/token',

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Bench } from './bench.ts'
+import { type Bench, besideFigures, ours } from './bench.ts'
 import type { Child } from './child.ts'
-import { median } from './contest.ts'
 import { createSite, startDrawbridge } from './drawbridge.ts'
-import { atMost, type BarredFigure, reported } from './figure.ts'
-import { rivals, startRival } from './rival.ts'
+import { atMost, type BarredFigure, quantity, reported } from './figure.ts'
+import { floor, rivals, sdkRouter, startRival } from './rival.ts'
+import { createRounds, type Rounds } from './rounds.ts'
 
 const idleMs = 1000
 const metadataPath = '/.well-known/oauth-authorization-server'
@@ -19,7 +19,7 @@ export async function measureStart(bench: Bench): Promise<BarredFigure[]> {
     metadataPath,
   )
   const systems = [
-    { name: 'Drawbridge', path: metadataPath, start: () => startDrawbridge(site), portOf: () => site.port },
+    { name: ours, path: metadataPath, start: () => startDrawbridge(site), portOf: () => site.port },
     ...rivals.map((rival) => ({
       name: rival.name,
       path: rival.metadataPath ?? '/',
@@ -27,33 +27,42 @@ export async function measureStart(bench: Bench): Promise<BarredFigure[]> {
       portOf: ({ ready }: Child) => Number(ready['port']),
     })),
   ]
-  const measured = new Map<string, Started[]>()
+  const [starts, memory] = [createRounds(), createRounds()]
   for (let round = 0; round < bench.startRounds; round += 1) {
     for (const { name, path, start, portOf } of systems) {
-      measured.set(name, [...(measured.get(name) ?? []), await timeStart(start, portOf, path)])
+      const { ms, megabytes } = await timeStart(start, portOf, path)
+      starts.add(name, ms)
+      memory.add(name, megabytes)
     }
+    starts.next()
+    memory.next()
   }
-  const startOf = (name: string): number => median((measured.get(name) ?? []).map(({ ms }) => ms))
-  const memoryOf = (name: string): number =>
-    median((measured.get(name) ?? []).map(({ megabytes }) => megabytes))
   const area = 'start'
-  const beside = (title: string, unit: string, valueOf: (name: string) => number): BarredFigure[] =>
-    rivals.map(({ name: peer }) =>
-      reported({
-        area,
-        name: `${title}, ${peer}`,
-        value: valueOf(peer),
-        unit,
-        peer,
-        ratio: valueOf('Drawbridge') / valueOf(peer),
-      }),
-    )
+  const peers = rivals.map(({ name }) => name)
+  const lineOf = (path: string, unit: string, rounds: Rounds) => ({
+    path,
+    ours: quantity(rounds.of(ours).value, unit),
+    floor: quantity(rounds.of(floor).value, unit),
+    peer: `${quantity(rounds.of(sdkRouter).value, unit)} ${sdkRouter}`,
+  })
   return [
-    atMost(300, { area, name: 'spawn to first answer', value: startOf('Drawbridge'), unit: 'ms' }),
+    atMost(0.6, {
+      area,
+      name: `spawn to first answer, times ${sdkRouter}`,
+      ...starts.ratio(ours, sdkRouter),
+      unit: 'x',
+      line: lineOf('start', 'ms', starts),
+    }),
+    ...besideFigures(starts, { area, title: 'spawn to first answer', unit: 'ms', peers }),
     reported({ area, name: 'spawn to first answer, empty data folder', value: first.ms, unit: 'ms' }),
-    ...beside('spawn to first answer', 'ms', startOf),
-    atMost(90, { area, name: 'memory, idle', value: memoryOf('Drawbridge'), unit: 'MB' }),
-    ...beside('memory, idle', 'MB', memoryOf),
+    atMost(88, {
+      area,
+      name: 'memory, idle, after the first answer',
+      ...memory.of(ours),
+      unit: 'MB',
+      line: lineOf('idle memory', 'MB', memory),
+    }),
+    ...besideFigures(memory, { area, title: 'memory, idle', unit: 'MB', peers }),
   ]
 }
 

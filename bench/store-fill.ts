@@ -38,7 +38,7 @@ export function fillStore(path: string, count: number): number {
       )
     }
     copyRows(database, 'grants', { ...numbers, id: 'grant_id', family_hash: 'family_hash' })
-    copyRows(database, 'provider_session', { ...numbers, grant_id: 'grant_id' })
+    copyRows(database, 'provider_session', { grant_id: 'grant_id' })
     copyRows(database, 'access_token', { ...numbers, hash: 'access_hash' })
     copyRows(database, 'refresh_token', { ...numbers, hash: 'refresh_hash' })
     database.exec('COMMIT; PRAGMA optimize;')

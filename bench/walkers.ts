@@ -69,3 +69,22 @@ export function postRequest(
   ]
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
+
+/** Formats `tools/list` with an access token, as sent by clients of revisions up to 2025-11-25. */
+export function toolsListRequest(host: string, { accessToken }: { accessToken: string }): string {
+  return mcpRequest(host, accessToken, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+}
+
+/** Formats a message to `/mcp` with an access token. */
+export function mcpRequest(
+  host: string,
+  accessToken: string,
+  message: string,
+  headers: readonly string[] = [],
+): string {
+  return postRequest({ host, path: '/mcp' }, 'application/json', message, [
+    'Accept: application/json, text/event-stream',
+    `Authorization: Bearer ${accessToken}`,
+    ...headers,
+  ])
+}

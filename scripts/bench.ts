@@ -11,18 +11,18 @@ import { measureBridgeServers } from '../bench/bridge/server-area.ts'
 import { shownByTestsText } from '../bench/bridge/shown-by-tests.ts'
 import { measureBridgeSize } from '../bench/bridge/size-area.ts'
 import { measureBridgeStart } from '../bench/bridge/start-area.ts'
-import { type BarredFigure, figureJson, figureTable, reported } from '../bench/figure.ts'
+import { type BarredFigure, figureJson, figureTable, reported, verdictTable } from '../bench/figure.ts'
 import { measureCallCost, measureNeighbour } from '../bench/call-area.ts'
 import { measureGateway } from '../bench/gateway-area.ts'
+import { measureGrants, measureRules, measureTools } from '../bench/growth-area.ts'
+import { measureInstances, measureSessions } from '../bench/growth-system-area.ts'
 import { measureFlood } from '../bench/flood-area.ts'
 import { measureMetadata, measureToolsList } from '../bench/read-area.ts'
 import { measureRefresh } from '../bench/refresh-area.ts'
 import { measureStart } from '../bench/start-area.ts'
-import { measureStore } from '../bench/store-area.ts'
 
 const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>> = {
   refresh: measureRefresh,
-  store: measureStore,
   metadata: measureMetadata,
   'tools/list': measureToolsList,
   'call cost': measureCallCost,
@@ -30,6 +30,11 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
   gateway: measureGateway,
   start: measureStart,
   flood: measureFlood,
+  'growth tools': measureTools,
+  'growth rules': measureRules,
+  'growth grants': measureGrants,
+  'growth sessions': measureSessions,
+  'growth instances': measureInstances,
   'bridge start': measureBridgeStart,
   'bridge round trips': measureRoundTrips,
   'bridge calls': measureBridgeCalls,
@@ -42,7 +47,7 @@ const help = `Measures the built server and bridge alongside their peers in one 
 
 npm run bench -- [flags]
   --quick         shorter, with a tenth of the large store, as a smoke test
-  --only AREA     one of those below; may be repeated; bridge selects all that begin with it
+  --only AREA     one of those below; may be repeated; bridge and growth select all that begin with it
   --json FILE     also writes the figures as JSON
   --server FILE   the launcher of another built server, to compare two
   --bridge FILE   the launcher of another built bridge
@@ -111,7 +116,7 @@ for (const [area, measure] of Object.entries(areas)) {
     reported({ area, name: `${name} after`, value: after, unit: '' }),
   )
 }
-console.log(figureTable(figures))
+console.log(`${figureTable(figures)}\n\n${verdictTable(figures)}`)
 console.log(`\nNode ${process.versions.node}, ${availableParallelism()} processors`)
 if (figures.some(({ area }) => area.startsWith('bridge '))) console.log(`\n${shownByTestsText()}`)
 if (values.json !== undefined) writeFileSync(values.json, figureJson(figures))

@@ -8,8 +8,8 @@ import { clientTable, type ClientWay } from '@drawbridge/shared/clients/client-t
 import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/setting.ts'
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
 import { settings } from '../server/config/setting-table.ts'
-import { httpErrors, requestFaults } from '../server/http/error-table.ts'
-import { signInErrors, signInMessages } from '../server/http/login/error-table.ts'
+import { errorTable, requestFaults } from '../server/http/error-table.ts'
+import { signInMessages } from '../server/http/login/sign-in-failure.ts'
 import type { LogEvent } from '../server/observability/event-kind.ts'
 import { logEvents } from '../server/observability/log-event.ts'
 import { metricTable } from '../server/observability/metrics.ts'
@@ -125,13 +125,14 @@ write(
 
 Made by \`npm run docs\` from the tables in \`server/http\` and \`shared/oauth/oauth-error.ts\`.
 
-## Pages users see
+## Errors of this server
 
-The log has the reason, under the request id on the page.
+Programs get them as JSON with \`error\` and \`error_description\` (RFC 6749 section 5.2), browsers as a page. The log has the reason, under
+the request id on the page.
 
 ${table(
-  ['reason', 'status', 'page', 'next step'],
-  Object.entries(signInErrors).map(([reason, { status, title, nextStep }]) => [
+  ['code', 'status', 'page', 'next step'],
+  Object.entries(errorTable).map(([reason, { status, title, nextStep }]) => [
     `\`${reason}\``,
     String(status),
     title,
@@ -150,24 +151,17 @@ ${table(
   ]),
 )}
 
-## Codes a client gets
+## OAuth codes a client gets
 
 JSON with \`error\` and \`error_description\` (RFC 6749 section 5.2), or the same as parameters of the redirect.
 
 ${table(
   ['code', 'status', 'next step'],
-  [
-    ...Object.entries(oauthNextSteps).flatMap(([code, nextStep]) =>
-      nextStep === undefined
-        ? []
-        : [[`\`${code}\``, String(oauthErrorStatus[code as OAuthErrorCode]), nextStep]],
-    ),
-    ...Object.entries(httpErrors).map(([code, { status, nextStep }]) => [
-      `\`${code}\``,
-      String(status),
-      nextStep,
-    ]),
-  ],
+  Object.entries(oauthNextSteps).flatMap(([code, nextStep]) =>
+    nextStep === undefined
+      ? []
+      : [[`\`${code}\``, String(oauthErrorStatus[code as OAuthErrorCode]), nextStep]],
+  ),
 )}
 
 ## Malformed requests

@@ -1,10 +1,10 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { ServerConfig } from './config/setting.ts'
+import type { ServerConfig } from './config/setting-table.ts'
 import { AccessControl } from './core/access/access-control.ts'
 import { GrantUses } from './core/session/grant-use.ts'
 import type { SessionProvider } from './core/session/session-provider.ts'
-import { createScopeCatalogue } from './core/tokens/scope.ts'
+import { ScopeCatalogue } from './core/tokens/scope.ts'
 import { createSealer, type KeyRing, type Sealer } from './core/seal.ts'
 import { SessionKeeper } from './core/session/session-keeper.ts'
 import { shareSessions } from './core/session/shared-session.ts'
@@ -67,7 +67,7 @@ export function createApp(
 ): App {
   const store = observeStore(openStore(config.store), log.metrics)
   try {
-    return compose({ store, config, runtime, log, served, loadSandbox })
+    return compose(store, config, runtime, log, served, loadSandbox)
   } catch (error) {
     // Nothing uses the store yet, and an invalid file must not keep the database locked.
     store.close().catch(() => {})
@@ -75,57 +75,47 @@ export function createApp(
   }
 }
 
-interface Parts {
-  store: Store
-  config: ServerConfig
-  runtime: Runtime
-  log: Log
-  served: Served
-  loadSandbox: LoadSandbox | undefined
-}
-
 const noTools: ReadonlySet<string> = new Set()
 
-function compose({ store, config, runtime, log, served, loadSandbox }: Parts): App {
+function compose(
+  store: Store,
+  config: ServerConfig,
+  runtime: Runtime,
+  log: Log,
+  served: Served,
+  loadSandbox: LoadSandbox | undefined,
+): App {
   const report = reportTo(log)
   const ring = openKeyRing(config, runtime, report)
-  const sealer = createSealer(ring, runtime.randomBytes)
   const sandbox = openSandbox(config, runtime, loadSandbox)
+  const common = { store, config, runtime, report, sealer: createSealer(ring, runtime.randomBytes) }
   const inward = openNetwork(config, runtime, log, sandbox)
-  const sessions = openSessions({ store, config, runtime, inward, sealer, report })
+  const sessions = openSessions(common, inward)
   const { provider, keeper } = sessions
   const grantUses = new GrantUses({ store, runtime })
   const urls = publicUrls(config.baseUrl)
   const tools = served.open({
-    config,
+    ...common,
+    ...urls,
     runtime: inward,
-    sealer,
-    resourceMetadata: urls.resourceMetadata,
-    issuer: urls.issuer,
     ring,
     metrics: log.metrics,
-    report,
   })
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
   let isDraining = false
   const endpoints = createEndpoints({
-    config,
+    ...common,
+    ...sessions,
     cookies,
-    runtime,
-    store,
-    provider,
-    sealer,
-    keeper,
     urls,
-    scopes: createScopeCatalogue(served.scopes, served.toolsOf),
+    scopes: new ScopeCatalogue(served.scopes, served.toolsOf),
     clients: openClients(config, runtime, store, report),
     tools,
     publicTools: served.publicTools,
     shownTools,
     grantUses,
-    access: sessions.access,
     readiness: {
       store: () => store.findClient(''),
       keys: () => checkKeys(store, ring),
@@ -133,7 +123,6 @@ function compose({ store, config, runtime, log, served, loadSandbox }: Parts): A
       ...(tools.ping && { upstream: createSteadyCheck(tools.ping) }),
     },
     isDraining: () => isDraining,
-    report,
   })
   const upkeep = startUpkeep({ ...sessions, store, grantUses }, runtime, report)
   return {
@@ -144,7 +133,7 @@ function compose({ store, config, runtime, log, served, loadSandbox }: Parts): A
       createContext: createRequestContexts(config, runtime, log),
     }),
     publicTools: shownTools,
-    gate: createGate(config, { cookies, sealer, runtime, report }),
+    gate: createGate(config, { ...common, cookies }),
     sandbox,
     store,
     ring,
@@ -190,24 +179,17 @@ interface Sessions {
   signOuts: SignOutWorker
 }
 
-function openSessions({
-  store,
-  config,
-  runtime,
-  inward,
-  sealer,
-  report,
-}: Pick<Parts, 'store' | 'config' | 'runtime'> & {
-  inward: Runtime
-  sealer: Sealer
-  report: Report
-}): Sessions {
+function openSessions(
+  common: { store: Store; config: ServerConfig; runtime: Runtime; sealer: Sealer; report: Report },
+  inward: Runtime,
+): Sessions {
+  const { store, config, runtime, sealer, report } = common
   const opened = { store, provider: openProvider(config, inward), sealer, runtime }
   const shared =
     config.providerSessions === 'one' ? shareSessions(opened) : { ...opened, endingProvider: opened.provider }
   const { provider } = shared
   const access = new AccessControl({ provider, policy: openAccessPolicy(config, runtime, report) })
-  const common = {
+  const ports = {
     providerIssuer: provider.issuer,
     sealer,
     runtime,
@@ -215,14 +197,14 @@ function openSessions({
       report(event, { grant_id: grantId, error }),
   }
   const keeper = new SessionKeeper({
-    ...common,
+    ...ports,
     store: shared.store,
     provider,
     // Identifies this process among the instances that share a store.
     owner: encodeBase64url(runtime.randomBytes(9)),
     checkSeconds: config.sessionCheck,
-    mustProbeNew: () => provider.profileNeedsProbe && access.hasRules,
+    mustProbeNew: () => provider.profileNeedsProbe && access.policy !== undefined,
   })
-  const signOuts = new SignOutWorker({ ...common, store, provider: shared.endingProvider })
+  const signOuts = new SignOutWorker({ ...ports, store, provider: shared.endingProvider })
   return { provider, access, keeper, signOuts }
 }

@@ -45,14 +45,6 @@ describe('createDrawbridge', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('reports every fault of its settings at once', () => {
-    expect(problemsOf({ baseUrl: 'nothing', sessionTtl: 'long', store: 'floppy:' })).toEqual([
-      expect.stringMatching(/^baseUrl: /),
-      expect.stringMatching(/^sessionTtl: /),
-      expect.stringMatching(/^store: /),
-    ])
-  })
-
   it.each<[given: object, problem: string]>([
     [{ sesionTokens: 'off' }, 'sesionTokens: there is no such setting. Did you mean sessionTokens?'],
     [{ SESSION_TOKENS: 'off' }, 'SESSION_TOKENS: there is no such setting. Did you mean sessionTokens?'],

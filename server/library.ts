@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { type App, createApp } from './app.ts'
 import { checkSettings, ConfigError } from './config/config.ts'
 import { isProduction, settingsOfObject } from './config/setting-source.ts'
-import type { ServerConfig, Settings } from './config/setting.ts'
+import type { ServerConfig, Settings } from './config/setting-table.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
 import { AuditFile } from './observability/audit-file.ts'
 import { createLog, reportTo } from './observability/log.ts'
@@ -14,7 +14,7 @@ import { systemRuntime } from './startup/system-runtime.ts'
 
 export { ConfigError } from './config/config.ts'
 export type { ToolModule } from './mcp/tools/tool-module.ts'
-export type { Settings } from './config/setting.ts'
+export type { Settings } from './config/setting-table.ts'
 export { ToolModuleError } from './startup/tool-module.ts'
 
 /** Drawbridge inside another server. */
@@ -102,22 +102,23 @@ function readLibraryConfig(given: unknown, options: unknown): ServerConfig {
   return checked.config
 }
 
-const libraryFiles = fileFields.filter((field) => field !== 'adminTokenFile' && field !== 'upstream')
+const noAdmin = 'the admin API is served by the program drawbridge-server only; leave this out.'
 
 /** Settings of the command line that a library cannot follow. */
-function unservedProblems({ tools, upstream, adminListen, adminTokenFile }: ServerConfig): string[] {
-  const noAdmin = 'the admin API is served by the program drawbridge-server only; leave this out.'
-  return [
-    ...(tools === undefined
-      ? []
-      : ['tools: import the file and hand it over, createDrawbridge(config, { tools }).']),
-    ...(upstream === undefined
-      ? []
-      : ['upstream: the program drawbridge-server alone stands in front of MCP servers; leave this out.']),
-    ...(adminListen === undefined ? [] : [`adminListen: ${noAdmin}`]),
-    ...(adminTokenFile === undefined ? [] : [`adminTokenFile: ${noAdmin}`]),
-  ]
+const unserved: Partial<Record<keyof ServerConfig, string>> = {
+  tools: 'import the file and hand it over, createDrawbridge(config, { tools }).',
+  upstream: 'the program drawbridge-server alone stands in front of MCP servers; leave this out.',
+  adminListen: noAdmin,
+  adminTokenFile: noAdmin,
 }
+
+function unservedProblems(config: ServerConfig): string[] {
+  return Object.entries(unserved)
+    .filter(([field]) => config[field as keyof ServerConfig] !== undefined)
+    .map(([field, problem]) => `${field}: ${problem}`)
+}
+
+const libraryFiles = fileFields.filter((field) => !Object.hasOwn(unserved, field))
 
 /** Servers hand all kinds of things to a fetch function as its second argument. */
 function addressOf(peer: unknown): string | undefined {

@@ -1,8 +1,7 @@
-import { quantile } from '../contest.ts'
-import { atMost, type BarredFigure, reported } from '../figure.ts'
-import { type CallGroup, direct } from './caller.ts'
+import { atMost, type BarredFigure, quantity, reported } from '../figure.ts'
+import { type CallGroup, direct, lineOf } from './caller.ts'
 import { createCpuMeter, cpuFigures } from './cpu-meter.ts'
-import { createRounds, type Rounds, type Spread } from './rounds.ts'
+import { createRounds, quantile, type Rounds, type Spread } from '../rounds.ts'
 
 const callsAtOnce = 100
 const title = 'added to a call'
@@ -73,12 +72,15 @@ function tailFigures({ area, on, ours }: CallGroup, p99: Rounds): BarredFigure[]
   return [reported({ area, name: `${title}, p99, ${on}`, ...p99.difference(ours, direct), unit: 'ms' })]
 }
 
-function ratioBar({ area, on, ours, reference }: CallGroup, p50: Rounds): BarredFigure {
-  return atMost(0.25, {
+function ratioBar(group: CallGroup, p50: Rounds): BarredFigure {
+  const { area, on, ours, reference } = group
+  const added = (name: string): number => p50.difference(name, direct).value
+  return atMost(0.35, {
     area,
     name: `${title}, p50, times ${reference}, ${on}`,
-    value: p50.difference(ours, direct).value / p50.difference(reference, direct).value,
-    unit: '',
+    value: added(ours) / added(reference),
+    unit: 'x',
+    line: lineOf(group, title, (name) => quantity(added(name), 'ms')),
   })
 }
 

@@ -1,8 +1,8 @@
-import { atLeast, type BarredFigure, reported } from '../figure.ts'
-import { type Caller, type CallGroup, direct } from './caller.ts'
+import { atLeast, type BarredFigure, quantity, reported } from '../figure.ts'
+import { type Caller, type CallGroup, direct, lineOf } from './caller.ts'
 import { createCpuMeter, cpuFigures } from './cpu-meter.ts'
 import { roundFigures } from './round-figures.ts'
-import { createRounds, type Rounds } from './rounds.ts'
+import { createRounds, type Rounds } from '../rounds.ts'
 
 const width = 64
 const callsPerRound = 1500
@@ -44,6 +44,15 @@ function figuresOf(group: CallGroup, perSecond: Rounds, cpuOf: (name: string) =>
   const { area, on, callers, ours, reference } = group
   const title = `${width} in flight`
   const bridges = callers.flatMap(({ name, kind }) => (kind === 'direct' ? [] : { name, kind }))
+  // At least four times mcp-remote, and ahead of those that cannot sign in.
+  const bars = [
+    { peer: reference, bar: 4 },
+    ...bridges
+      .filter(
+        ({ name, kind }) => kind === 'peer' && name !== reference && !Number.isNaN(perSecond.of(name).value),
+      )
+      .map(({ name }) => ({ peer: name, bar: 1 })),
+  ]
   return [
     reported({ area, name: `${title}, direct, ${on}`, ...perSecond.of(direct), unit: '/s' }),
     reported({
@@ -52,12 +61,17 @@ function figuresOf(group: CallGroup, perSecond: Rounds, cpuOf: (name: string) =>
       value: perSecond.of(ours).high,
       unit: '/s',
     }),
-    atLeast(4, {
-      area,
-      name: `${title}, times ${reference}, ${on}`,
-      ...perSecond.ratio(ours, reference),
-      unit: '',
-    }),
+    ...bars.map(({ peer, bar }) =>
+      atLeast(bar, {
+        area,
+        name: `${title}, times ${peer}, ${on}`,
+        ...perSecond.ratio(ours, peer),
+        unit: 'x',
+        line: lineOf({ ...group, reference: peer }, title, (name) =>
+          quantity(perSecond.of(name).value, '/s'),
+        ),
+      }),
+    ),
     ...roundFigures(perSecond, bridges, { area, title, unit: '/s', ours, on }),
     ...cpuFigures(group, `CPU per call, ${title}`, cpuOf),
   ]

@@ -1,9 +1,10 @@
 import { Agent, request } from 'node:http'
+import type { Line } from '../figure.ts'
 import type { Attempts } from './attempts.ts'
 import { type LineClient, openConnection } from './line-client.ts'
 import type { BenchRemote } from './remote.ts'
 
-import type { Subject } from './subject.ts'
+import { floor, type Subject } from './subject.ts'
 
 /** The name of a {@link directCaller}. */
 export const direct = 'direct'
@@ -32,6 +33,21 @@ export interface CallGroup {
   ours: string
   reference: string
   attempt: Attempts['attempt']
+}
+
+/** Returns the line of a group's bars in the table of verdicts; `textOf` formats the value of a system. */
+export function lineOf(
+  { area, on, callers, ours, reference }: CallGroup,
+  title: string,
+  textOf: (name: string) => string,
+): Line {
+  const hasFloor = callers.some(({ kind }) => kind === 'floor')
+  return {
+    path: `${area}, ${title}, ${on}`,
+    ours: textOf(ours),
+    ...(hasFloor && { floor: textOf(floor) }),
+    peer: `${textOf(reference)} ${reference}`,
+  }
 }
 
 /** Opens a connection through `subject`, run by `node`. */

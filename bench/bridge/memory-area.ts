@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench } from '../bench.ts'
-import { atMost, type BarredFigure, reported } from '../figure.ts'
+import { atMost, type BarredFigure, quantity, reported } from '../figure.ts'
 import { type LineClient, startLineClient } from './line-client.ts'
 import { type Caller, closeCallers, openCaller } from './caller.ts'
 import { type NodeVersion, pinnedNode } from './node-version.ts'
 import { roundFigures } from './round-figures.ts'
-import { createRounds, type Rounds } from './rounds.ts'
+import { createRounds, type Rounds } from '../rounds.ts'
 import { inScene, type Scene } from './scene.ts'
 import { floor, ours, reference, signedIn } from './subject.ts'
 
@@ -76,7 +76,13 @@ function figuresOf({ node, idle, used }: Measured, { open, guarded }: Scene): Ba
       area,
       name: `memory, idle, ${one}, times ${other}, ${on}`,
       ...idle.ratio(one, other),
-      unit: '',
+      unit: 'x',
+      line: {
+        path: `${area}, idle, ${one}`,
+        ours: quantity(idle.of(one).value, 'MB'),
+        floor: quantity(idle.of(floor).value, 'MB'),
+        peer: `${quantity(idle.of(other).value, 'MB')} ${other}`,
+      },
     })
   const tables = (rounds: Rounds, title: string): BarredFigure[] => [
     ...roundFigures(rounds, open, { area, title, unit: 'MB', ours, on }),

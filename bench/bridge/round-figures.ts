@@ -1,5 +1,5 @@
 import { type BarredFigure, reported } from '../figure.ts'
-import type { Rounds } from './rounds.ts'
+import type { Rounds } from '../rounds.ts'
 import type { Subject } from './subject.ts'
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench } from '../bench.ts'
 import { atMost, type BarredFigure, reported } from '../figure.ts'
 import { openConnection } from './line-client.ts'
-import { createRounds, type Rounds } from './rounds.ts'
+import { createRounds, type Rounds } from '../rounds.ts'
 import { inScene } from './scene.ts'
 import type { Subject } from './subject.ts'
 

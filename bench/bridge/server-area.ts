@@ -7,7 +7,7 @@ import { warmUp, withCallers } from './callers.ts'
 import { type NodeVersion, pinnedNode } from './node-version.ts'
 import { type BenchRemote, type RemoteKind, startRemote } from './remote.ts'
 import { roundFigures } from './round-figures.ts'
-import { createRounds } from './rounds.ts'
+import { createRounds } from '../rounds.ts'
 import { timeStart } from './start-time.ts'
 import { openPrograms, openSubjects, ours, reference, type Subject } from './subject.ts'
 
@@ -61,7 +61,7 @@ async function startFigures(
   }
   const title = 'spawn to tools/list'
   return [
-    atMost(0.4, {
+    atMost(0.35, {
       area,
       name: `${title}, times ${reference}, ${on}`,
       ...wall.ratio(ours, reference),

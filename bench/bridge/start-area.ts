@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import type { Bench } from '../bench.ts'
-import { atMost, type BarredFigure, reported } from '../figure.ts'
+import { atMost, type BarredFigure, quantity, reported } from '../figure.ts'
 import { type NodeVersion, pinnedNode } from './node-version.ts'
 import { roundFigures } from './round-figures.ts'
-import { createRounds, type Rounds } from './rounds.ts'
+import { createRounds, type Rounds } from '../rounds.ts'
 import { inScene, type Scene } from './scene.ts'
 import { timeStart } from './start-time.ts'
 import { floor, ours, reference, signedIn } from './subject.ts'
@@ -66,7 +66,13 @@ function figuresOf({ node, wall, cpu }: Measured, { open, guarded }: Scene): Bar
       area,
       name: `${title}, ${one}, times ${other}, ${on}`,
       ...wall.ratio(one, other),
-      unit: '',
+      unit: 'x',
+      line: {
+        path: `${area}, ${one}`,
+        ours: quantity(wall.of(one).value, 'ms'),
+        floor: quantity(wall.of(floor).value, 'ms'),
+        peer: `${quantity(wall.of(other).value, 'ms')} ${other}`,
+      },
     })
   const aboveOpen = (name: string): BarredFigure =>
     reported({
@@ -88,7 +94,7 @@ function figuresOf({ node, wall, cpu }: Measured, { open, guarded }: Scene): Bar
       unit: '',
     }),
     reported({ area, name: `${title}, ${ours}, times ${bare}, ${on}`, ...wall.ratio(ours, bare), unit: '' }),
-    ratio(0.4, ours, reference),
+    ratio(0.35, ours, reference),
     aboveOpen(signedIn.keychain),
     aboveOpen(signedIn.file),
     ratio(0.4, signedIn.keychain, signedIn.reference),

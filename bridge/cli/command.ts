@@ -10,8 +10,7 @@ import type { BridgeConfig } from '../config/config.ts'
 import { credentialsConfig } from '../config/config-part.ts'
 import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import type { CommandLine } from '../config/setting-argument.ts'
-import type { SettingGroup } from '../config/setting.ts'
-import type { ExitCode } from './failure/command-failure.ts'
+import type { ExitCode } from './failure/failure-table.ts'
 import type { Terminal } from './terminal/output.ts'
 
 /** Input of every command. */
@@ -22,27 +21,34 @@ export interface CommandInput {
   json: boolean
   runtime: Runtime
   terminal: Terminal
+  options: CommandOptions
 }
 
+/** The flags of commands that are not settings, as given. */
+export interface CommandOptions {
+  all?: boolean
+  dryRun?: boolean
+  force?: boolean
+  list?: boolean
+  name?: string
+  print?: boolean
+  project?: boolean
+  show?: boolean
+  yes?: boolean
+}
+
+/** A command. It accepts the flags of all settings as well, so that one set of flags fits all. */
 export interface CommandRow {
   /** The command with its operands. */
   usage: string
   description: string
   group: 'Sign-in' | 'Looking' | 'Setting up'
   examples: readonly string[]
-  /** Flags of its own: `--all` is on or off, `--name <name>` takes a value. `--json` is taken by every command with `json`. */
+  /** Flags of its own: `--all` is on or off, `--name <name>` takes a value. Each command takes `--json` too. */
   switches?: Readonly<Record<`--${string}`, string>>
-  /** Members of the object that `--json` prints; undefined: the command has no `--json`. */
-  json?: Readonly<Record<string, string>>
-  /** Groups of settings in its help. Every command accepts all of them, so that one set of flags fits all. */
-  shown: readonly SettingGroup[]
-  run(input: CommandInput, own: OwnFlags): Promise<ExitCode>
-}
-
-/** The given flags of a command that are not settings. */
-export interface OwnFlags {
-  isOn(name: `--${string}`): boolean
-  valueOf(name: `--${string}`): string | undefined
+  /** Members of the object that `--json` prints. */
+  json: Readonly<Record<string, string>>
+  run(input: CommandInput): Promise<ExitCode>
 }
 
 /** Returns the words of a command without its operands, such as `token set`. */
@@ -52,6 +58,12 @@ export function commandName({ usage }: Pick<CommandRow, 'usage'>): string {
 
 // A person is there, and the keychain may ask them.
 const keychainTimeoutMs = 120_000
+
+/** Prints the facts that a command has found or done: as one JSON object with `--json`, or else with `text`. */
+export function printResult({ json, terminal }: CommandInput, facts: object, text: () => void): void {
+  if (json) terminal.print(JSON.stringify(facts))
+  else text()
+}
 
 /** Reads the settings of a command and prints their warnings. Faults stay in the result. */
 export function settingsOf({ line, surroundings, terminal }: CommandInput): ReadSettings {

@@ -1,11 +1,10 @@
 import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import { type HeaderEntry, type ValueSource, parseProxy } from './config-value.ts'
-import { settings } from './setting-table.ts'
+import { settings, type GivenValues, type SettingValues } from './setting-table.ts'
 import { defaultValues } from '@drawbridge/shared/settings/read-settings.ts'
 import type { NetworkConfig } from '../http/http-client.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
 import type { McpProxyConfig } from '../proxy/proxy.ts'
-import type { GivenValues, SettingValues } from './setting.ts'
 import { version } from './version.ts'
 
 /** The limit while a client waits for its first response. */

@@ -12,8 +12,7 @@ import { conflicts, serverUrlProblem } from './config-rule.ts'
 import { type HeaderEntry, parseAbsolutePath, parsePort, type ValueSource } from './config-value.ts'
 import { type BridgeConfig, ConfigError } from './config.ts'
 import type { CommandLine } from './setting-argument.ts'
-import { settings } from './setting-table.ts'
-import type { GivenValues, SettingValues } from './setting.ts'
+import { settings, type GivenValues, type SettingValues } from './setting-table.ts'
 
 /** The process that a configuration is read in. */
 export interface Surroundings extends ValueSource {

@@ -1,6 +1,6 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
-import type { GivenValues, SettingValues } from './setting.ts'
+import type { GivenValues, SettingValues } from './setting-table.ts'
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
   [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: use only one of them.'],

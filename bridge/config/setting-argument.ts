@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import { nearestName } from '@drawbridge/shared/nearest-name.ts'
 import { foreignFlags } from './setting-foreign.ts'
-import { settings } from './setting-table.ts'
-import { flagOf, negativeOf, type Setting, type SettingValues, variableOf } from './setting.ts'
+import { settings, negativeOf, type Setting, type SettingValues } from './setting-table.ts'
+import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 
 /** Texts of settings by field: `on` or `off` for a switch, several for a repeated flag. */
 export type SettingTexts = Partial<Record<keyof SettingValues, readonly string[]>>

@@ -1,4 +1,4 @@
-import type { SettingTable } from '@drawbridge/shared/settings/setting.ts'
+import type { Repeats, SettingRow } from '@drawbridge/shared/settings/setting.ts'
 import { parseSwitch, parseToken } from '@drawbridge/shared/settings/value.ts'
 import { parseClientMetadata, parsePrivateKeyFile, parseStaticClient } from './config-value-file.ts'
 import {
@@ -13,9 +13,16 @@ import {
   parseWebUrl,
   type ValueSource,
 } from './config-value.ts'
-import type { SignInValues } from './setting.ts'
 
-export const signInTable: SettingTable<SignInValues, ValueSource> = {
+/** Rows of settings. The types of the values follow from the parsers. */
+export type Rows = Readonly<
+  Record<
+    string,
+    SettingRow<unknown, ValueSource> & ({ default: string } | { defaultText: string }) & { repeats?: Repeats }
+  >
+>
+
+export const signInTable = {
   token: {
     value: 'token',
     parse: parseToken,
@@ -127,4 +134,4 @@ export const signInTable: SettingTable<SignInValues, ValueSource> = {
     doc: 'Whether to open a browser. The link is printed on stderr in any case.',
     negative: '--no-open',
   },
-}
+} satisfies Rows

@@ -1,4 +1,8 @@
-import { settingsOf, type SettingTable } from '@drawbridge/shared/settings/setting.ts'
+import {
+  type Setting as SettingOf,
+  settingsOf,
+  type SettingTable,
+} from '@drawbridge/shared/settings/setting.ts'
 import { oneOf, parseSwitch, parseText } from '@drawbridge/shared/settings/value.ts'
 import { parseCertificateFile, parseHeader, parseHeaderFile } from './config-value-file.ts'
 import {
@@ -8,17 +12,9 @@ import {
   parseSealingKeyText,
   type ValueSource,
 } from './config-value.ts'
-import { signInTable } from './setting-sign-in.ts'
-import type {
-  NetworkValues,
-  OutputValues,
-  ServerValues,
-  Setting,
-  SettingGroup,
-  StorageValues,
-} from './setting.ts'
+import { type Rows, signInTable } from './setting-sign-in.ts'
 
-const serverTable: SettingTable<ServerValues, ValueSource> = {
+const serverTable = {
   headers: {
     name: 'header',
     value: "'Name: value'",
@@ -81,9 +77,9 @@ const serverTable: SettingTable<ServerValues, ValueSource> = {
     default: 'off',
     doc: 'Do not keep cookies of the server. They are kept in memory, for load balancers with sticky sessions.',
   },
-}
+} satisfies Rows
 
-const networkTable: SettingTable<NetworkValues, ValueSource> = {
+const networkTable = {
   proxy: {
     value: 'url',
     parse: parseProxy,
@@ -113,9 +109,9 @@ const networkTable: SettingTable<NetworkValues, ValueSource> = {
     default: '5m',
     doc: 'Limit for a response to start, for a pause within it, and for a person to sign in; off for none.',
   },
-}
+} satisfies Rows
 
-const storageTable: SettingTable<StorageValues, ValueSource> = {
+const storageTable = {
   store: {
     variable: 'CREDENTIAL_STORE',
     value: 'kind',
@@ -138,25 +134,59 @@ const storageTable: SettingTable<StorageValues, ValueSource> = {
     doc: 'Folder for stored logins, logs and config.json.',
     notInFile: true,
   },
-}
+} satisfies Rows
 
-const outputTable: SettingTable<OutputValues, ValueSource> = {
+const outputTable = {
   debug: {
     parse: parseSwitch,
     default: 'off',
     doc: 'Write a log to the folder logs in --home. It contains no token, header or body.',
   },
+} satisfies Rows
+
+type Table = typeof serverTable &
+  typeof signInTable &
+  typeof networkTable &
+  typeof storageTable &
+  typeof outputTable
+
+type ValueOf<Row> = Row extends { parse: (...given: never) => infer Value }
+  ? Row extends { repeats: object }
+    ? readonly Value[]
+    : Value
+  : never
+
+/** The values of all settings, as their parsers return them. Optional ones have no default. Durations are milliseconds. */
+export type SettingValues = {
+  [Field in keyof Table as Table[Field] extends { default: string } ? Field : never]: ValueOf<Table[Field]>
+} & {
+  [Field in keyof Table as Table[Field] extends { default: string } ? never : Field]?: ValueOf<Table[Field]>
+}
+
+/** Only the settings that were given. */
+export type GivenValues = Partial<SettingValues>
+
+export type SettingGroup = 'Server' | 'Signing in' | 'Network' | 'Storage' | 'Output'
+
+export interface Setting extends SettingOf<keyof SettingValues, ValueSource> {
+  group: SettingGroup
 }
 
 /** All settings: the source of flags, variables, configuration file, help and documentation. */
 export const settings: readonly Setting[] = [
-  ...inGroup('Server', settingsOf(serverTable)),
-  ...inGroup('Signing in', settingsOf(signInTable)),
-  ...inGroup('Network', settingsOf(networkTable)),
-  ...inGroup('Storage', settingsOf(storageTable)),
-  ...inGroup('Output', settingsOf(outputTable)),
+  ...inGroup('Server', serverTable),
+  ...inGroup('Signing in', signInTable),
+  ...inGroup('Network', networkTable),
+  ...inGroup('Storage', storageTable),
+  ...inGroup('Output', outputTable),
 ]
 
-function inGroup(group: SettingGroup, rows: readonly Omit<Setting, 'group'>[]): Setting[] {
+function inGroup(group: SettingGroup, table: Rows): Setting[] {
+  const rows = settingsOf(table as SettingTable<SettingValues, ValueSource>)
   return rows.map((row) => Object.assign({ group }, row))
+}
+
+/** Returns the flag that means `off`: every switch has one, and any setting may name one. */
+export function negativeOf({ name, value, negative }: Setting): `--no-${string}` | undefined {
+  return negative ?? (value === undefined ? `--no-${name}` : undefined)
 }

@@ -1,13 +1,14 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { SealingKey } from './credential-record.ts'
+import { type SealingKey, parseSealingKey, sealingKey, writeSealingKey } from './credential-record.ts'
 import {
   CredentialError,
   type CredentialStore,
   type CredentialsConfig,
   type KeyPlaceName,
 } from './credential-store.ts'
-import type { KeyPlace } from './key-places.ts'
-import type { Keychain } from './keychain/keychain.ts'
+import { type Keychain, createKeychain } from './keychain/keychain.ts'
 import type { PrivateFolder } from './private-folder.ts'
 
 const indexFile = 'index.json'
@@ -28,12 +29,23 @@ interface KeyIndex {
   former: readonly KeyEntry[]
 }
 
+/** A place where a key is kept. All methods reject with {@link CredentialError}. */
+interface KeyPlace {
+  /** Describes the place to the user. */
+  readonly announcement: string
+  /** Returns the stored text, which may be another key. */
+  read(kid: string): Promise<string | undefined>
+  /** Explains to the user that the key is not there. */
+  missing(kid: string): string
+  /** Creates a key, or takes the one that is there. */
+  create(): Promise<SealingKey>
+  remove(kid: string): Promise<unknown>
+}
+
 /** Dependencies of a key ring. */
-export interface KeyRingPorts {
+interface KeyRingPorts {
   folder: PrivateFolder
   exclusively: CredentialStore['exclusively']
-  keychain: Keychain
-  places: Record<KeyPlaceName, KeyPlace>
   announce(line: string): void
   /** Returns whether any stored record would be lost with that key. */
   isNeeded(kid: string): boolean
@@ -47,12 +59,21 @@ export interface KeyRingPorts {
  */
 export class KeyRing {
   readonly #ports: KeyRingPorts
+  readonly #keychain: Keychain
+  readonly #places: Record<KeyPlaceName, KeyPlace>
   /** The configured place; undefined when it is left open. */
   readonly #wanted: KeyPlaceName | undefined
   readonly #keys = new Map<string, Promise<SealingKey>>()
 
-  constructor({ backend, key }: CredentialsConfig, ports: KeyRingPorts) {
+  constructor(config: CredentialsConfig, ports: KeyRingPorts) {
+    const { backend, key } = config
     this.#ports = ports
+    this.#keychain = createKeychain(config)
+    this.#places = {
+      keychain: keychainPlace(this.#keychain),
+      file: filePlace(ports.folder),
+      environment: environmentPlace(key),
+    }
     if (backend === 'keychain') this.#wanted = 'keychain'
     else if (key !== undefined) this.#wanted = 'environment'
     else if (backend === 'file') this.#wanted = 'file'
@@ -62,27 +83,16 @@ export class KeyRing {
   async sealing(): Promise<SealingKey> {
     const index = this.#readIndex()
     const chosen = this.#chosenFrom(index)
-    let lost: KeyEntry | undefined
-    if (chosen !== undefined && chosen === index?.current) {
-      try {
-        return await this.#load(chosen)
-      } catch (error) {
-        const isGone = error instanceof CredentialError && error.fault === 'key_missing'
-        if (!isGone || this.#ports.isNeeded(chosen.kid)) throw error
-        lost = chosen
-      }
-    }
-    return await this.#ports.exclusively('index', { waitMs: lockMs }, () => this.#choose(lost))
+    const isCurrent = chosen !== undefined && chosen === index?.current
+    const key = isCurrent ? await this.#loadUnlessLost(chosen) : undefined
+    return key ?? (await this.#ports.exclusively('index', { waitMs: lockMs }, () => this.#choose()))
   }
 
   /** Returns the key with that id, wherever it is kept. */
   async opening(kid: string): Promise<SealingKey> {
     const entry = entriesOf(this.#readIndex()).find((known) => known.kid === kid)
     if (entry !== undefined) return await this.#load(entry)
-    throw new CredentialError(
-      'key_missing',
-      `The stored login was sealed with the key ${kid}, which this computer does not know.`,
-    )
+    throw missing(`The stored login was sealed with the key ${kid}, which this computer does not know.`)
   }
 
   /** Returns the place of the current key; undefined before there is one. */
@@ -99,11 +109,10 @@ export class KeyRing {
     } catch {
       // A damaged index is cleared as well.
     }
-    const { places, folder } = this.#ports
-    for (const { backend, kid } of entriesOf(index)) await places[backend].remove(kid)
-    await places.file.remove('')
+    for (const { backend, kid } of entriesOf(index)) await this.#places[backend].remove(kid)
+    await this.#places.file.remove('')
     this.#keys.clear()
-    folder.remove(indexFile)
+    this.#ports.folder.remove(indexFile)
   }
 
   #chosenFrom(index: KeyIndex | undefined): KeyEntry | undefined {
@@ -114,7 +123,12 @@ export class KeyRing {
   #load({ backend, kid }: KeyEntry): Promise<SealingKey> {
     const known = this.#keys.get(kid)
     if (known !== undefined) return known
-    const loading = this.#ports.places[backend].load(kid)
+    const place = this.#places[backend]
+    const loading = place.read(kid).then((text) => {
+      const key = parseSealingKey(text ?? '')
+      if (key?.kid === kid) return key
+      throw missing(place.missing(kid))
+    })
     this.#keys.set(kid, loading)
     loading.catch(() => {
       setTimeout(() => this.#keys.delete(kid), failureMs).unref()
@@ -122,16 +136,27 @@ export class KeyRing {
     return loading
   }
 
-  /** Call with the lock of the index. `lost`: an entry of the index that no record needs. */
-  async #choose(lost: KeyEntry | undefined): Promise<SealingKey> {
+  /** Returns undefined for a key that is gone, if no record needs it. */
+  async #loadUnlessLost(entry: KeyEntry): Promise<SealingKey | undefined> {
+    try {
+      return await this.#load(entry)
+    } catch (error) {
+      const isGone = error instanceof CredentialError && error.fault === 'key_missing'
+      if (!isGone || this.#ports.isNeeded(entry.kid)) throw error
+      return undefined
+    }
+  }
+
+  /** Call with the lock of the index. */
+  async #choose(): Promise<SealingKey> {
     const index = this.#readIndex()
     const chosen = this.#chosenFrom(index)
-    if (chosen !== undefined && chosen.kid !== lost?.kid) {
-      const key = await this.#load(chosen)
+    const known = chosen && (await this.#loadUnlessLost(chosen))
+    if (known !== undefined) {
       if (chosen !== index?.current) this.#writeIndex(index, chosen)
-      return key
+      return known
     }
-    const { key, backend, line } = await this.#create(this.#wanted ?? lost?.backend)
+    const { key, backend, line } = await this.#create(this.#wanted ?? chosen?.backend)
     this.#writeIndex(index, { backend, kid: key.kid })
     this.#keys.set(key.kid, Promise.resolve(key))
     this.#ports.announce(line)
@@ -141,12 +166,12 @@ export class KeyRing {
   async #create(
     backend: KeyPlaceName | undefined,
   ): Promise<{ key: SealingKey; backend: KeyPlaceName; line: string }> {
-    const { places, keychain } = this.#ports
     if (backend !== undefined) {
-      return { key: await places[backend].create(), backend, line: places[backend].announcement }
+      const place = this.#places[backend]
+      return { key: await place.create(), backend, line: place.announcement }
     }
     try {
-      await keychain.probe()
+      await this.#keychain({ operation: 'probe' })
       return await this.#create('keychain')
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error
@@ -161,11 +186,20 @@ export class KeyRing {
    */
   #readIndex(): KeyIndex | undefined {
     const text = this.#ports.folder.read(indexFile)
-    return text === undefined ? undefined : parseIndex(text)
+    if (text === undefined) return undefined
+    const value = parseJsonObject(text)
+    const { version, former = [] } = value ?? {}
+    if (typeof version === 'number' && version > indexVersion) {
+      const message = `The credentials were written by a newer Drawbridge (format ${version}).`
+      throw new CredentialError('newer_version', message)
+    }
+    const isIndex = version === indexVersion && Array.isArray(former) && former.every(isKeyEntry)
+    if (!isIndex || !isKeyEntry(value)) throw missing('The list of keys (index.json) is damaged.')
+    return { current: { backend: value.backend, kid: value.kid }, former }
   }
 
-  #writeIndex(before: KeyIndex | undefined, current: KeyEntry): void {
-    const former = entriesOf(before).filter(({ kid }) => kid !== current.kid)
+  #writeIndex(before: KeyIndex | undefined, current: KeyEntry | undefined): void {
+    const former = entriesOf(before).filter(({ kid }) => kid !== current?.kid)
     this.#ports.folder.write(indexFile, JSON.stringify({ version: indexVersion, ...current, former }))
   }
 }
@@ -174,26 +208,63 @@ function entriesOf(index: KeyIndex | undefined): readonly KeyEntry[] {
   return index === undefined ? [] : [index.current, ...index.former]
 }
 
-function parseIndex(text: string): KeyIndex {
-  const value = parseJsonObject(text)
-  const version = value?.['version']
-  if (typeof version === 'number' && version > indexVersion) {
-    throw new CredentialError(
-      'newer_version',
-      `The credentials were written by a newer Drawbridge (format ${version}).`,
-    )
-  }
-  const former = value?.['former'] ?? []
-  if (version !== indexVersion || !isKeyEntry(value) || !Array.isArray(former) || !former.every(isKeyEntry)) {
-    throw new CredentialError('key_missing', 'The list of keys (index.json) is damaged.')
-  }
-  return { current: { backend: value.backend, kid: value.kid }, former }
+function isKeyEntry(value: unknown): value is KeyEntry {
+  const { backend, kid } = isJsonObject(value) ? value : {}
+  const isPlace = backend === 'keychain' || backend === 'file' || backend === 'environment'
+  return isPlace && typeof kid === 'string'
 }
 
-function isKeyEntry(value: unknown): value is KeyEntry {
-  if (!isJsonObject(value)) return false
-  const { backend, kid } = value
-  return (
-    (backend === 'keychain' || backend === 'file' || backend === 'environment') && typeof kid === 'string'
-  )
+function keychainPlace(keychain: Keychain): KeyPlace {
+  const account = (kid: string): string => `key:${kid}`
+  return {
+    announcement: 'Credentials are sealed with a key in the keychain of this computer.',
+    read: async (kid) => (await keychain({ operation: 'read', account: account(kid) })) ?? undefined,
+    missing: (kid) =>
+      `The keychain works, but does not return the key ${account(kid)} that the credentials were sealed with. It may be locked, or it was reset.`,
+    async create() {
+      const key = sealingKey(randomBytes(32))
+      await keychain({ operation: 'write', account: account(key.kid), value: writeSealingKey(key) })
+      return key
+    },
+    // An unreachable key opens nothing any more.
+    remove: (kid) => keychain({ operation: 'remove', account: account(kid) }).catch(() => undefined),
+  }
+}
+
+function filePlace(folder: PrivateFolder): KeyPlace {
+  const name = 'key'
+  const path = join(folder.path, name)
+  return {
+    announcement: `Credentials are sealed with a key in ${path}: anyone who can read that file can read them.`,
+    read: async () => folder.read(name),
+    missing: () => `The key that the credentials were sealed with is not in the key file ${path}.`,
+    async create() {
+      const existing = parseSealingKey(folder.read(name) ?? '')
+      if (existing !== undefined) return existing
+      const key = sealingKey(randomBytes(32))
+      folder.write(name, `${writeSealingKey(key)}\n`)
+      return key
+    },
+    remove: async () => folder.remove(name),
+  }
+}
+
+function environmentPlace(text: string | undefined): KeyPlace {
+  const other = 'DRAWBRIDGE_KEY does not hold the key that the credentials were sealed with.'
+  const unset = 'The credentials were sealed with the key in DRAWBRIDGE_KEY, which is not set now.'
+  return {
+    announcement: 'Credentials are sealed with the key of DRAWBRIDGE_KEY: they cannot be read without it.',
+    read: async () => text,
+    missing: () => (text === undefined ? unset : other),
+    async create() {
+      const key = parseSealingKey(text ?? '')
+      if (key === undefined) throw missing(other)
+      return key
+    },
+    remove: async () => undefined,
+  }
+}
+
+function missing(message: string): CredentialError {
+  return new CredentialError('key_missing', message)
 }

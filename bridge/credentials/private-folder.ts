@@ -61,11 +61,8 @@ export function createPrivateFolder(
 ): PrivateFolder {
   const folders = name === undefined ? [root] : [root, join(root, name)]
   const path = name === undefined ? root : join(root, name)
-  let isChecked = false
-  let isPrepared = false
 
   function prepare(): void {
-    if (isPrepared) return
     writing(path, () => {
       for (const folder of folders) {
         makeFolder(folder)
@@ -75,25 +72,16 @@ export function createPrivateFolder(
       accessSync(path, constants.W_OK)
       removeDrafts(path)
     })
-    isPrepared = true
-  }
-
-  function check(): void {
-    if (isChecked) return
-    for (const folder of folders) checkFolder(folder, warn)
-    isChecked = true
   }
 
   return {
     path,
     prepare,
     read(name) {
-      check()
+      for (const folder of folders) checkFolder(folder, warn)
       return readPrivateFile(join(path, name), warn)
     },
     write(name, text) {
-      // The folder may have been removed since.
-      if (!existsSync(path)) isPrepared = false
       prepare()
       writing(path, () => replaceFile(path, name, text))
     },
@@ -107,7 +95,7 @@ export function createPrivateFolder(
       })
     },
     names() {
-      check()
+      for (const folder of folders) checkFolder(folder, warn)
       return reading(path, () => readdirSync(path)) ?? []
     },
   }
@@ -119,8 +107,7 @@ function readPrivateFile(path: string, warn: (line: string) => void): string | u
   try {
     const found = fstatSync(file)
     if (!found.isFile() || found.size > maxBytes) throw refused(path, 'is not a Drawbridge file')
-    checkOwner(path, found)
-    if (hasModes && (found.mode & 0o077) !== 0) tighten(path, found, warn, () => fchmodSync(file, 0o600))
+    checkAccess(path, found, warn, () => fchmodSync(file, 0o600))
     return readFileSync(file, 'utf8')
   } finally {
     closeSync(file)
@@ -186,22 +173,24 @@ function checkFolder(path: string, warn: (line: string) => void): void {
   // A link would let its creator choose where the credentials go.
   if (found.isSymbolicLink()) throw refused(path, 'is a symbolic link')
   if (!found.isDirectory()) throw refused(path, 'is not a folder')
-  checkOwner(path, found)
-  if (hasModes && (found.mode & 0o077) !== 0) tighten(path, found, warn, () => chmodSync(path, 0o700))
+  checkAccess(path, found, warn, () => chmodSync(path, 0o700))
 }
 
-/** Another user who owns a file or folder can put anything into it, such as a known key. */
-function checkOwner(path: string, { uid }: Stats): void {
+/** Throws for what another user owns, who can put anything into it, such as a known key. Tightens the mode. */
+function checkAccess(
+  path: string,
+  { uid, mode }: Stats,
+  warn: (line: string) => void,
+  tighten: () => void,
+): void {
   const user = process.geteuid?.()
   // Root can read and write everything anyway.
   const isForeign = user !== undefined && user !== 0 && uid !== user && uid !== 0
   if (isForeign) throw refused(path, 'belongs to another user')
-}
-
-function tighten(path: string, { mode }: Stats, warn: (line: string) => void, change: () => void): void {
+  if (!hasModes || (mode & 0o077) === 0) return
   const before = (mode & 0o777).toString(8).padStart(4, '0')
   try {
-    change()
+    tighten()
     warn(`${path} was open to others (mode ${before}). It is not any more.`)
   } catch (error) {
     warn(`${path} is open to others (mode ${before}), and that cannot be changed: ${reasonOf(error)}.`)

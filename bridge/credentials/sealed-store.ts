@@ -11,8 +11,7 @@ import {
 } from './credential-store.ts'
 import type { Credential } from './credential.ts'
 import { KeyRing } from './key-ring.ts'
-import { createKeyPlaces } from './key-places.ts'
-import { createKeychain } from './keychain/keychain.ts'
+import { createFileLock } from './lock/file-lock.ts'
 import { createMemoryStore } from './memory-store.ts'
 import { createPrivateFolder, type PrivateFolder } from './private-folder.ts'
 
@@ -32,15 +31,14 @@ export function createCredentialStore(
   const records = createPrivateFolder(root, 'records', warn)
   const notices = createPrivateFolder(root, 'notices', warn)
   const locks = createPrivateFolder(root, 'locks', warn)
-  const exclusively = lazyLock(locks, ports.runtime)
-  const keychain = createKeychain(config)
+  const exclusively = createFileLock(locks, ports.runtime)
   const ring = new KeyRing(config, {
     folder,
     exclusively,
-    keychain,
-    places: createKeyPlaces(config, folder, keychain),
     announce: ports.announce,
-    isNeeded: (kid) => isSealedWith(records, kid),
+    // A record without a key id is lost, whatever happens to the key.
+    isNeeded: (kid) =>
+      storedIds(records).some((id) => records.read(fileName(id))?.includes(`"kid":"${kid}"`) === true),
   })
 
   async function read(id: LoginId): Promise<Credential | undefined> {
@@ -105,37 +103,11 @@ function once(announce: (line: string) => void): (line: string) => void {
   }
 }
 
-/** Loads the lock when it is first used: reading a login takes none. */
-function lazyLock(folder: PrivateFolder, runtime: Runtime): CredentialStore['exclusively'] {
-  let lock: Promise<CredentialStore['exclusively']> | undefined
-  return async (name, options, work) => {
-    lock ??= import('./lock/file-lock.ts').then(({ createFileLock }) => createFileLock(folder, runtime))
-    return (await lock)(name, options, work)
-  }
-}
-
 function storedIds(records: PrivateFolder): LoginId[] {
   return records.names().flatMap((name) => {
     const id = name.replace(/\.json$/, '')
     return id !== name && isLoginId(id) ? [id] : []
   })
-}
-
-/** A record without a key id is lost, whatever happens to the key. */
-function isSealedWith(records: PrivateFolder, kid: string): boolean {
-  return storedIds(records).some((id) => {
-    const text = records.read(fileName(id))
-    return text !== undefined && kidOf(text) === kid
-  })
-}
-
-function kidOf(text: string): string | undefined {
-  try {
-    return parseCredentialRecord(text).kid
-  } catch (error) {
-    if (error instanceof CredentialError) return undefined
-    throw error
-  }
 }
 
 function fileName(id: LoginId): string {

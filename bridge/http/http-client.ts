@@ -119,52 +119,11 @@ export class BodyError extends Error {
 /** 64 MB: as much as a line of stdio may have. */
 export const maxMessageBytes: number = 64 * 1024 * 1024
 
-/** Beyond that the bodies that arrive at the same time, or wait for a slow client, are not all read on. */
-const maxHeldBytes = 16 * 1024 * 1024
-/** Less is not held back: most answers are shorter. */
-const smallBytes = 64 * 1024
-
-/**
- * Bounds what all answers together hold in memory. When that is too much, only the first large one is read on: so one answer
- * after the other gets through.
- */
-export class BodyBudget {
-  readonly #held = new Map<object, number>()
-  #total = 0
-  #waiting: (() => void)[] = []
-
-  /** Counts bytes of a body. Resolves when more of it may be read. */
-  async add(body: object, bytes: number): Promise<void> {
-    const held = (this.#held.get(body) ?? 0) + bytes
-    this.#held.set(body, held)
-    this.#total += bytes
-    if (held <= smallBytes) return
-    while (this.#total > maxHeldBytes && this.#firstLarge() !== body && this.#held.has(body))
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-  }
-
-  /** Forgets what has come of a body: it was taken. */
-  release(body: object): void {
-    this.#total -= this.#held.get(body) ?? 0
-    this.#held.delete(body)
-    for (const resolve of this.#waiting.splice(0)) resolve()
-  }
-
-  #firstLarge(): object | undefined {
-    for (const [body, bytes] of this.#held) if (bytes > smallBytes) return body
-    return undefined
-  }
-}
-
 /**
  * Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. Rejects with
- * {@link NetworkError} when the body does not arrive whole. The next piece is read when `received` has resolved.
+ * {@link NetworkError} when the body does not arrive whole.
  */
-export async function readBody(
-  response: HttpResponse,
-  maxBytes: number,
-  received?: (bytes: number) => Promise<void>,
-): Promise<Buffer> {
+export async function readBody(response: HttpResponse, maxBytes: number): Promise<Buffer> {
   const tooLarge = (): BodyError => {
     response.body.destroy()
     return new BodyError('too_large', `the answer is larger than ${maxBytes} bytes`)
@@ -176,7 +135,6 @@ export async function readBody(
     length += (chunk as Buffer).length
     if (length > maxBytes) throw tooLarge()
     chunks.push(chunk as Buffer)
-    await received?.((chunk as Buffer).length)
   }
   return Buffer.concat(chunks, length)
 }

@@ -1,10 +1,13 @@
-import { NetworkError, type NetworkFault } from './http-client.ts'
+import { NetworkError, type NetworkConfig, type NetworkFault } from './http-client.ts'
+
+type Limits = Pick<NetworkConfig, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>
 
 interface FaultPlace {
   url: URL
   /** The connection was usable, TLS included: from then on the server may have seen the request. */
   connected: boolean
   proxy?: URL | undefined
+  limits?: Limits
 }
 
 type ProxiedPlace = FaultPlace & { proxy: URL }
@@ -19,16 +22,15 @@ export class TunnelError extends Error {
 /** Describes an error of undici, a socket, TLS or a parser. The words are ours, the code is the system's. */
 export function networkError(cause: unknown, place: FaultPlace): NetworkError {
   if (cause instanceof NetworkError) return cause
-  const { proxy } = place
+  const { proxy, url, connected } = place
   const byProxy = proxy && proxiedError(cause, { ...place, proxy })
   if (byProxy !== undefined) return byProxy
   const code = errorCode(cause)
-  const [fault, message] = place.connected
-    ? describeBroken(code, place.url)
-    : describeUnreached(code, place.url)
-  return new NetworkError(fault, place.url.origin, message, {
+  const [fault, message] =
+    describeEnd(code, place) ?? (connected ? describeBroken(code, url) : describeUnreached(code, url))
+  return new NetworkError(fault, url.origin, message, {
     // A write that failed left the request incomplete: the server cannot have acted on it.
-    sent: place.connected && !isWriteError(cause),
+    sent: connected && !isWriteError(cause),
     cause: withoutBytes(cause),
     nextStep: fault === 'tls' ? tlsNextStep(code, cause) : undefined,
   })
@@ -66,87 +68,88 @@ function parserCode(error: Error): unknown {
 
 type Description = [fault: NetworkFault, message: string]
 
+/** Describes what this side ended: a time limit, or all requests. */
+function describeEnd(code: string, { url, limits }: FaultPlace): Description | undefined {
+  const after = (ms = 0): string => `(after ${ms / 1000} s)`
+  switch (code) {
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return ['connect_timeout', `could not connect to ${url.host} ${after(limits?.connectTimeoutMs)}`]
+    case 'UND_ERR_HEADERS_TIMEOUT':
+      return ['headers_timeout', `${url.origin} sent no response ${after(limits?.headersTimeoutMs)}`]
+    case 'UND_ERR_BODY_TIMEOUT': {
+      const what = `${url.origin} stopped sending in the middle of its response`
+      return ['body_timeout', `${what} ${after(limits?.bodyTimeoutMs)}`]
+    }
+    case 'UND_ERR_DESTROYED':
+      return ['aborted', `the request to ${url.origin} was cancelled`]
+    default:
+      return undefined
+  }
+}
+
+const unreached: Readonly<Record<string, [NetworkFault, (name: string, endpoint: string) => string]>> = {
+  ENOTFOUND: ['dns', (name) => `${name} has no address`],
+  ENODATA: ['dns', (name) => `${name} has no address`],
+  EAI_AGAIN: ['dns', (name) => `the address of ${name} could not be looked up now: no name server answered`],
+  ECONNREFUSED: ['refused', (_, endpoint) => `${endpoint} refused the connection`],
+  ETIMEDOUT: ['connect_timeout', (_, endpoint) => `${endpoint} did not answer the connection attempt`],
+  ECONNRESET: ['reset', (_, endpoint) => `${endpoint} closed the connection before it was ready`],
+  EPIPE: ['reset', (_, endpoint) => `${endpoint} closed the connection before it was ready`],
+  ECONNABORTED: ['reset', (_, endpoint) => `${endpoint} closed the connection before it was ready`],
+}
+
 function describeUnreached(code: string, url: URL): Description {
   const { hostname, host } = url
   const tls = describeTlsFault(code, host)
   if (tls !== undefined) return ['tls', tls]
   if (isSyntaxFault(code)) return describeBroken(code, url)
-  switch (code) {
-    case 'ENOTFOUND':
-    case 'ENODATA':
-      return ['dns', `${hostname} has no address (${code})`]
-    case 'EAI_AGAIN':
-      return [
-        'dns',
-        `the address of ${hostname} could not be looked up now: no name server answered (${code})`,
-      ]
-    case 'ECONNREFUSED':
-      return ['refused', `${endpoint(url)} refused the connection (${code})`]
-    case 'ETIMEDOUT':
-      return ['connect_timeout', `${endpoint(url)} did not answer the connection attempt (${code})`]
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'ECONNABORTED':
-      return ['reset', `${endpoint(url)} closed the connection before it was ready (${code})`]
-    default:
-      if (code.startsWith('EAI_'))
-        return ['dns', `the address of ${hostname} could not be looked up (${code})`]
-      return ['unreachable', `${endpoint(url)} cannot be reached${inBrackets(code)}`]
-  }
+  const endpoint = url.port === '' ? `${hostname}:${url.protocol === 'https:' ? 443 : 80}` : host
+  const known = unreached[code]
+  if (known !== undefined) return [known[0], `${known[1](hostname, endpoint)} (${code})`]
+  return code.startsWith('EAI_')
+    ? ['dns', `the address of ${hostname} could not be looked up (${code})`]
+    : ['unreachable', `${endpoint} cannot be reached${inBrackets(code)}`]
 }
 
-function describeBroken(code: string, url: URL): Description {
-  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') {
-    return ['protocol', `the headers of the response from ${url.origin} are too large (${code})`]
-  }
-  if (isSyntaxFault(code))
-    return ['protocol', `${url.origin} answered with something that is no HTTP (${code})`]
-  const tls = describeTlsFault(code, url.host)
+function describeBroken(code: string, { host, origin }: URL): Description {
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW')
+    return ['protocol', `the headers of the response from ${origin} are too large (${code})`]
+  if (isSyntaxFault(code)) return ['protocol', `${origin} answered with something that is no HTTP (${code})`]
+  const tls = describeTlsFault(code, host)
   if (tls !== undefined) return ['tls', tls]
   if (code === 'ETIMEDOUT')
-    return ['reset', `${url.origin} is gone from the network: the connection is dead (${code})`]
-  return ['reset', `${url.origin} closed the connection before its answer was whole${inBrackets(code)}`]
+    return ['reset', `${origin} is gone from the network: the connection is dead (${code})`]
+  return ['reset', `${origin} closed the connection before its answer was whole${inBrackets(code)}`]
 }
 
 function isSyntaxFault(code: string): boolean {
   return code.startsWith('HPE_') || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }
 
-/** Host and port, also where the port is the scheme's own. */
-function endpoint(url: URL): string {
-  if (url.port !== '') return url.host
-  return `${url.hostname}:${url.protocol === 'https:' ? 443 : 80}`
-}
-
 function inBrackets(code: string): string {
   return code === '' ? '' : ` (${code})`
 }
 
+/** Describes what failed on the way to the proxy, or in it; undefined for what failed beyond. */
 function proxiedError(cause: unknown, place: ProxiedPlace): NetworkError | undefined {
   const { url, proxy, connected } = place
-  if (cause instanceof TunnelError) return explainTunnel(cause.cause, place)
-  if (refusalOf(cause) !== undefined) return explainTunnel(cause, place)
+  const error = (kind: NetworkFault, message: string, sent: boolean): NetworkError =>
+    new NetworkError(kind, url.origin, message, { sent, cause })
+  const isTunnel = cause instanceof TunnelError
+  const reason: unknown = isTunnel ? cause.cause : cause
+  const status = refusalOf(reason)
+  if (status !== undefined) return error('proxy', refusalWords(status, url, proxy), false)
+  const code = errorCode(reason)
   // Plain http goes to the proxy itself: there is no way beyond it that we could see fail.
-  if (!connected && url.protocol === 'http:') return explainTunnel(cause, place)
-  if (errorCode(cause) !== 'UND_ERR_CONNECT_TIMEOUT') return undefined
+  if (isTunnel || (!connected && url.protocol === 'http:')) {
+    if (code === 'UND_ERR_HEADERS_TIMEOUT')
+      return error('connect_timeout', `the proxy ${proxy.host} gave no connection to ${url.host}`, false)
+    const { message } = networkError(reason, { ...place, url: new URL(proxy.origin), proxy: undefined })
+    return error('proxy', `the proxy for ${url.origin} cannot be used: ${message}`, false)
+  }
+  if (code !== 'UND_ERR_CONNECT_TIMEOUT') return undefined
   const message = `${url.host} could not be connected to through the proxy ${proxy.host}`
-  return fault('connect_timeout', message, place, cause)
-}
-
-function explainTunnel(cause: unknown, place: ProxiedPlace): NetworkError {
-  const { url, proxy } = place
-  const unsent = { ...place, connected: false }
-  const status = refusalOf(cause)
-  if (status !== undefined) return fault('proxy', refusalWords(status, url, proxy), unsent, cause)
-  if (errorCode(cause) === 'UND_ERR_HEADERS_TIMEOUT')
-    return fault(
-      'connect_timeout',
-      `the proxy ${proxy.host} gave no connection to ${url.host}`,
-      unsent,
-      cause,
-    )
-  const { message } = networkError(cause, { url: new URL(proxy.origin), connected: false })
-  return fault('proxy', `the proxy for ${url.origin} cannot be used: ${message}`, unsent, cause)
+  return error('connect_timeout', message, connected)
 }
 
 /** The status with which the proxy itself answered. undici has it in its messages only. */
@@ -161,15 +164,6 @@ function refusalWords(status: number, url: URL, proxy: URL): string {
   if (status === 407) return `${name} wants a user name and password, or others than it got (407)`
   if (status >= 500) return `${name} could not reach ${url.host} (${status})`
   return `${name} does not allow a connection to ${url.host} (${status})`
-}
-
-function fault(
-  kind: NetworkError['fault'],
-  message: string,
-  place: ProxiedPlace,
-  cause: unknown,
-): NetworkError {
-  return new NetworkError(kind, place.url.origin, message, { sent: place.connected, cause })
 }
 
 /**
@@ -199,34 +193,28 @@ function describeTlsFault(code: string, host: string): string | undefined {
     : undefined
 }
 
+const untrusted = 'comes from an authority that is not trusted here'
+
 const certificateFaults: Readonly<Record<string, string | undefined>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'comes from an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT: 'comes from an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'comes from an authority that is not trusted here',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'comes from an authority that is not trusted here, or its chain is not complete',
-  CERT_UNTRUSTED: 'comes from an authority that is not trusted here',
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${untrusted}, or its chain is not complete`,
+  CERT_UNTRUSTED: untrusted,
   CERT_HAS_EXPIRED: 'has expired, or the clock of this computer is wrong',
   CERT_NOT_YET_VALID: 'is not valid yet, or the clock of this computer is wrong',
   CERT_REVOKED: 'has been revoked',
-  CERT_SIGNATURE_FAILURE: 'has a wrong signature',
-  CERT_CHAIN_TOO_LONG: 'has a chain that is too long',
-  CERT_REJECTED: 'was rejected',
   ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name',
   HOSTNAME_MISMATCH: 'is for another name',
 }
 
 function describeHandshakeFault(code: string, host: string): string {
-  if (isPlainText(code)) {
-    return `${host} does not speak TLS on this port (${code})`
-  }
-  if (/CERTIFICATE_REQUIRED|CERTIFICATE_UNKNOWN|BAD_CERTIFICATE/.test(code)) {
+  if (isPlainText(code)) return `${host} does not speak TLS on this port (${code})`
+  if (/CERTIFICATE_REQUIRED|CERTIFICATE_UNKNOWN|BAD_CERTIFICATE/.test(code))
     return `${host} wants a client certificate, or refused ours (${code})`
-  }
-  if (/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS/.test(code)) {
+  if (/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|NO_PROTOCOLS/.test(code))
     return `${host} speaks no version of TLS that this computer accepts (${code})`
-  }
   return `the TLS handshake with ${host} failed (${code})`
 }
 

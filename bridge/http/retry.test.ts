@@ -104,13 +104,12 @@ describe('retries', () => {
 const now = Date.UTC(2026, 10, 21, 20, 0, 0) / 1000
 
 describe('retryAfterSeconds', () => {
-  it.each<[header: string | string[] | undefined, date: string | undefined, seconds: number | undefined]>([
+  it.each<[header: string | undefined, date: string | undefined, seconds: number | undefined]>([
     [undefined, undefined, undefined],
     ['0', undefined, 0],
     ['120', undefined, 120],
     [' 7 ', undefined, 7],
     ['7, 9', undefined, 7],
-    [['5', '6'], undefined, 5],
     ['99999999999999999999', undefined, 3600],
     ['-1', undefined, undefined],
     ['1.5', undefined, undefined],

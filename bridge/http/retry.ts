@@ -115,26 +115,25 @@ interface RetryPorts {
   note(text: string): void
 }
 
-interface RetryLimits {
-  retryMs: number
-  signal: AbortSignal | undefined
-  /** When the message was first sent, in monotonic milliseconds; now when left out. */
-  startedMs?: number
-}
-
 /** The retries of one message. Those that are not counted take `retryMs` at most, all together; with 0 there are none. */
 export class Retries {
   readonly #what: Sendable
-  readonly #limits: RetryLimits
+  readonly #limits: { retryMs: number; signal: AbortSignal | undefined }
   readonly #ports: RetryPorts
   readonly #startedMs: number
   #failures = 0
 
-  constructor(what: Sendable, limits: RetryLimits, ports: RetryPorts) {
+  /** `startedMs`: when the message was first sent, in monotonic milliseconds. */
+  constructor(
+    what: Sendable,
+    limits: { retryMs: number; signal: AbortSignal | undefined },
+    ports: RetryPorts,
+    startedMs: number = performance.now(),
+  ) {
     this.#what = what
     this.#limits = limits
-    this.#startedMs = limits.startedMs ?? performance.now()
     this.#ports = ports
+    this.#startedMs = startedMs
   }
 
   /**
@@ -160,7 +159,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 }
 
 /** The wait after that many failures in a row: twice as long each time, up to `maxMs`, minus up to a quarter by chance. */
-export function backoffMs(
+function backoffMs(
   runtime: Pick<Runtime, 'randomBytes'>,
   failures: number,
   firstMs: number,
@@ -172,22 +171,57 @@ export function backoffMs(
 
 const minStreamWaitMs = 20
 const maxStreamWaitMs = 300_000
+const firstStreamWaitMs = 1400
+const maxStreamBackoffMs = 30_000
 const patientTurns = 5
 const maxIdleWaitMs = 5000
 
-/**
- * The wait before a stream is opened again whose server asked for that many milliseconds: neither none for ever, nor hours.
- * `idleTurns` counts the empty streams in a row that ended at once: a server that goes on like that gets a request every few
- * seconds, whatever it asks for.
- */
-export function streamWaitMs(askedMs: number, idleTurns: number): number {
-  const wished = Math.min(Math.max(askedMs, minStreamWaitMs), maxStreamWaitMs)
-  const turns = idleTurns - patientTurns
-  return turns < 0 ? wished : Math.max(wished, Math.min(minStreamWaitMs * 2 ** turns, maxIdleWaitMs))
-}
-
 /** An empty stream that ended sooner than that was no stream. */
-export const shortTurnMs = 1000
+const shortTurnMs = 1000
+
+/** Balancers cut silent connections after a minute or so, which does not count as a failure. */
+const lastingMs = 10_000
+
+/** The waits before a stream is opened again. */
+export class StreamWaits {
+  #failures = 0
+  #idleTurns = 0
+  #askedMs: number | undefined
+  #openedMs = performance.now()
+
+  /** The stream said something, or there is another reason to believe in it. */
+  reset(): void {
+    this.#failures = 0
+    this.#idleTurns = 0
+  }
+
+  /** The server named the time to wait. */
+  asked(ms: number | undefined): void {
+    this.#askedMs = ms ?? this.#askedMs
+  }
+
+  /**
+   * Waits as long as the server asked for, though neither none for ever nor hours; else longer after each failure.
+   * A server whose streams are empty and end at once gets a request every few seconds, whatever it asks for.
+   */
+  async wait(runtime: Pick<Runtime, 'sleep' | 'randomBytes'>, signal: AbortSignal): Promise<void> {
+    const lastedMs = performance.now() - this.#openedMs
+    if (lastedMs >= lastingMs) this.#failures = 0
+    if (lastedMs >= shortTurnMs) this.#idleTurns = 0
+    await pause(runtime, this.#nextMs(runtime), signal)
+    this.#failures += 1
+    this.#idleTurns += 1
+    this.#openedMs = performance.now()
+  }
+
+  #nextMs(runtime: Pick<Runtime, 'randomBytes'>): number {
+    if (this.#askedMs === undefined)
+      return backoffMs(runtime, this.#failures, firstStreamWaitMs, maxStreamBackoffMs)
+    const wished = Math.min(Math.max(this.#askedMs, minStreamWaitMs), maxStreamWaitMs)
+    const turns = this.#idleTurns - patientTurns
+    return turns < 0 ? wished : Math.max(wished, Math.min(minStreamWaitMs * 2 ** turns, maxIdleWaitMs))
+  }
+}
 
 /** An hour: a server that asks for more gets another try then. */
 const maxRetryAfterSeconds = 3600
@@ -201,13 +235,12 @@ export function retryAfterSeconds(
   headers: HttpResponse['headers'],
   nowEpochSeconds: number,
 ): number | undefined {
-  const value = firstValue(headers['retry-after'])
-  if (value === undefined) return undefined
+  const value = String(headers['retry-after'] ?? '').trim()
   const [, seconds] = /^(\d+)(?:\s*,|$)/.exec(value) ?? []
   if (seconds !== undefined) return Math.min(Number(seconds), maxRetryAfterSeconds)
   const until = readHttpDate(value)
   if (until === undefined) return undefined
-  const now = readHttpDate(firstValue(headers['date']) ?? '') ?? nowEpochSeconds
+  const now = readHttpDate(String(headers['date'] ?? '')) ?? nowEpochSeconds
   return Math.min(Math.max(until - now, 0), maxRetryAfterSeconds)
 }
 
@@ -216,8 +249,4 @@ function readHttpDate(text: string): number | undefined {
   if (!/^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text)) return undefined
   const ms = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000)
-}
-
-function firstValue(header: string | string[] | undefined): string | undefined {
-  return (Array.isArray(header) ? header[0] : header)?.trim()
 }

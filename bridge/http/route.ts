@@ -1,36 +1,18 @@
 import { lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import type { SecureContext } from 'node:tls'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { NetworkError, type NetworkConfig } from './http-client.ts'
 import { TunnelError } from './network-fault.ts'
-import type { TrustedAuthorities } from './trusted-authorities.ts'
 
 /** Returns whether a host name, as `URL.hostname` gives it, means this computer. Nothing is looked up. */
 export function isLoopbackHost(hostname: string): boolean {
-  return isLoopbackName(hostname) || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
+  return isLoopbackHostname(hostname) || isLocalName(hostname)
 }
 
-function isLoopbackName(hostname: string): boolean {
+function isLocalName(hostname: string): boolean {
   return hostname === 'localhost' || hostname.endsWith('.localhost')
-}
-
-/**
- * Looks up names that mean this computer (RFC 6761 section 6.3): 127.0.0.1 first, because most servers listen there, and ::1 for
- * those that listen nowhere else. No resolver is asked: some know one of the two only, and it takes a thread.
- */
-const loopbackLookup: LookupFunction = (_hostname, options, callback) => {
-  const all = [
-    { address: '127.0.0.1', family: 4 },
-    { address: '::1', family: 6 },
-  ]
-  const family = options.family === 'IPv4' ? 4 : options.family === 'IPv6' ? 6 : (options.family ?? 0)
-  const addresses = family === 0 ? all : all.filter((address) => address.family === family)
-  const [first] = addresses
-  // As dns.lookup does, the answer comes later than the question.
-  process.nextTick(() => {
-    if (options.all === true) callback(null, addresses)
-    else callback(null, first?.address ?? '127.0.0.1', first?.family ?? 4)
-  })
 }
 
 /**
@@ -116,38 +98,40 @@ const socketOptions = { keepAliveInitialDelay: 30_000, autoSelectFamilyAttemptTi
  * not limited: requests behind open streams would wait for ever.
  */
 export function createDispatcher(
-  config: NetworkConfig,
-  trusted: TrustedAuthorities,
+  { connectTimeoutMs: timeout, ipv4 }: NetworkConfig,
+  secureContext: SecureContext | undefined,
   proxy: URL | undefined,
 ): Dispatcher {
-  const secureContext = trusted.context()
-  const timeout = config.connectTimeoutMs
-  const family = config.ipv4 ? { family: 4 } : {}
+  const family = ipv4 ? { family: 4 } : {}
   const tls = { ...socketOptions, timeout, ...(secureContext !== undefined && { secureContext }) }
-  if (proxy === undefined) {
+  if (proxy === undefined)
     return new Agent({ ...poolOptions, connect: { ...tls, ...family, lookup: lookupHost } })
-  }
-  const token = proxyAuthorization(proxy)
+  const { username, password } = proxy
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   return new ProxyAgent({
     ...poolOptions,
     uri: `${proxy.protocol}//${proxy.host}`,
-    ...(token !== undefined && { token }),
+    ...(pair !== ':' && { token: `Basic ${Buffer.from(pair).toString('base64')}` }),
     proxyTunnel: false,
     // undici types these as TLS options only, but hands them to its connector whole.
     proxyTls: { ...tls, ...family } as never,
     requestTls: tls as never,
-    clientFactory: createTunnelFactory(timeout, poolOptions),
+    clientFactory: (origin, options) => new TunnelPool(origin, timeout, options),
     factory: (origin, options) => new Pool(origin, Object.assign({}, options, poolOptions)),
   })
 }
 
-const lookupHost: LookupFunction = (hostname, options, callback) =>
-  isLoopbackName(hostname) ? loopbackLookup(hostname, options, callback) : lookup(hostname, options, callback)
-
-function proxyAuthorization(proxy: URL): string | undefined {
-  if (proxy.username === '' && proxy.password === '') return undefined
-  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`
-  return `Basic ${Buffer.from(pair).toString('base64')}`
+/**
+ * Looks names that mean this computer up without a resolver (RFC 6761 section 6.3), because some know one family only: 127.0.0.1
+ * first, where most servers listen, and ::1 for those that listen nowhere else.
+ */
+const lookupHost: LookupFunction = (hostname, options, callback) => {
+  if (!isLocalName(hostname)) return lookup(hostname, options, callback)
+  const first = { address: '127.0.0.1', family: 4 }
+  const all = options.family === 4 ? [first] : [first, { address: '::1', family: 6 }]
+  process.nextTick(() =>
+    options.all === true ? callback(null, all) : callback(null, first.address, first.family),
+  )
 }
 
 type Connect = (
@@ -159,24 +143,15 @@ type Connect = (
  * Opens tunnels for undici's `ProxyAgent`. Any failure is a {@link TunnelError}, which tells the way to the proxy from the way
  * beyond. A proxy that takes a connection and never answers is given up after `timeoutMs`, 0 for never.
  */
-function createTunnelFactory(
-  timeoutMs: number,
-  poolOptions: Pool.Options,
-): NonNullable<ProxyAgent.Options['clientFactory']> {
-  return (origin, options) => {
+class TunnelPool extends Pool {
+  constructor(origin: URL, timeoutMs: number, options: object) {
     const { connect } = options as { connect: Connect }
     // TLS forbids an address as the server's name, which is what undici passes on for a proxy that has no other.
     const connectByName: Connect = (target, callback) =>
       connect(isIP(target.servername ?? '') === 0 ? target : { ...target, servername: undefined }, callback)
-    return new TunnelPool(origin, {
-      ...poolOptions,
-      headersTimeout: timeoutMs,
-      connect: connectByName as NonNullable<Pool.Options['connect']>,
-    })
+    super(origin, { ...poolOptions, headersTimeout: timeoutMs, connect: connectByName as never })
   }
-}
 
-class TunnelPool extends Pool {
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>
   override connect(
     options: Dispatcher.ConnectOptions,

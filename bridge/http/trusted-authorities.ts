@@ -1,36 +1,33 @@
 import { readFileSync } from 'node:fs'
 import * as tls from 'node:tls'
 
-export interface TrustedAuthorities {
+/** The authorities that are trusted. `ca` is PEM text of further ones; Node alone would take it instead of the usual ones. */
+export class TrustedAuthorities {
+  #further: string[]
+  #hasSystem = false
+  #context: tls.SecureContext | undefined
+
+  constructor(ca: string | undefined) {
+    this.#further = ca === undefined ? [] : [ca]
+  }
+
   /** `undefined` stands for the defaults of Node, which need no work. */
-  context(): tls.SecureContext | undefined
+  context(): tls.SecureContext | undefined {
+    if (this.#further.length === 0) return undefined
+    return (this.#context ??= tls.createSecureContext({ ca: [...usualAuthorities(), ...this.#further] }))
+  }
+
   /**
    * Adds the authorities that the operating system trusts, for networks whose proxy signs with its own. Not done from
    * the start, because reading them takes time and most servers need none. False if there are none to add.
    */
-  addSystem(): boolean
-}
-
-/** `ca` is PEM text of further authorities; Node alone would take it instead of the usual ones, not beside them. */
-export function createTrustedAuthorities(ca: string | undefined): TrustedAuthorities {
-  let further = ca === undefined ? [] : [ca]
-  let askedSystem = false
-  let context: tls.SecureContext | undefined
-  return {
-    context() {
-      if (further.length === 0) return undefined
-      context ??= tls.createSecureContext({ ca: [...usualAuthorities(), ...further] })
-      return context
-    },
-    addSystem() {
-      if (askedSystem) return false
-      askedSystem = true
-      const system = readAuthorities('system')
-      if (system === undefined || system.length === 0) return false
-      further = [...further, ...system]
-      context = undefined
-      return true
-    },
+  addSystem(): boolean {
+    if (this.#hasSystem) return false
+    this.#hasSystem = true
+    const system = readAuthorities('system') ?? []
+    this.#further.push(...system)
+    this.#context = undefined
+    return system.length > 0
   }
 }
 

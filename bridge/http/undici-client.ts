@@ -6,28 +6,22 @@ import {
   type HttpRequest,
   type HttpResponse,
   type NetworkConfig,
-  type NetworkFault,
 } from './http-client.ts'
 import { errorCode, networkError, unknownAuthorityCodes } from './network-fault.ts'
 import { endingOf, mayRepeat } from './retry.ts'
 import { createDispatcher, isLoopbackHost, proxyFor } from './route.ts'
-import { createTrustedAuthorities } from './trusted-authorities.ts'
-
-interface Route {
-  proxy: URL | undefined
-  dispatcher: Dispatcher
-}
+import { TrustedAuthorities } from './trusted-authorities.ts'
 
 /**
- * Creates the HTTP client of the bridge, on undici; direct or through the configured proxy. Sends a request a second time by
- * itself when a kept connection turns out to be closed and {@link mayRepeat} allows it, and after a TLS failure for want of
- * an authority that the operating system knows. No message names the user or password of a proxy.
+ * The HTTP client of the bridge, on undici; direct or through the configured proxy. Sends a request a second time by itself
+ * when a kept connection turns out to be closed and {@link mayRepeat} allows it, and after a TLS failure for want of an
+ * authority that the operating system knows. No message names the user or password of a proxy.
  */
 export function createHttpClient(config: NetworkConfig): HttpClient {
-  const trusted = createTrustedAuthorities(config.ca)
-  const open = new Set<DispatchedRequest>()
-  const dispatchers = new Map<string, Dispatcher>()
+  const trusted = new TrustedAuthorities(config.ca)
   const routes = new Map<string, Route>()
+  /** Those that were replaced too, until their last response has been read. */
+  const dispatchers = new Set<Dispatcher>()
 
   function routeTo(url: URL): Route {
     const known = routes.get(url.origin)
@@ -36,52 +30,45 @@ export function createHttpClient(config: NetworkConfig): HttpClient {
     if (url.protocol === 'http:' && !config.allowHttp && !isLoopbackHost(url.hostname))
       throw refusal(url.origin, `${url.origin} is plain http, which is allowed for this computer only`)
     const proxy = proxyFor(url, config.proxy)
-    const key = proxy?.href ?? ''
-    const dispatcher = dispatchers.get(key) ?? createDispatcher(config, trusted, proxy)
-    dispatchers.set(key, dispatcher)
-    routes.set(url.origin, { proxy, dispatcher })
-    return { proxy, dispatcher }
-  }
-
-  function attempt(request: HttpRequest, url: URL): Promise<HttpResponse> {
-    const { proxy, dispatcher } = routeTo(url)
-    const plan = {
-      url,
-      headers: requestHeaders(request, config.userAgent, url.origin),
-      dispatcher,
-      connectTimeoutMs: config.connectTimeoutMs,
-      headersTimeoutMs: config.headersTimeoutMs,
-      bodyTimeoutMs: request.bodyTimeoutMs ?? config.bodyTimeoutMs,
-      explain: (cause: unknown, connected: boolean) => networkError(cause, { url, connected, proxy }),
-    }
-    return new DispatchedRequest(request, plan, open).response
+    const dispatcher = createDispatcher(config, trusted.context(), proxy)
+    const route = { proxy, dispatcher }
+    routes.set(url.origin, route)
+    dispatchers.add(dispatcher)
+    return route
   }
 
   /** Lets open requests finish and closes idle connections, which may be as dead as the one that failed. */
   function retireConnections(): void {
-    for (const dispatcher of dispatchers.values()) void dispatcher.close()
-    dispatchers.clear()
+    for (const { dispatcher } of routes.values())
+      void dispatcher.close().then(() => dispatchers.delete(dispatcher))
     routes.clear()
   }
 
   return {
     async send(request) {
       const url = readRequestUrl(request.url)
+      const headers = requestHeaders(request, config.userAgent, url.origin)
+      const attempt = (): Promise<HttpResponse> =>
+        new DispatchedRequest(request, url, headers, routeTo(url), config).response
       try {
-        return await attempt(request, url)
+        return await attempt()
       } catch (error) {
         if (!mayResend(error, request) && !(isUnknownAuthority(error) && trusted.addSystem())) throw error
         retireConnections()
-        return attempt(request, url)
+        return attempt()
       }
     },
     close() {
-      for (const request of open) request.cancel()
-      for (const dispatcher of dispatchers.values()) void dispatcher.destroy(null)
+      for (const dispatcher of dispatchers) void dispatcher.destroy(null)
       dispatchers.clear()
       routes.clear()
     },
   }
+}
+
+interface Route {
+  proxy: URL | undefined
+  dispatcher: Dispatcher
 }
 
 /** Parses an absolute http or https URL without user and password. Throws {@link NetworkError}, which quotes the origin at most. */
@@ -136,81 +123,52 @@ function requestHeaders(
   ]
 }
 
-/** The way and the limits of a request, in milliseconds; 0 for no limit. */
-interface DispatchPlan {
-  url: URL
-  headers: string[]
-  dispatcher: Dispatcher
-  connectTimeoutMs: number
-  headersTimeoutMs: number
-  bodyTimeoutMs: number
-  explain(cause: unknown, connected: boolean): NetworkError
-}
-
-/**
- * One request dispatched through undici, and its response. Time limits are kept here rather than by undici, whose timers have
- * a resolution of half a second and cannot tell a silent server from a slow reader.
- */
+/** One request dispatched through undici, and its response. */
 class DispatchedRequest implements Dispatcher.DispatchHandler {
   readonly response: Promise<HttpResponse>
-  readonly #plan: DispatchPlan
+  readonly #url: URL
+  readonly #explain: (cause: unknown) => NetworkError
   readonly #release: () => void
   #resolve!: (response: HttpResponse) => void
   #reject!: (error: NetworkError) => void
   #controller: Dispatcher.DispatchController | undefined
-  #timer: NodeJS.Timeout | undefined
   #body: Readable | undefined
   #isComplete = false
   #failure: NetworkError | undefined
 
-  /** `open` holds the request until its body has been read. */
-  constructor(request: HttpRequest, plan: DispatchPlan, open: Set<DispatchedRequest>) {
-    this.#plan = plan
+  constructor(request: HttpRequest, url: URL, headers: string[], route: Route, config: NetworkConfig) {
+    const { bodyTimeoutMs = config.bodyTimeoutMs } = request
+    this.#url = url
+    this.#explain = (cause) =>
+      networkError(cause, {
+        url,
+        connected: this.#controller !== undefined,
+        proxy: route.proxy,
+        limits: { ...config, bodyTimeoutMs },
+      })
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
-    const onAbort = (): void => this.cancel()
-    this.#release = () => {
-      clearTimeout(this.#timer)
-      request.signal?.removeEventListener('abort', onAbort)
-      open.delete(this)
-    }
-    open.add(this)
-    request.signal?.addEventListener('abort', onAbort)
-    if (request.signal?.aborted === true) this.cancel()
-    else this.#start(request)
-  }
-
-  /** Ends the request or its body with the fault `aborted`. */
-  cancel(): void {
-    this.#end('aborted', `the request to ${this.#plan.url.origin} was cancelled`)
-  }
-
-  #start(request: HttpRequest): void {
-    const { url, headers, connectTimeoutMs, dispatcher } = this.#plan
-    this.#limit(connectTimeoutMs, 'connect_timeout', `could not connect to ${url.host}`)
-    const options: Dispatcher.DispatchOptions = {
-      origin: url.origin,
-      path: `${url.pathname}${url.search}`,
-      method: request.method,
-      headers,
-      body: request.body ?? null,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    }
+    const { signal, method, body = null } = request
+    const onAbort = (): void => this.#cancel()
+    this.#release = () => signal?.removeEventListener('abort', onAbort)
+    signal?.addEventListener('abort', onAbort)
+    if (signal?.aborted === true) this.#cancel()
+    if (this.#failure !== undefined) return
+    const path = `${url.pathname}${url.search}`
+    const limits = { headersTimeout: config.headersTimeoutMs, bodyTimeout: bodyTimeoutMs }
     try {
-      dispatcher.dispatch(options, this)
+      route.dispatcher.dispatch({ origin: url.origin, path, method, headers, body, ...limits }, this)
     } catch (error) {
-      this.#fail(this.#plan.explain(error, false))
+      this.#fail(this.#explain(error))
     }
   }
 
-  /** Connected, and about to write the request. */
+  /** Connected, and about to write the request: from now on the server may have seen it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#failure !== undefined) return controller.abort(this.#failure)
     this.#controller = controller
-    this.#limit(this.#plan.headersTimeoutMs, 'headers_timeout', `${this.#plan.url.origin} sent no response`)
   }
 
   onResponseStart(
@@ -231,50 +189,30 @@ class DispatchedRequest implements Dispatcher.DispatchHandler {
     // A body may fail before anyone reads it.
     body.on('error', () => {})
     this.#body = body
-    this.#limitSilence()
     this.#resolve({ status, headers: joinedHeaders(headers), body })
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#timer?.refresh()
     if (this.#body?.push(chunk) === false) controller.pause()
   }
 
   onResponseEnd(): void {
     this.#isComplete = true
-    clearTimeout(this.#timer)
     // undici marks the connection free in an immediate that it has not queued yet. Ending the body after that lets the next
     // request use this connection instead of opening another one.
     queueMicrotask(() => setImmediate(() => this.#body?.push(null)))
   }
 
   onResponseError(_controller: unknown, cause: Error): void {
-    if (this.#failure !== undefined || this.#body?.destroyed === true) return
-    this.#fail(this.#plan.explain(cause, this.#controller !== undefined))
+    if (this.#failure === undefined && this.#body?.destroyed !== true) this.#fail(this.#explain(cause))
   }
 
-  #limit(ms: number, fault: NetworkFault, what: string): void {
-    clearTimeout(this.#timer)
-    if (ms > 0) this.#timer = setTimeout(() => this.#end(fault, `${what} (after ${ms / 1000} s)`), ms)
-  }
-
-  #limitSilence(): void {
-    const { bodyTimeoutMs, url } = this.#plan
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    if (bodyTimeoutMs === 0) return
-    this.#timer = setTimeout(() => {
-      // Bytes that wait for a slow reader are not silence of the server.
-      if ((this.#body?.readableLength ?? 0) > 0) return this.#limitSilence()
-      const what = `${url.origin} stopped sending in the middle of its response`
-      this.#end('body_timeout', `${what} (after ${bodyTimeoutMs / 1000} s)`)
-    }, bodyTimeoutMs)
-  }
-
-  #end(fault: NetworkFault, message: string): void {
+  /** Ends the request or its body with the fault `aborted`. */
+  #cancel(): void {
     if (this.#failure !== undefined || this.#body?.readableEnded === true) return
+    const { origin } = this.#url
     const sent = this.#controller !== undefined
-    const error = new NetworkError(fault, this.#plan.url.origin, message, { sent })
+    const error = new NetworkError('aborted', origin, `the request to ${origin} was cancelled`, { sent })
     this.#fail(error)
     if (!this.#isComplete) this.#controller?.abort(error)
   }

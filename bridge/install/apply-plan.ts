@@ -2,17 +2,13 @@ import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
-  closeSync,
   constants,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readdirSync,
   renameSync,
   rmSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { readConfigFile } from './config-file.ts'
@@ -97,7 +93,7 @@ function writeBackup(target: string, bytes: Buffer, now: number): string {
   }
 }
 
-/** Removes older backups of the same file. A failure is ignored: the change has been made. */
+/** Removes older backups of the same file. */
 function removeOlderBackups(target: string, newest: string): void {
   const folder = dirname(target)
   const start = basename(target) + backupMark
@@ -107,7 +103,7 @@ function removeOlderBackups(target: string, newest: string): void {
     try {
       rmSync(join(folder, name))
     } catch {
-      continue
+      // The change has been made.
     }
   }
 }
@@ -128,13 +124,7 @@ function replaceFile(target: string, bytes: Buffer, mode: number | undefined): v
 }
 
 function writeNewFile(path: string, bytes: Buffer, mode: number | undefined): void {
-  const handle = openSync(path, 'wx', mode ?? 0o666)
-  try {
-    for (let written = 0; written < bytes.length;) written += writeSync(handle, bytes, written)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
+  writeFileSync(path, bytes, { flag: 'wx', mode: mode ?? 0o666, flush: true })
   // The process umask must not remove bits that the file had.
   if (mode !== undefined) chmodSync(path, mode)
 }

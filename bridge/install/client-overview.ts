@@ -4,7 +4,7 @@ import { readConfigFile } from './config-file.ts'
 import { readEntries } from './edit/entry-edit.ts'
 import { InstallError } from './install-error.ts'
 import { readOwnEntry } from './own-entry.ts'
-import { textOf, withSnippet } from './plan-install.ts'
+import { withSnippet } from './plan-install.ts'
 
 /** A client as listed by `drawbridge install --list`. */
 export interface ClientState {
@@ -32,7 +32,7 @@ function stateOf(client: Client, path: string, launcher: string): ClientState['s
   try {
     const file = readConfigFile(path)
     if (!file.found) return { kind: 'absent' }
-    const entries = withSnippet(path, undefined, () => readEntries(textOf(file).text, client))
+    const entries = withSnippet(path, undefined, () => readEntries(file.text, client))
     const own = [...entries].flatMap(([name, entry]) => {
       const found = readOwnEntry(entry, launcher)
       return found ? [{ name, serverUrl: found.serverUrl }] : []

@@ -12,6 +12,16 @@ export interface InstallSystem {
   exists(path: string): boolean
 }
 
+/** An {@link InstallSystem} with the folders in which clients keep their files. */
+export interface Places extends InstallSystem {
+  /** Joins a path by the rules of the platform. */
+  at(...parts: string[]): string
+  /** `$XDG_CONFIG_HOME`, or else `~/.config`. */
+  config: string
+  /** The settings folder of desktop programs, as Electron determines it. */
+  data: string
+}
+
 /** A flag of the bridge, with its dashes. A switch has no value. */
 export interface LaunchFlag {
   flag: string
@@ -29,7 +39,7 @@ export interface Client {
   /** `json` files are edited as `jsonc` too; it marks clients that do not accept comments. */
   format: 'json' | 'jsonc' | 'toml'
   /** Candidates for the user's file, likeliest first: the first that exists is used, or else the first. */
-  files(system: InstallSystem): readonly string[]
+  files(places: Places): readonly string[]
   /** The project file, relative to the project folder. Undefined: the client has none. */
   projectFile?: string
   /** Keys leading to the server list. */
@@ -37,7 +47,7 @@ export interface Client {
   /** Builds the entry in the client's format. */
   entry(launch: Launch): Record<string, unknown>
   /** The client makes its file readable only to its user. */
-  isPrivate: boolean
+  isPrivate?: true
   /** Next steps for the user to see the server, one sentence per line. */
   afterwards(name: string): readonly string[]
 }

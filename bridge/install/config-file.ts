@@ -2,27 +2,6 @@ import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'n
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { InstallError } from './install-error.ts'
 
-/** Text of a file, and the byte order mark before it. */
-interface ConfigText {
-  text: string
-  mark: '' | '\uFEFF'
-}
-
-/** Decodes a UTF-8 file. Returns undefined for anything else: writing would destroy another encoding. */
-export function decodeConfigText(bytes: Uint8Array): ConfigText | undefined {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-    return text.startsWith('\uFEFF') ? { text: text.slice(1), mark: '\uFEFF' } : { text, mark: '' }
-  } catch {
-    return undefined
-  }
-}
-
-/** Encodes the text as {@link decodeConfigText} read it. */
-export function encodeConfigText({ text, mark }: ConfigText): Buffer {
-  return Buffer.from(mark + text, 'utf8')
-}
-
 /** A client's file as found. */
 export interface ConfigFile {
   /** The path that the client opens. */
@@ -33,6 +12,14 @@ export interface ConfigFile {
    * Undefined: the file does not exist yet. `isShared`: it has other hard links, or another owner than this process.
    */
   found: { bytes: Buffer; mode: number; isShared: boolean } | undefined
+  /** Without the byte order mark; empty if the file does not exist. */
+  text: string
+}
+
+/** Returns the bytes of a file with another text, and the byte order mark that it had. */
+export function bytesWith({ found }: ConfigFile, text: string): Buffer {
+  const hasMark = found?.bytes.subarray(0, 3).equals(Buffer.from('\uFEFF')) === true
+  return Buffer.from(hasMark ? `\uFEFF${text}` : text)
 }
 
 /** Formats the path of a file for display, with its link target where that differs. */
@@ -54,7 +41,10 @@ export function refuseOutside({ path, target }: Pick<ConfigFile, 'path' | 'targe
   )
 }
 
-/** Reads a client's file, which may be missing. Throws {@link InstallError} if it cannot be read or is a folder. */
+/**
+ * Reads a client's file, which may be missing. Throws {@link InstallError} if it cannot be read, is a folder, or is not UTF-8: writing
+ * would destroy another encoding.
+ */
 export function readConfigFile(path: string): ConfigFile {
   const target = targetOf(path)
   try {
@@ -68,10 +58,15 @@ export function readConfigFile(path: string): ConfigFile {
     }
     const bytes = readFileSync(target)
     const isShared = stat.nlink > 1 || (process.getuid !== undefined && stat.uid !== process.getuid())
-    return { path, target, found: { bytes, mode: stat.mode % 0o1000, isShared } }
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return { path, target, found: { bytes, mode: stat.mode % 0o1000, isShared }, text }
   } catch (error) {
-    if (isMissing(error)) return { path, target, found: undefined }
+    if (isMissing(error)) return { path, target, found: undefined, text: '' }
     if (error instanceof InstallError) throw error
+    if (error instanceof TypeError) {
+      const nextStep = 'Save it as UTF-8, then run the command again.'
+      throw new InstallError('unreadable', `${path} is not UTF-8.`, nextStep, { cause: error })
+    }
     const why = (error as NodeJS.ErrnoException).code ?? 'for an unknown reason'
     throw new InstallError(
       'unreadable',

@@ -75,11 +75,11 @@ interface LaunchRequest {
   environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Without it the bridge would look for its logins elsewhere: most clients do not pass variables on. */
-const passedOn = ['DRAWBRIDGE_HOME'] as const
-
-/** Variables that an installer sets in an entry, and removes when they are no longer needed. */
-export const managedVariables: readonly string[] = passedOn
+/**
+ * The variable that an installer sets in an entry, and removes when it is no longer needed. Without it the bridge would look for its
+ * logins elsewhere: most clients do not pass variables on.
+ */
+export const managedVariable = 'DRAWBRIDGE_HOME'
 
 /**
  * Builds the command of an entry. Throws {@link InstallError} for a secret, and for an argument with a blank, which
@@ -92,12 +92,8 @@ export function createLaunch(request: LaunchRequest): Launch {
     value === undefined ? [flag] : [flag, compact(flag, value)],
   )
   for (const argument of [serverUrl, ...given]) refuseBlanks(argument)
-  const env = Object.fromEntries(
-    passedOn.flatMap((name) => {
-      const value = environment[name]
-      return value ? [[name, value] as const] : []
-    }),
-  )
+  const home = environment[managedVariable]
+  const env = home ? { [managedVariable]: home } : {}
   return { command: node, args: [launcher, serverUrl, ...given], env }
 }
 

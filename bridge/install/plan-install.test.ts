@@ -238,11 +238,13 @@ describe('what is around a file', () => {
   it('has comments that its client does not take, and that is said', () => {
     const desktop = findClient('claude-desktop')
     fixture.file(desktop, '{ "a": 1 }')
-    expect(fixture.plan(desktop).warning).toBeUndefined()
+    expect(fixture.plan(desktop).warnings).toEqual([])
     fixture.file(desktop, '{ "a": 1, /* c */ }')
-    expect(fixture.plan(desktop).warning).toContain('Claude Desktop does not read it')
+    expect(fixture.plan(desktop).warnings).toEqual([
+      expect.stringContaining('Claude Desktop does not read it'),
+    ])
     fixture.file(cursor, '{ "a": 1, /* c */ }')
-    expect(fixture.plan(cursor).warning).toBeUndefined()
+    expect(fixture.plan(cursor).warnings).toEqual([])
   })
 
   it.runIf(process.getuid?.() === 0)('keeps its owner when another user may write it', () => {

@@ -3,18 +3,12 @@ import type { Client } from './client.ts'
 import { readEntries, setEntry } from './edit/entry-edit.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import {
-  type ConfigFile,
-  decodeConfigText,
-  encodeConfigText,
-  readConfigFile,
-  refuseOutside,
-} from './config-file.ts'
+import { bytesWith, type ConfigFile, readConfigFile, refuseOutside } from './config-file.ts'
 import { InstallError, checkServerName } from './install-error.ts'
-import { managedVariables } from './launch.ts'
+import { managedVariable } from './launch.ts'
 import { lineDiff } from './edit/line-diff.ts'
 import { readOwnEntry } from './own-entry.ts'
-import { TextFaultError, describeTextFault } from './edit/text.ts'
+import { TextFaultError } from './edit/text.ts'
 
 /** A planned change of a client's file, before anything is written. */
 export interface Plan {
@@ -30,8 +24,8 @@ export interface Plan {
   bytes: Buffer
   /** For display; empty for `same`. */
   diff: string
-  /** One sentence to show the user about the file. */
-  warning: string | undefined
+  /** Sentences to show the user about the file. */
+  warnings: readonly string[]
   /** A new file is readable only to its user. */
   isPrivate: boolean
 }
@@ -75,7 +69,7 @@ export function planInstall({ client, path, within, name, launch }: InstallReque
   return withSnippet(path, snippet, () => {
     const file = readConfigFile(path)
     if (within !== undefined) refuseOutside(file, within)
-    const { text, mark } = textOf(file)
+    const { text } = file
     const present = readEntries(text, client)
     const existing = present.get(name)
     const [launcher, serverUrl] = launch.args
@@ -83,36 +77,25 @@ export function planInstall({ client, path, within, name, launch }: InstallReque
     const isOurs = own !== undefined && own.serverUrl === serverUrl
     const isKept = (key: string): boolean => isOurs && !serverKeys.has(key)
     const entry = isOurs ? updated(existing, wanted, isKept) : wanted
-    const base = { file, name, isPrivate: client.isPrivate, warning: warningOf(client, text) }
+    const base = { file, name, isPrivate: client.isPrivate === true, warnings: warningsOf(client, text) }
     if (isDeepStrictEqual(plain(existing), plain(entry))) {
       return { ...base, change: 'same', bytes: file.found?.bytes ?? Buffer.alloc(0), diff: '' }
     }
     const after = setEntry(text, client, name, entry, isKept)
     const change = present.has(name) ? (isOurs ? 'update' : 'replace') : 'add'
-    return { ...base, change, bytes: encodeConfigText({ text: after, mark }), diff: lineDiff(text, after) }
+    return { ...base, change, bytes: bytesWith(file, after), diff: lineDiff(text, after) }
   })
 }
 
 /** Warns that comments, which are kept, break the file for a client that reads plain JSON only. */
-function warningOf({ format, title }: Client, text: string): string | undefined {
-  if (format !== 'json' || text.trim() === '') return undefined
+function warningsOf({ format, title }: Client, text: string): string[] {
+  if (format !== 'json' || text.trim() === '') return []
   try {
     JSON.parse(text)
-    return undefined
+    return []
   } catch {
-    return `The file has comments or trailing commas, with which ${title} does not read it. Take them out.`
+    return [`The file has comments or trailing commas, with which ${title} does not read it. Take them out.`]
   }
-}
-
-/** Returns the text of a file; empty if it is missing. Throws {@link InstallError}. */
-export function textOf(file: ConfigFile): { text: string; mark: '' | '\uFEFF' } {
-  const text = file.found ? decodeConfigText(file.found.bytes) : { text: '', mark: '' as const }
-  if (text) return text
-  throw new InstallError(
-    'unreadable',
-    `${file.path} is not UTF-8.`,
-    'Save it as UTF-8, then run the command again.',
-  )
 }
 
 /** Runs `work`, and reports a fault in the text with the path and the snippet to paste. */
@@ -128,7 +111,7 @@ export function withSnippet<T>(path: string, snippet: string | undefined, work: 
     const isForm = error.fault.kind === 'form'
     throw new InstallError(
       isForm ? 'unsupported' : 'unreadable',
-      `${path} is left as it is: ${describeTextFault(error.fault)}`,
+      `${path} is left as it is: ${error.message}`,
       isForm ? 'Change the entry by hand.' : 'Correct it there, then run the command again.',
       { ...options, cause: error },
     )
@@ -152,7 +135,7 @@ function updated(
 
 function ownVariables(value: unknown): Record<string, unknown> {
   if (!isJsonObject(value)) return {}
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !managedVariables.includes(name)))
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== managedVariable))
 }
 
 /** Objects of the TOML parser have no prototype, which a strict comparison would notice. */

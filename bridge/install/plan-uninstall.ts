@@ -1,10 +1,10 @@
 import type { Client } from './client.ts'
-import { encodeConfigText, readConfigFile, refuseOutside } from './config-file.ts'
+import { bytesWith, readConfigFile, refuseOutside } from './config-file.ts'
 import { readEntries, removeEntry } from './edit/entry-edit.ts'
 import { InstallError } from './install-error.ts'
 import { lineDiff } from './edit/line-diff.ts'
 import { type OwnEntry, readOwnEntry } from './own-entry.ts'
-import { type Plan, textOf, withSnippet } from './plan-install.ts'
+import { type Plan, withSnippet } from './plan-install.ts'
 
 /** Selects the entry to remove from a client's file. Without name and URL: the only entry of ours. */
 export interface UninstallRequest {
@@ -32,7 +32,7 @@ export function planUninstall(request: UninstallRequest): UninstallPlan {
   return withSnippet(path, undefined, () => {
     const file = readConfigFile(path)
     if (within !== undefined) refuseOutside(file, within)
-    const { text, mark } = textOf(file)
+    const { text } = file
     const { name, own } = choose(request, readEntries(text, client))
     const after = removeEntry(text, client, name)
     return {
@@ -40,10 +40,10 @@ export function planUninstall(request: UninstallRequest): UninstallPlan {
       name,
       own,
       change: 'remove',
-      bytes: encodeConfigText({ text: after, mark }),
+      bytes: bytesWith(file, after),
       diff: lineDiff(text, after),
-      warning: undefined,
-      isPrivate: client.isPrivate,
+      warnings: [],
+      isPrivate: client.isPrivate === true,
     }
   })
 }

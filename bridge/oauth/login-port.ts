@@ -56,49 +56,6 @@ export interface PendingSignIn {
   cancel(): void
 }
 
-/** One user's login at one server. */
-export interface Login extends TokenSource {
-  /**
-   * Starts a sign-in, or joins a pending one of this or another process: there is never a second one for the same
-   * login. Requests what the refusals passed to {@link TokenSource.refused} asked for. `isForced`: the user asked to
-   * sign in although a login exists.
-   */
-  signIn(options?: { isForced?: boolean }): PendingSignIn
-  /** Revokes the tokens at the server if possible (RFC 7009), then forgets everything. */
-  signOut(): Promise<SignOutReport>
-  /** Reads what is known without a network request. */
-  state(): Promise<LoginState>
-  /**
-   * Await this before the process exits: resolves once no response with tokens could be lost, after 5 seconds at the
-   * latest. Starts nothing, and does not wait for the user.
-   */
-  settle(): Promise<void>
-}
-
-/** Result of {@link Login.signOut}. `revoked` is undefined where the server offers no revocation. */
-export interface SignOutReport {
-  found: boolean
-  /** False: the login is forgotten, but its tokens stay valid at the server. */
-  readable: boolean
-  revoked: boolean | undefined
-}
-
-/** State of a login for display. Contains no secret. */
-export type LoginState =
-  | { kind: 'none' }
-  | { kind: 'configured'; how: 'environment' | 'header' }
-  | {
-      kind: 'signed_in' | 'sign_in_needed'
-      issuer: string
-      clientId: string
-      scope: string | undefined
-      /** Epoch seconds. */
-      signedInAt: number
-      expiresAt: number | undefined
-      canRefresh: boolean
-      reason: string | undefined
-    }
-
 /**
  * Everything that can go wrong at an authorization server or on the way to it. Stable: exit codes and documentation
  * depend on it.
@@ -166,9 +123,6 @@ export interface SignInRequest {
   /** The user asked to sign in although a login exists, so its stored assumptions are checked again. */
   isForced?: boolean
 }
-
-/** A sign-in request without the previous login. */
-export type WantedSignIn = Omit<SignInRequest, 'previous'>
 
 /** Called with the user's next step once everything is listening. */
 export type AnnounceSignIn = (prompt: SignInPrompt) => void

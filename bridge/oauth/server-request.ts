@@ -1,3 +1,4 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
   BodyError,
@@ -7,6 +8,8 @@ import {
   NetworkError,
   readJson,
 } from '../http/http-client.ts'
+import { retryAfterSeconds } from '../http/retry.ts'
+import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
 import { withLimit } from './wait.ts'
 
@@ -50,15 +53,8 @@ export async function requestJson(
     } catch (error) {
       if (!limit.aborted || signal.aborted) throw error
       const { origin } = new URL(request.url)
-      throw new NetworkError(
-        'headers_timeout',
-        origin,
-        `${origin} did not answer within ${limitMs / 1000} s`,
-        {
-          sent: true,
-          cause: error,
-        },
-      )
+      const message = `${origin} did not answer within ${limitMs / 1000} s`
+      throw new NetworkError('headers_timeout', origin, message, { sent: true, cause: error })
     }
   })
 }
@@ -70,4 +66,22 @@ async function readBodyAsJson(response: HttpResponse): Promise<unknown> {
     if (error instanceof BodyError) return undefined
     throw error
   }
+}
+
+/** Returns a member of a response if it is a text, and not empty. */
+export function memberText(json: unknown, name: string): string | undefined {
+  const value = isJsonObject(json) ? json[name] : undefined
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** Returns an {@link OAuthFailure} `unavailable` for a response to `what` with status 429 or 5xx, and undefined for any other. */
+export function busyFailure(
+  { status, headers }: ServerResponse,
+  what: string,
+  now: number,
+  issuer?: string,
+): OAuthFailure | undefined {
+  if (status !== 429 && status < 500) return undefined
+  const options = { issuer, retryAfterSeconds: retryAfterSeconds(headers, now) }
+  return new OAuthFailure('unavailable', `${what} answered with status ${status}.`, options)
 }

@@ -4,9 +4,10 @@ import { createAdapterFrom2025To2026 } from '@drawbridge/shared/mcp/adapter/2025
 import { createAdapterFrom2026To2025 } from '@drawbridge/shared/mcp/adapter/2026-to-2025/adapter.ts'
 import type {
   Adapter,
+  AdapterPorts,
+  ClientPort,
   RequestOptions,
   Server2025,
-  Server2026,
   Session2025,
 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
@@ -24,7 +25,7 @@ import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { withoutSignInState } from '../sign-in/authorization-prompt.ts'
 import { TransportError } from '../transport/transport.ts'
-import type { CallCarrier, ClientContext, PendingCall } from './pending-calls.ts'
+import type { CallCarrier, ClientContext, PendingCall } from './client-calls.ts'
 import type { ServerConnection } from './server-connections.ts'
 import type { RevisionPorts } from './server-revision.ts'
 
@@ -85,10 +86,10 @@ export class AdaptedConnection implements CallCarrier {
   #from2025To2026(): Adapter {
     const { client, pending, remembered, servers } = this.#ports
     const discovered = remembered.known()?.discoverResult
-    const server = server2026(this.#ports.judged(servers.modern()))
+    const send = this.#ports.judged(servers.of('modern'))
     const adapter = createAdapterFrom2025To2026({
-      ...this.#shared(),
-      server,
+      ...this.#adapterPorts(),
+      server: { request: (message, options) => request(send, message, options), errorResponse },
       ...(discovered && { discovered }),
     })
     const { initialize, isInitialized } = client
@@ -99,23 +100,15 @@ export class AdaptedConnection implements CallCarrier {
   }
 
   #from2026To2025(): Adapter {
-    const server: Server2025 = {
-      open: (params, onMessage) => this.#openSession(params, onMessage),
-      errorResponse,
-    }
-    return createAdapterFrom2026To2025({ ...this.#shared(), warn: this.#ports.warn, server })
+    const open: Server2025['open'] = (params, onMessage) => this.#openSession(params, onMessage)
+    const { warn } = this.#ports
+    return createAdapterFrom2026To2025({ ...this.#adapterPorts(), warn, server: { open, errorResponse } })
   }
 
-  #shared(): Pick<
-    Parameters<typeof createAdapterFrom2026To2025>[0],
-    'client' | 'runtime' | 'describeFailure'
-  > {
+  #adapterPorts(): AdapterPorts {
     const { describeFailure, runtime } = this.#ports
-    return {
-      client: { send: (message, relatedTo) => this.#answer(message, relatedTo) },
-      describeFailure,
-      runtime,
-    }
+    const client: ClientPort = { send: (message, relatedTo) => this.#answer(message, relatedTo) }
+    return { client, describeFailure, runtime }
   }
 
   async #answer(message: JsonRpcMessage, relatedTo: JsonRpcId | undefined): Promise<void> {
@@ -156,11 +149,6 @@ export class AdaptedConnection implements CallCarrier {
 const closeGraceMs = 500
 
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
-
-/** Makes a way to a server the adapter's 2026-07-28 server. */
-function server2026(send: Send): Server2026 {
-  return { request: (message, options) => request(send, message, options), errorResponse }
-}
 
 /** Takes the JSON-RPC error that a server sent as the body of a 4xx; undefined if something else failed. */
 export function errorResponse(failure: unknown): JsonRpcResponse | undefined {

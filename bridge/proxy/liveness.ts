@@ -1,6 +1,6 @@
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { NetworkError } from '../http/http-client.ts'
-import type { PendingCall, PendingCalls } from './pending-calls.ts'
+import type { PendingCall, PendingCalls } from './client-calls.ts'
 import type { RevisionStep } from './revision-step.ts'
 
 export interface LivenessConfig {
@@ -182,35 +182,35 @@ export interface Clocks {
   wallMs(): number
 }
 
-/**
- * The finding since the last look. `leapt`: only the wall clock went ahead. Somebody has set it, or this is a virtual
- * machine whose host has slept: its other clocks knew nothing of that.
- */
-type Sleep = 'none' | 'leapt' | 'slept'
-
 /** Shorter sleeps do no harm to a connection, and timers are late for many reasons. */
 const longMs = 30_000
 
-/** Finds out whether time has passed in which this process could do nothing. A process that was stopped has slept too. */
+/**
+ * Finds out whether time has passed in which this process could do nothing. A process that was stopped has slept too. `leapt`: only
+ * the wall clock went ahead. Somebody has set it, or this is a virtual machine whose host has slept: its other clocks knew
+ * nothing of that.
+ */
 class SleepWatch {
   readonly #clocks: Clocks
-  #last: { monotonic: number; uptime: number; wall: number }
+  #last: [monotonic: number, uptime: number, wall: number]
 
   constructor(clocks: Clocks) {
     this.#clocks = clocks
     this.#last = this.#read()
   }
 
-  look(): Sleep {
-    const before = this.#last
-    this.#last = this.#read()
-    const monotonic = this.#last.monotonic - before.monotonic
-    if (Math.max(monotonic, this.#last.uptime - before.uptime) > longMs) return 'slept'
-    return this.#last.wall - before.wall - monotonic > longMs ? 'leapt' : 'none'
+  look(): 'none' | 'leapt' | 'slept' {
+    const now = this.#read()
+    const [monotonic, uptime, wall] = this.#last.map(
+      (before, index) => (now[index] ?? 0) - before,
+    ) as typeof now
+    this.#last = now
+    if (Math.max(monotonic, uptime) > longMs) return 'slept'
+    return wall - monotonic > longMs ? 'leapt' : 'none'
   }
 
-  #read(): { monotonic: number; uptime: number; wall: number } {
+  #read(): [monotonic: number, uptime: number, wall: number] {
     const { monotonicMs, uptimeMs, wallMs } = this.#clocks
-    return { monotonic: monotonicMs(), uptime: uptimeMs(), wall: wallMs() }
+    return [monotonicMs(), uptimeMs(), wallMs()]
   }
 }

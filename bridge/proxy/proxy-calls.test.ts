@@ -83,18 +83,6 @@ describe('bad input', () => {
     expect((await initialize(rig))['result']).toBeDefined()
   })
 
-  it('a line of more than 64 MB is answered with an error', async () => {
-    const rig = proxy(await server(legacyServer()))
-    const chunk = Buffer.alloc(1024 * 1024, 'a')
-    for (let i = 0; i < 66; i++) rig.input.write(chunk)
-    rig.write('')
-    expect(await rig.find(({ error }) => error !== undefined)).toMatchObject({
-      id: null,
-      error: { code: -32_600 },
-    })
-    expect((await initialize(rig))['result']).toBeDefined()
-  })
-
   it('refuses an id that is waiting, and answers the first', async () => {
     const { handle, calls } = heldCalls(legacyServer)
     const rig = proxy(await server(handle))

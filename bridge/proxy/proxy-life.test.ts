@@ -1,5 +1,3 @@
-import { createServer, type AddressInfo, type Server } from 'node:net'
-import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
@@ -36,20 +34,6 @@ function proxy(url: string, options?: RigOptions): Rig {
   return rig
 }
 
-/** Accepts connections and never says a word. */
-async function muteServer(): Promise<string> {
-  const sockets = new Set<{ destroy(): void }>()
-  const mute: Server = createServer((socket) => void sockets.add(socket))
-  mute.listen(0, '127.0.0.1')
-  await once(mute, 'listening')
-  cleanups.push(async () => {
-    for (const socket of sockets) socket.destroy()
-    mute.close()
-    await once(mute, 'close')
-  })
-  return `http://127.0.0.1:${(mute.address() as AddressInfo).port}/mcp`
-}
-
 const opening = {
   jsonrpc: '2.0',
   id: 0,
@@ -73,89 +57,22 @@ function busyServer(): { handle: (request: Received) => void; held: Received[] }
   return { handle, held }
 }
 
-type Phase = () => Promise<Rig>
-
-const phases: [string, Phase][] = [
-  ['before anything', async () => proxy((await server(legacyServer())).url)],
-  [
-    'while it connects',
-    async () => {
-      const rig = proxy(await muteServer())
-      rig.write(opening)
-      await new Promise((resolve) => void setTimeout(resolve, 20))
-      return rig
-    },
-  ],
-  [
-    'while it tries again',
-    async () => {
-      const away = await server(({ response }) => response.writeHead(503).end())
-      const rig = proxy(away.url, { retryMs: 60_000 })
-      rig.write(opening)
-      await until(() => away.methods().length > 1)
-      return rig
-    },
-  ],
-  [
-    'while a token is being fetched',
-    async () => {
-      const tokens = {
-        authorization: () => new Promise<never>(() => {}),
-        refused: () => new Promise<never>(() => {}),
-      }
-      const rig = proxy((await server(legacyServer())).url, { ports: { tokens } })
-      rig.write(opening)
-      await new Promise((resolve) => void setTimeout(resolve, 20))
-      return rig
-    },
-  ],
-  [
-    'while a person signs in',
-    async () => {
-      const { signIn } = pendingSignIn()
-      const rig = proxy((await server(legacyServer({ isAllowed: () => false }))).url, { ports: { signIn } })
-      await initialize(rig, { elicitation: { url: {} } })
-      rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
-      await rig.find(({ method }) => method === 'elicitation/create')
-      return rig
-    },
-  ],
-  [
-    'with calls and streams open',
-    async () => {
-      const { handle, held } = busyServer()
-      const rig = proxy((await server(handle)).url)
-      await initialize(rig)
-      rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
-      await until(() => held.length === 1)
-      return rig
-    },
-  ],
-  [
-    'with a translated call open',
-    async () => {
-      const { handle, held } = busyServer()
-      const rig = proxy((await server(handle)).url)
-      await rig.ask('server/discover', claims())
-      rig.write({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { ...claims(), name: 'x' } })
-      await until(() => held.length === 1)
-      return rig
-    },
-  ],
-]
-
-describe.each(phases)('%s', (_, reach) => {
-  it.each([
-    ['stdin ends', (rig: Rig) => void rig.input.end()],
-    ['it is stopped', (rig: Rig) => rig.proxy.stop('SIGTERM')],
-    ['stdout is closed', (rig: Rig) => void rig.output.destroy(new Error('EPIPE'))],
-  ])('it is over soon when %s', async (_, end) => {
-    const rig = await reach()
-    const start = performance.now()
-    end(rig)
-    expect(await rig.over).toBe(0)
-    expect(performance.now() - start).toBeLessThan(5000)
-  })
+it.each([
+  ['stdin ends', (rig: Rig) => void rig.input.end()],
+  ['it is stopped', (rig: Rig) => rig.proxy.stop('SIGTERM')],
+  ['stdout is closed', (rig: Rig) => void rig.output.destroy(new Error('EPIPE'))],
+])('is over soon when %s while a token is being fetched', async (_, end) => {
+  const tokens = {
+    authorization: () => new Promise<never>(() => {}),
+    refused: () => new Promise<never>(() => {}),
+  }
+  const rig = proxy((await server(legacyServer())).url, { ports: { login: { tokens } } })
+  rig.write(opening)
+  await new Promise((resolve) => void setTimeout(resolve, 20))
+  const start = performance.now()
+  end(rig)
+  expect(await rig.over).toBe(0)
+  expect(performance.now() - start).toBeLessThan(5000)
 })
 
 it('ends each session at the server once', async () => {

@@ -37,9 +37,11 @@ async function guarded(
     ...rest,
     ports: {
       signIn: signIn.signIn,
-      tokens: {
-        authorization: () => Promise.resolve({ header: isOpen ? 'Bearer new' : 'Bearer old' }),
-        refused: () => Promise.resolve({ kind: isOpen ? 'retry' : 'sign_in_needed' }),
+      login: {
+        tokens: {
+          authorization: () => Promise.resolve({ header: isOpen ? 'Bearer new' : 'Bearer old' }),
+          refused: () => Promise.resolve({ kind: isOpen ? 'retry' : 'sign_in_needed' }),
+        },
       },
       ...ports,
     },

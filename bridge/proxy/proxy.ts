@@ -2,21 +2,24 @@ import { randomBytes } from 'node:crypto'
 import { uptime } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { createSignal, settledWithin } from '@drawbridge/shared/async.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
-import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { pipeline } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpClient } from '../http/http-client.ts'
+import { subscriptionNotice } from '../sign-in/authorization-prompt.ts'
 import { type PendingSignIn, SignIns } from '../sign-in/sign-in-attempt.ts'
 import { SignInStep } from '../sign-in/sign-in-step.ts'
 import { InFlight, Stdio } from '../stdio/stdio.ts'
 import { RememberedServer, type ServerMemory } from '../transport/server-memory.ts'
+import type { TransportOrder } from '../transport/session-transport.ts'
 import type { TransportConfig, TransportPorts } from '../transport/transport.ts'
-import { ClientInput, InitializeOrder } from './client-input.ts'
+import { ClientInput, InitializeOrder, paramsOf, PendingCalls, type ClientContext } from './client-calls.ts'
 import { Liveness, type LivenessConfig } from './liveness.ts'
-import { PendingCalls, refuse, type ClientContext } from './pending-calls.ts'
 import { RevisionStep } from './revision-step.ts'
-import { ServerConnections, type TransportOrder } from './server-connections.ts'
+import { ServerConnections } from './server-connections.ts'
 import { ToolFilter } from './tool-filter.ts'
 
 /** How messages are carried. Times in milliseconds. */
@@ -30,8 +33,6 @@ export interface McpProxyConfig extends TransportConfig, Omit<LivenessConfig, 'o
   tools: { allow: readonly string[]; deny: readonly string[] }
   /** How long answers to a client wait for a sign-in. */
   signInWaitMs: number
-  /** Cookies of the server are sent back, for balancers that stick. */
-  cookies: boolean
 }
 
 export interface McpProxyPorts {
@@ -39,7 +40,7 @@ export interface McpProxyPorts {
   output: Writable
   http: HttpClient
   runtime: Runtime
-  tokens: TransportPorts['tokens']
+  login: TransportPorts['login']
   /** Left out where nobody can sign in: refusals are told to the client then. */
   signIn?: () => PendingSignIn
   /** Returns whether a browser is going to show it. */
@@ -65,6 +66,7 @@ export class McpProxy {
   readonly #ports: McpProxyPorts
   readonly #stdio: Stdio
   readonly #inFlight: InFlight
+  readonly #client = new ClientInput()
   readonly #pending: PendingCalls
   readonly #remembered: RememberedServer
   readonly #signIns: SignIns
@@ -77,68 +79,45 @@ export class McpProxy {
 
   constructor(config: McpProxyConfig, ports: McpProxyPorts) {
     this.#ports = ports
-    const { describeFailure, note, output, say } = ports
-    const write = (message: WireMessage): Promise<void> => this.#write(message)
-
-    const stdio = (this.#stdio = new Stdio(ports.input, output))
+    const { describeFailure, input, note, output, say: warn } = ports
+    const stdio = (this.#stdio = new Stdio(input, output))
     const inFlight = (this.#inFlight = new InFlight(stdio, output))
-    const client = new ClientInput()
+    const { write } = inFlight
+    const client = this.#client
     const filter = new ToolFilter(config.tools)
-    const pending = (this.#pending = new PendingCalls({ ...ports, write, wallMs: clocks.wallMs }))
+    const pending = (this.#pending = new PendingCalls({ describeFailure, note, write, wallMs: Date.now }))
     const remembered = (this.#remembered = new RememberedServer(ports))
+    const succeeded = (): void => this.#toolsChanged()
     const signIns = (this.#signIns = new SignIns({
       ...ports,
       waitMs: config.signInWaitMs,
-      succeeded: () => client.toolsChanged(pending.calls()).forEach((notice) => void write(notice)),
+      succeeded,
       randomId,
     }))
-
+    const { version } = config
+    const memory = (): ServerMemory | undefined => remembered.known()
+    const offered = (toolName: string): void => filter.exempt(toolName)
+    const signInPorts = { signIns, version, callWaitMs, memory, describeFailure, offered }
     const servers = new ServerConnections(config, {
-      transport: {
-        ...ports,
-        cookies: config.cookies ? new Map() : undefined,
-        randomId,
-        warn: say,
-        unsolicited: (message) => pending.unsolicited(message),
-      },
+      transport: { ...ports, randomId, warn, unsolicited: pending.unsolicited },
       remembered,
-      signIn: (era) =>
-        new SignInStep(era, {
-          signIns,
-          version: config.version,
-          callWaitMs,
-          memory: () => remembered.known(),
-          describeFailure,
-          offered: (toolName) => filter.exempt(toolName),
-        }),
+      signIn: (era) => new SignInStep(era, signInPorts),
     })
     const parts = { servers, pending, client, remembered, signIns }
-    const revision = (this.#revision = new RevisionStep(config.protocol, {
-      ...ports,
-      ...parts,
-      warn: say,
-      randomId,
-    }))
-    const liveness = (this.#liveness = new Liveness(
-      { ...config, origin: new URL(config.serverUrl).origin },
-      { calls: pending, server: revision, clocks, dropConnections: () => ports.http.close(), note },
-    ))
+    const revision = new RevisionStep(config.protocol, { ...ports, ...parts, warn, randomId })
+    this.#revision = revision
+    const origin = new URL(config.serverUrl).origin
+    const dropConnections = (): void => ports.http.close()
+    this.#liveness = new Liveness(
+      { ...config, origin },
+      { calls: pending, server: revision, clocks, dropConnections, note },
+    )
 
     /** A line of stdin passes these, in this order, and then the steps of the server that it goes to. */
     const rules = filter.hasRules ? [filter] : []
-    const clientSteps = [inFlight, client, ...rules, pending, new InitializeOrder()]
-    const send = pipeline<ClientContext>(clientSteps, (message, context) => revision.send(message, context))
-
-    const context: ClientContext = { era: 'legacy', deliver: write }
-    this.#start = () => {
-      output.on('drain', () => inFlight.check())
-      stdio.start({
-        message: (message) => void send(message, context),
-        end: () => void this.#inputEnded(),
-        fault: (reason) => void refuse(context, null, jsonRpcCode.invalidRequest, reason),
-      })
-      liveness.start()
-    }
+    const steps = [inFlight, client, ...rules, pending, new InitializeOrder()]
+    const send = pipeline<ClientContext>(steps, revision.send)
+    this.#start = () => stdio.start(send, { era: 'legacy', deliver: write }, () => void this.#inputEnded())
   }
 
   /** Resolves with the exit code when stdin ended or {@link McpProxy.stop} was called, and everything is closed. */
@@ -146,6 +125,7 @@ export class McpProxy {
     if (!this.#isEnding && !this.#isRunning) {
       this.#isRunning = true
       this.#start()
+      this.#liveness.start()
     }
     await this.#ended.given
     return 0
@@ -155,10 +135,15 @@ export class McpProxy {
     this.#end(reason, performance.now() + endMs)
   }
 
-  #write(message: WireMessage): Promise<void> {
-    const written = this.#stdio.write(message)
-    this.#inFlight.written(message)
-    return written
+  /** Tells the client, in each era in which it wants to know, that it should list the tools again. */
+  #toolsChanged(): void {
+    const method = 'notifications/tools/list_changed'
+    if (this.#client.isInitialized) void this.#inFlight.write(toWireMessage({ jsonrpc: '2.0', method }))
+    for (const call of this.#pending.calls().filter(isSubscription)) {
+      const wanted = paramsOf(call.wire)?.['notifications']
+      if (isJsonObject(wanted) && wanted['toolsListChanged'] === true)
+        void this.#inFlight.write(toWireMessage(subscriptionNotice(method, call.id)))
+    }
   }
 
   /** Ends sign-ins: nobody is there for them any more. */
@@ -182,8 +167,7 @@ export class McpProxy {
     this.#remembered.flush()
     this.#liveness.stop()
     this.#signIns.close()
-    const written = this.#stdio.close().then(() => flushed(this.#ports.output))
-    const closing = Promise.all([written, this.#revision.close(Math.min(graceMs, leftMs))])
+    const closing = Promise.all([this.#stdio.close(), this.#revision.close(Math.min(graceMs, leftMs))])
     this.#pending.close()
     // A client that reads no more, or too slowly, does not hold the end: what is left for it is lost.
     await settledWithin(closing, leftMs)
@@ -193,12 +177,7 @@ export class McpProxy {
 const clocks = {
   monotonicMs: () => performance.now(),
   uptimeMs: () => uptime() * 1000,
-  wallMs: () => Date.now(),
-}
-
-/** Resolves when everything is out, or can never be. */
-function flushed(output: Writable): Promise<void> {
-  return new Promise((resolve) => void output.write('', () => resolve()))
+  wallMs: Date.now,
 }
 
 function randomId(): string {

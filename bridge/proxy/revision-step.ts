@@ -2,15 +2,17 @@ import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { unheard } from '@drawbridge/shared/mcp/pipeline.ts'
 import { AdaptedConnection } from './adapted-connection.ts'
-import type { CallCarrier, ClientContext, PendingCall } from './pending-calls.ts'
+import type { CallCarrier, ClientContext, PendingCall } from './client-calls.ts'
 import type { ServerConnection } from './server-connections.ts'
-import { OtherRevision, ServerRevision, type RevisionPorts } from './server-revision.ts'
+import { claimsOf, OtherRevision, ServerRevision, type RevisionPorts } from './server-revision.ts'
 
 /** Carries each message to the server in the revision that it speaks ({@link ServerRevision}): as it is, or by the adapter. */
 export class RevisionStep {
   readonly #ports: RevisionPorts
   readonly #revision: ServerRevision
-  readonly #direct: Record<McpEra, CallCarrier>
+  readonly #carriers: Record<McpEra, CallCarrier>
+  /** The way of messages that go as they are, once it is proven that they may: that is for good. */
+  #direct: ServerConnection | undefined
   #adapted: AdaptedConnection | undefined
   /** These still answer the calls that they have. */
   readonly #abandoned = new Set<AdaptedConnection>()
@@ -19,22 +21,25 @@ export class RevisionStep {
     this.#ports = ports
     this.#revision = new ServerRevision(pin, ports, (to) => this.#changed(to))
     const direct = { keepsSubscriptions: false, drop() {} }
-    this.#direct = {
+    this.#carriers = {
       // In 2026-07-28 the end of the request is what cancels it.
       modern: { ...direct, cancel: () => Promise.resolve() },
-      legacy: { ...direct, cancel: (notice) => this.#ports.servers.legacy().send(notice, unheard) },
+      legacy: { ...direct, cancel: (notice) => ports.servers.of('legacy').send(notice, unheard) },
     }
   }
 
   /** The last of the client's steps: it has no next one, but the way to a server. */
-  send(message: WireMessage, context: ClientContext): Promise<void> {
+  readonly send = async (message: WireMessage, context: ClientContext): Promise<void> => {
     const { call } = context
+    if (this.#direct?.era === context.era) {
+      if (call !== undefined) call.carrier = this.#carriers[context.era]
+      return this.#direct.send(message, context)
+    }
     if (call !== undefined) return this.#request(message, context, call)
     // Without an era there was a failure; a session that is opened later keeps what belongs before that.
     const to = this.#revision.era ?? context.era
     if (to === context.era) return this.#ports.servers.of(to).send(message, context)
     this.#adapted?.pass(message)
-    return Promise.resolve()
   }
 
   isOpen(): boolean {
@@ -48,9 +53,9 @@ export class RevisionStep {
   }
 
   /** Resolves when the server answers anything at all, rejects when it does not. */
-  async ping(signal: AbortSignal, asked: () => void): Promise<void> {
+  ping(signal: AbortSignal, asked: () => void): Promise<void> {
     const { client, servers } = this.#ports
-    await servers.ping(this.#revision.era, () => client.claims(undefined), { signal, asked })
+    return servers.ping(this.#revision.era, claimsOf(client, undefined), signal, asked)
   }
 
   async close(graceMs: number): Promise<void> {
@@ -59,35 +64,21 @@ export class RevisionStep {
     await Promise.all([...closing, this.#ports.servers.close(graceMs)])
   }
 
-  #request(message: WireMessage, context: ClientContext, call: PendingCall): Promise<void> {
-    const to = this.#revision.era ?? this.#revision.assumed(call.era)
-    if (to !== call.era) return this.#sendAdapted(message, context, call, to)
-    call.carrier = this.#direct[to]
+  async #request(message: WireMessage, context: ClientContext, call: PendingCall): Promise<void> {
+    const revision = this.#revision
+    const to = revision.era ?? revision.assumed(call.era)
+    if (to !== call.era) {
+      const adapted = (this.#adapted ??= this.#adapt(to))
+      call.carrier = adapted
+      if ((await adapted.send(message, context, call)) === 'left') await this.#request(message, context, call)
+      return
+    }
+    call.carrier = this.#carriers[to]
     const server = this.#ports.servers.of(to)
-    if (this.#revision.isProven) return server.send(message, context)
-    return this.#sendInDoubt(message, context, call, server)
-  }
-
-  async #sendAdapted(
-    message: WireMessage,
-    context: ClientContext,
-    call: PendingCall,
-    to: McpEra,
-  ): Promise<void> {
-    const adapted = (this.#adapted ??= this.#adapt(to))
-    call.carrier = adapted
-    if ((await adapted.send(message, context, call)) === 'left') await this.#request(message, context, call)
-  }
-
-  async #sendInDoubt(
-    message: WireMessage,
-    context: ClientContext,
-    call: PendingCall,
-    server: ServerConnection,
-  ): Promise<void> {
     try {
-      await this.#revision.askBefore(server.era, call)
-      await this.#revision.judged(server, call)(message, context)
+      if (!revision.isProven) await revision.askBefore(to, call)
+      else if (revision.era === to) this.#direct = server
+      await revision.judged(server, call)(message, context)
     } catch (error) {
       if (!(error instanceof OtherRevision)) throw error
       await this.#request(message, context, call)
@@ -95,10 +86,9 @@ export class RevisionStep {
   }
 
   #adapt(to: McpEra): AdaptedConnection {
-    return new AdaptedConnection(to, {
-      ...this.#ports,
-      judged: (server) => this.#revision.judged(server, undefined),
-    })
+    const judged = (server: ServerConnection): ReturnType<ServerRevision['judged']> =>
+      this.#revision.judged(server, undefined)
+    return new AdaptedConnection(to, { ...this.#ports, judged })
   }
 
   /** Follows the revision: calls of an adapter that is wrong go another way, those of one in doubt stay with it. */
@@ -120,6 +110,6 @@ export class RevisionStep {
     const { client, pending, servers } = this.#ports
     const { initialize, isInitialized } = client
     if (initialize === undefined || pending.get(initialize.id) !== undefined) return
-    servers.legacy().opening.assume(initialize.message, isInitialized)
+    servers.of('legacy').opening.assume(initialize.message, isInitialized)
   }
 }

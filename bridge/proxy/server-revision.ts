@@ -1,5 +1,6 @@
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpMetaKey, modernRevision, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { intercepted, type Context, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
@@ -15,8 +16,7 @@ import {
 } from '../transport/revision-detection.ts'
 import type { RememberedServer } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
-import type { ClientInput } from './client-input.ts'
-import type { PendingCall, PendingCalls } from './pending-calls.ts'
+import { paramsOf, type ClientInput, type PendingCall, type PendingCalls } from './client-calls.ts'
 import type { ServerConnection, ServerConnections } from './server-connections.ts'
 
 /** The needs of all that carries calls in the revision of the server. */
@@ -31,6 +31,21 @@ export interface RevisionPorts {
   warn(text: string): void
   note(text: string): void
   randomId(): string
+}
+
+/** `_meta` of a request of our own in 2026-07-28: what the client claims in `about`, or else in its `initialize`. */
+export function claimsOf(client: ClientInput, about: WireMessage | undefined): JsonObject {
+  const said = client.initialize?.params
+  const meta = about && paramsOf(about)?.['_meta']
+  const own = isJsonObject(meta) ? meta : undefined
+  const { clientCapabilities, clientInfo } = mcpMetaKey
+  const claimed = (key: string, saidKey: string): unknown => [own?.[key], said?.[saidKey]].find(isJsonObject)
+  const info = claimed(clientInfo, 'clientInfo')
+  return {
+    [mcpMetaKey.protocolVersion]: modernRevision,
+    [clientCapabilities]: claimed(clientCapabilities, 'capabilities') ?? {},
+    ...(info !== undefined && { [clientInfo]: info }),
+  }
 }
 
 /** The server speaks the other revision. */
@@ -58,7 +73,7 @@ export class ServerRevision {
     this.#ports = ports
     this.#onChange = onChange
     this.isProven = pin !== 'auto'
-    ports.remembered.onSeen((era) => this.#proved(era))
+    ports.remembered.onSeen = (era) => this.#proved(era)
   }
 
   /** Settles on one for a call of that client. */
@@ -146,7 +161,7 @@ export class ServerRevision {
   async #askDiscover(call: PendingCall | undefined, mayWait: boolean): Promise<McpEra | undefined> {
     const { client, randomId, servers, signIns } = this.#ports
     const signal = call?.abort.signal
-    const params = { _meta: client.claims(call?.era === 'modern' ? call.wire : undefined) }
+    const params = { _meta: claimsOf(client, call?.era === 'modern' ? call.wire : undefined) }
     const question = toWireMessage({ jsonrpc: '2.0', id: randomId(), method: 'server/discover', params })
     let found: McpEra | undefined
     const deliver = (answer: WireMessage): void => {
@@ -154,7 +169,7 @@ export class ServerRevision {
     }
     for (;;) {
       try {
-        await servers.modern().sendBare(question, { deliver, ...(signal && { signal }) })
+        await servers.of('modern').sendBare(question, { deliver, ...(signal && { signal }) })
         return found
       } catch (error) {
         const attempt = mayWait && isSignInNeeded(error) ? signIns.begin(false) : undefined

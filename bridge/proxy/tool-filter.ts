@@ -1,8 +1,7 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { intercepted, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
-import { paramsOf } from './client-input.ts'
-import { refuse, type ClientContext } from './pending-calls.ts'
+import { paramsOf, refuse, type ClientContext } from './client-calls.ts'
 
 /**
  * Hides tools of the server from the client, and refuses their calls. `deny` wins over `allow`; an empty `allow` allows all.

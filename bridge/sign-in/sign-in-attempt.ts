@@ -104,6 +104,10 @@ const pauseSeconds = 30
 export class SignIns {
   /** The failure of the last sign-in, until another one works. */
   lastFailure: unknown
+  /** False: refusals go through as they are. */
+  readonly canSignIn: boolean
+  /** How long requests wait for a sign-in, in milliseconds. */
+  readonly waitMs: number
   readonly #ports: SignInsPorts
   #current: { attempt: SignInAttempt; cancel(): void } | undefined
   #failedAt: number | undefined
@@ -112,16 +116,8 @@ export class SignIns {
 
   constructor(ports: SignInsPorts) {
     this.#ports = ports
-  }
-
-  /** False: refusals go through as they are. */
-  get canSignIn(): boolean {
-    return this.#ports.signIn !== undefined
-  }
-
-  /** How long requests wait for a sign-in, in milliseconds. */
-  get waitMs(): number {
-    return this.#ports.waitMs
+    this.waitMs = ports.waitMs
+    this.canSignIn = ports.signIn !== undefined
   }
 
   get pending(): SignInAttempt | undefined {
@@ -165,15 +161,15 @@ export class SignIns {
   async #follow(done: Promise<void>): Promise<void> {
     try {
       await done
+      this.lastFailure = undefined
+      this.#failedAt = undefined
     } catch (error) {
-      this.#current = undefined
       this.lastFailure = error
       this.#failedAt = this.#ports.runtime.now()
       throw error
+    } finally {
+      this.#current = undefined
     }
-    this.#current = undefined
-    this.lastFailure = undefined
-    this.#failedAt = undefined
     this.#signedIn.give()
     this.#signedIn = createSignal()
     if (!this.#isClosed) this.#ports.succeeded()

@@ -55,44 +55,44 @@ export class SignInStep implements Step {
     if (answers?.isSignInTool(message, method) === true) return this.#callTool(message, context, next, false)
     if (answers?.isResumed(message) === true) return this.#resume(answers, message, context, next)
     if (this.opening.isMissing || this.opening.confirming !== undefined)
-      return this.#goOn(message, context, next, 0)
+      return this.#goOn(message, context, next)
     // This is where all calls of a signed-in client go.
-    return next(message, context).catch((error: unknown) => this.#refused(error, message, context, next, 0))
+    return next(message, context).catch((error: unknown) => this.#goOn(message, context, next, { error }))
   }
 
-  /** Sends what a client would have sent now, once the session is there. */
-  async #goOn(message: WireMessage, context: Context, next: Send, round: number): Promise<void> {
-    if (this.opening.isMissing && this.#ports.signIns.pending !== undefined)
-      return this.#goOnAfter(message, context, next, round)
-    try {
-      if (this.opening.isMissing) await this.opening.made(next)
-      await this.#pass(message, context, next)
-    } catch (error) {
-      await this.#refused(error, message, context, next, round)
-    }
-  }
-
-  async #refused(
-    error: unknown,
+  /** Sends what a client would have sent now, once the session is there, and again after each sign-in that it takes. */
+  async #goOn(
     message: WireMessage,
     context: Context,
     next: Send,
-    round: number,
+    refused?: { error: unknown },
+    signIns = 0,
   ): Promise<void> {
-    const canGoOn = isSignInNeeded(error) && this.#ports.signIns.canSignIn
-    if (!canGoOn || !mayRepeat('sign_in_needed', message.envelope, round)) throw error
-    await this.#goOnAfter(message, context, next, round)
+    let refusal = refused
+    for (let round = signIns; ; round += 1) {
+      const isWaiting = this.opening.isMissing && this.#ports.signIns.pending !== undefined
+      if (refusal === undefined && !isWaiting) {
+        try {
+          if (this.opening.isMissing) await this.opening.made(next)
+          return await this.#pass(message, context, next)
+        } catch (error) {
+          refusal = { error }
+        }
+      }
+      if (refusal !== undefined && !this.#leadsToSignIn(refusal.error, message, round)) throw refusal.error
+      if ((await this.#waitForSignIn(message, context, next)) === 'answered') return
+      refusal = undefined
+    }
   }
 
-  async #goOnAfter(message: WireMessage, context: Context, next: Send, round: number): Promise<void> {
-    if ((await this.#waitForSignIn(message, context, next)) === 'again')
-      await this.#goOn(message, context, next, round + 1)
+  #leadsToSignIn(error: unknown, { envelope }: WireMessage, round: number): boolean {
+    const canGoOn = isSignInNeeded(error) && this.#ports.signIns.canSignIn
+    return canGoOn && mayRepeat('sign_in_needed', envelope, round)
   }
 
   /** Sends, behind the `notifications/initialized` that is on its way. */
   async #pass(message: WireMessage, context: Context, next: Send): Promise<void> {
-    const { confirming } = this.opening
-    if (confirming !== undefined) await confirming
+    await this.opening.confirming
     return next(message, context)
   }
 
@@ -129,7 +129,7 @@ export class SignInStep implements Step {
   /** The client comes back with what it did about `input_required`. */
   async #resume(answers: SignInAnswers, message: WireMessage, context: Context, next: Send): Promise<void> {
     const bare = await answers.resume(message, context)
-    if (bare !== undefined) await this.#goOn(bare, context, next, bare === message ? 0 : 1)
+    if (bare !== undefined) await this.#goOn(bare, context, next, undefined, bare === message ? 0 : 1)
   }
 
   #prompting(): SignInAnswers {

@@ -1,37 +1,28 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { createSignal, type Signal, settledWithin } from '@drawbridge/shared/async.ts'
-import { readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  jsonRpcCode,
+  jsonRpcError,
+  readMessage,
+  toWireMessage,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Context, Send, Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
-
-export interface StdioPorts {
-  /** Each line that is not empty. An invalid message has an `invalid` envelope, and should be answered with an error. */
-  message(wire: WireMessage): void
-  /**
-   * Once: the client has closed its end, or does not read any more. Messages that are kept while it is paused still come
-   * when it is resumed.
-   */
-  end(): void
-  /** A line was too long to be read, and was dropped. It should be answered with an error without an id. */
-  fault(reason: string): void
-}
 
 const maxLineBytes = 64 * 1024 * 1024
 
 /** Read ahead while paused: nothing but reading tells that a pipe has ended. A client that sends more is held back. */
 const maxAheadBytes = 4 * 1024 * 1024
 
-const closeWaitMs = 500
-
 /** The stdio side of the bridge: one message a line (MCP transports, stdio). `output` must have no other writer. */
 export class Stdio {
   readonly #input: Readable
   readonly #output: Writable
-  #ports: StdioPorts | undefined
   readonly #ahead = new PassThrough({ readableHighWaterMark: maxAheadBytes })
+  #onEnd: (() => void) | undefined
   #isPaused = false
   #isBroken = false
-  #hasEnded = false
   #isClosed = false
   #drained: Signal | undefined
 
@@ -40,22 +31,29 @@ export class Stdio {
     this.#output = output
   }
 
-  start(ports: StdioPorts): void {
-    this.#ports = ports
+  /**
+   * Sends each line that is not empty; an invalid message has an `invalid` envelope. Calls `end` once: the client has closed its
+   * end, or does not read any more. Messages that are kept while it is paused still come when it is resumed.
+   */
+  start<C extends Context>(send: Send<C>, context: C, end: () => void): void {
+    this.#onEnd = end
     const lines = new LineSplitter(maxLineBytes, {
-      line: (bytes) => this.#take(bytes),
-      tooLong: () => ports.fault(`A line on stdin is longer than ${maxLineBytes / 1024 / 1024} MB.`),
+      line: (bytes) => {
+        if (!this.#isClosed && !isBlank(bytes)) void send(readMessage(bytes), context)
+      },
+      tooLong: () => void context.deliver(tooLong),
     })
-    const end = (): void => this.#end()
+    const ended = (): void => this.#end()
     const breakOff = (): void => this.#breakOff()
     this.#input
-      .on('end', () => this.#isPaused && end())
-      .on('error', end)
-      .on('close', () => this.#inputClosed())
+      .on('end', () => this.#isPaused && ended())
+      .on('error', ended)
+      // Closed without an end: what was read still comes, and no more.
+      .on('close', () => (!this.#input.readableEnded || this.#isPaused) && ended())
     this.#ahead.on('data', (chunk: Buffer) => lines.push(chunk))
     this.#ahead.on('end', () => {
       lines.end()
-      end()
+      ended()
     })
     this.#input.pipe(this.#ahead)
     this.#output
@@ -71,7 +69,7 @@ export class Stdio {
 
   /**
    * Writes a message. Resolves when there is room for the next one. Never rejects: when the client stops reading, messages are
-   * dropped and `end` is called.
+   * dropped and the input ends.
    */
   write({ text }: WireMessage): Promise<void> {
     if (this.#isBroken) return Promise.resolve()
@@ -97,28 +95,18 @@ export class Stdio {
     this.#ahead.resume()
   }
 
-  /** Writes what is left, for half a second at most, and stops reading. Never rejects. */
-  async close(): Promise<void> {
-    this.#hasEnded = true
+  /** Stops reading. Resolves when everything is out, or can never be. */
+  close(): Promise<void> {
+    this.#onEnd = undefined
     this.#isClosed = true
     this.#input.destroy()
-    if (!this.#isBroken) await written(this.#output)
-  }
-
-  #take(bytes: Uint8Array): void {
-    if (this.#isClosed || isBlank(bytes)) return
-    this.#ports?.message(readMessage(bytes))
-  }
-
-  /** Closed without an end: what was read still comes, and no more. */
-  #inputClosed(): void {
-    if (!this.#input.readableEnded || this.#isPaused) this.#end()
+    return new Promise((resolve) => void this.#output.write('', () => resolve()))
   }
 
   #end(): void {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
-    this.#ports?.end()
+    const end = this.#onEnd
+    this.#onEnd = undefined
+    end?.()
   }
 
   /** EPIPE and the like: the process that started this one is gone, or has closed its end of stdout. */
@@ -135,12 +123,13 @@ export class Stdio {
   }
 }
 
-/** Resolves when everything was written, or the time is over. */
-async function written(output: Writable): Promise<void> {
-  const signal = createSignal()
-  output.write('', () => signal.give())
-  await settledWithin(signal.given, closeWaitMs)
-}
+const tooLong = toWireMessage(
+  jsonRpcError(
+    null,
+    jsonRpcCode.invalidRequest,
+    `A line on stdin is longer than ${maxLineBytes / 1024 / 1024} MB.`,
+  ),
+)
 
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.length < 64 && Buffer.from(bytes).toString('latin1').trim() === ''
@@ -155,7 +144,7 @@ const maxUnwrittenBytes = 16 * 1024 * 1024
  * that does not read its answers, so that memory stays bounded. Reading goes on when half of it is done.
  */
 export class InFlight implements Step {
-  readonly #input: Stdio
+  readonly #stdio: Stdio
   readonly #output: Writable
   #count = 0
   #bytes = 0
@@ -168,9 +157,10 @@ export class InFlight implements Step {
   #changed: Signal | undefined
   #isGivenUp = false
 
-  constructor(input: Stdio, output: Writable) {
-    this.#input = input
+  constructor(stdio: Stdio, output: Writable) {
+    this.#stdio = stdio
     this.#output = output
+    output.on('drain', () => this.#check())
   }
 
   async send<C extends Context>(message: WireMessage, context: C, next: Send<C>): Promise<void> {
@@ -186,24 +176,12 @@ export class InFlight implements Step {
     }
   }
 
-  /** Counts a message to the client. */
-  written({ envelope }: WireMessage): void {
-    if (envelope.kind === 'request') this.#questions += 1
-    this.check()
-  }
-
-  /** Pauses or resumes the input, as there is much or little under way. */
-  check(): void {
-    const share = this.#isPaused ? 0.5 : 1
-    const isMuch =
-      this.#count > maxMessages * share ||
-      this.#bytes > maxBytes * share ||
-      this.#output.writableLength > maxUnwrittenBytes * share
-    const shouldPause = isMuch && this.#questions === 0
-    if (shouldPause === this.#isPaused) return
-    this.#isPaused = shouldPause
-    if (shouldPause) this.#input.pause()
-    else this.#input.resume()
+  /** Writes a message to the client. */
+  readonly write = (message: WireMessage): Promise<void> => {
+    const written = this.#stdio.write(message)
+    if (message.envelope.kind === 'request') this.#questions += 1
+    this.#check()
+    return written
   }
 
   /**
@@ -213,11 +191,11 @@ export class InFlight implements Step {
    */
   async drained(maxMs: number): Promise<number> {
     let since = performance.now()
-    while (!this.#isGivenUp && (this.#count > this.#subscriptions || this.#input.isKeeping)) {
+    while (!this.#isGivenUp && (this.#count > this.#subscriptions || this.#stdio.isKeeping)) {
       const leftMs = since + maxMs - performance.now()
       this.#changed = createSignal()
       if ((await settledWithin(this.#changed.given, leftMs)) === 'waiting') break
-      if (this.#input.isKeeping) since = performance.now()
+      if (this.#stdio.isKeeping) since = performance.now()
     }
     return since
   }
@@ -232,6 +210,20 @@ export class InFlight implements Step {
     this.#count += count
     this.#bytes += bytes
     if (isSubscription) this.#subscriptions += count
-    this.check()
+    this.#check()
+  }
+
+  /** Pauses or resumes the input, as there is much or little under way. */
+  #check(): void {
+    const share = this.#isPaused ? 0.5 : 1
+    const isMuch =
+      this.#count > maxMessages * share ||
+      this.#bytes > maxBytes * share ||
+      this.#output.writableLength > maxUnwrittenBytes * share
+    const shouldPause = isMuch && this.#questions === 0
+    if (shouldPause === this.#isPaused) return
+    this.#isPaused = shouldPause
+    if (shouldPause) this.#stdio.pause()
+    else this.#stdio.resume()
   }
 }

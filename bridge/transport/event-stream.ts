@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { discard, maxMessageBytes, type HttpResponse } from '../http/http-client.ts'
+import { answerTooLarge, TransportError } from './transport.ts'
 
 export interface StreamEvent {
   /** `message` unless the stream named another. */
@@ -27,14 +28,9 @@ export interface EventReader {
   isDone(): boolean
 }
 
-/** An event was larger than allowed. */
-export class EventTooLargeError extends Error {
-  override readonly name = 'EventTooLargeError'
-}
-
 /**
  * Reads events until the stream ends or breaks, or the reader is done. Rejects only with what the reader throws and with
- * {@link EventTooLargeError}; the stream is cut off then.
+ * {@link TransportError} `too_large`; the stream is cut off then.
  */
 export async function readEventStream(
   response: Pick<HttpResponse, 'body'>,
@@ -75,14 +71,14 @@ async function* eventsOf(
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       parser.feed((chunk as Buffer).toString('latin1'))
-      if (isTooLarge) throw new EventTooLargeError(`An event is larger than ${maxEventBytes} bytes.`)
+      if (isTooLarge) throw answerTooLarge()
       const complete = events
       events = []
       yield* complete
       await received?.((chunk as Buffer).length)
     }
   } catch (error) {
-    if (error instanceof EventTooLargeError) throw error
+    if (error instanceof TransportError) throw error
     end.cause = error
   }
 }

@@ -107,10 +107,3 @@ function movedError(response: HttpResponse, url: string): TransportError {
     status: response.status,
   })
 }
-
-/** Returns whether the server may be there for the message a little later. */
-export function isPassing(
-  error: TransportError,
-): error is TransportError & { fault: 'rate_limited' | 'unavailable' } {
-  return error.fault === 'rate_limited' || error.fault === 'unavailable'
-}

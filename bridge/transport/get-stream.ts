@@ -1,7 +1,6 @@
-import { pause } from '@drawbridge/shared/async.ts'
-import { readMessage, splitBatch, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { messagesIn, readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
-import { backoffMs, shortTurnMs, streamWaitMs } from '../http/retry.ts'
+import { StreamWaits } from '../http/retry.ts'
 import { readEventStream } from './event-stream.ts'
 import { isEventStream } from './streamable-http.ts'
 import { TransportError, type TransportFault, type TransportPorts } from './transport.ts'
@@ -14,12 +13,6 @@ export interface GetStreamPorts extends Pick<TransportPorts, 'runtime' | 'note'>
   sessionLost(): void
 }
 
-const firstWaitMs = 1400
-const maxWaitMs = 30_000
-
-/** Balancers cut silent connections after a minute or so, which does not count as a failure. */
-const lastingMs = 10_000
-
 /** These end by themselves. */
 const passing: ReadonlySet<TransportFault> = new Set(['unavailable', 'rate_limited', 'lost'])
 
@@ -31,14 +24,12 @@ export class GetStream {
   /** Given up for want of a token. */
   isRefused = false
   readonly #ports: GetStreamPorts
+  readonly #waits = new StreamWaits()
   #isClosed = false
   /** Ends the request, or the wait, that is under way. */
   #turn = new AbortController()
   #wasOpen = false
-  #failures = 0
-  #idleTurns = 0
   #lastEventId: string | undefined
-  #retryMs: number | undefined
 
   constructor(ports: GetStreamPorts) {
     this.#ports = ports
@@ -52,8 +43,7 @@ export class GetStream {
 
   /** Opens it again, at the event where it is: its connection may be dead without a sign of it. */
   reopen(): void {
-    this.#failures = 0
-    this.#idleTurns = 0
+    this.#waits.reset()
     this.#turn.abort()
   }
 
@@ -65,20 +55,13 @@ export class GetStream {
   }
 
   async #run(): Promise<void> {
-    for (;;) {
+    while (!this.#isClosed) {
       this.#turn = new AbortController()
       const { signal } = this.#turn
-      const since = performance.now()
       const goesOn = await this.#readOnce(signal).catch((error: unknown) => this.#isPassing(error))
-      const tookMs = performance.now() - since
-      if (tookMs >= lastingMs) this.#failures = 0
-      if (tookMs >= shortTurnMs) this.#idleTurns = 0
       if (this.#isClosed || (!goesOn && !signal.aborted)) return
       this.#ports.note('GET stream ended')
-      await pause(this.#ports.runtime, this.#waitMs(), signal)
-      this.#failures += 1
-      this.#idleTurns += 1
-      if (this.#isClosed) return
+      await this.#waits.wait(this.#ports.runtime, signal)
     }
   }
 
@@ -96,35 +79,27 @@ export class GetStream {
     this.#ports.note('GET stream open')
     const end = await readEventStream(response, {
       take: (event) => {
-        this.#failures = 0
-        this.#idleTurns = 0
+        this.#waits.reset()
         return event.type === 'message' ? this.#take(readMessage(event.data)) : undefined
       },
       isDone: () => signal.aborted,
     })
     this.#lastEventId = end.lastEventId ?? this.#lastEventId
-    this.#retryMs = end.retryMs ?? this.#retryMs
+    this.#waits.asked(end.retryMs)
     return true
   }
 
   async #take(message: WireMessage): Promise<void> {
-    if (this.#isClosed) return
-    const { envelope } = message
-    if (envelope.kind === 'batch') {
-      for (const one of splitBatch(message)) await this.#take(one)
-    } else if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
-    // A response too: its request may have been sent on a stream that broke.
-    else await this.#ports.message(message)
+    for (const one of messagesIn(message)) {
+      const { envelope } = one
+      if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
+      // A response too: its request may have been sent on a stream that broke.
+      else if (!this.#isClosed) await this.#ports.message(one)
+    }
   }
 
   #isPassing(error: unknown): boolean {
     this.isRefused = error instanceof TransportError && error.fault === 'sign_in_needed'
     return !(error instanceof TransportError) || passing.has(error.fault)
-  }
-
-  #waitMs(): number {
-    return this.#retryMs === undefined
-      ? backoffMs(this.#ports.runtime, this.#failures, firstWaitMs, maxWaitMs)
-      : streamWaitMs(this.#retryMs, this.#idleTurns)
   }
 }

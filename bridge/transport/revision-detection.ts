@@ -1,6 +1,7 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import {
+  isModernDiscovery,
   legacyRevisions,
   mcpErrorCode,
   modernRevision,
@@ -90,15 +91,6 @@ export function eraByDiscoverAnswer(answer: WireMessage): McpEra {
   return code !== undefined && code !== jsonRpcCode.invalidParams && isModernCode(code) ? 'modern' : 'legacy'
 }
 
-/**
- * Returns whether a result of `server/discover` names 2026-07-28. Servers of the Go SDK that keep sessions answer the method and name
- * earlier revisions only.
- */
-export function isModernDiscovery(result: unknown): boolean {
-  const versions = isJsonObject(result) ? result['supportedVersions'] : undefined
-  return Array.isArray(versions) && versions.includes(modernRevision)
-}
-
 /** By the versions in a -32022. A server that names none of ours still knows the code, which is of the modern era. */
 function eraByVersions(supported: readonly unknown[]): McpEra {
   if (supported.includes(modernRevision)) return 'modern'
@@ -110,10 +102,8 @@ function eraByVersions(supported: readonly unknown[]): McpEra {
  * JSON-RPC error is worth it whatever its code: -32602 is what both eras answer to an `initialize` they do not like.
  */
 export function mayBeModern(failure: unknown): boolean {
-  return failure instanceof TransportError &&
-    (failure.response !== undefined || isAnswerOfAnotherKind(failure))
-    ? !isSignInOrOutage(failure)
-    : false
+  if (!(failure instanceof TransportError) || isSignInOrOutage(failure)) return false
+  return failure.response !== undefined || isAnswerOfAnotherKind(failure)
 }
 
 /** Returns whether a failed POST in the 2025 era may come from a server that only has the transport of 2024-11-05. */

@@ -11,7 +11,6 @@ function create(before?: ServerMemory): {
   const remembered = new RememberedServer({
     memory: { read: () => before, write: (memory) => void written.push(memory) },
     runtime: { now: () => now },
-    note() {},
   })
   return { remembered, written, at: (then) => (now = then) }
 }
@@ -58,22 +57,4 @@ it('forgets that an era is lacking when it is seen', async () => {
   const { remembered } = create({ era: 'legacy', transport: 'http', at: 1, lacks: { era: 'modern', at: 1 } })
   remembered.learn({ era: 'modern' })
   expect(remembered.known()).toEqual({ era: 'modern', transport: 'http', at: 1000 })
-})
-
-it('goes without what cannot be read or written', async () => {
-  const fail = (): never => {
-    throw new Error('disk')
-  }
-  const notes: string[] = []
-  const note = (text: string): void => void notes.push(text)
-  const remembered = new RememberedServer({
-    memory: { read: fail, write: fail },
-    runtime: { now: () => 1 },
-    note,
-  })
-  expect(remembered.known()).toBeUndefined()
-  remembered.learn({ era: 'legacy', transport: 'sse' })
-  await turn()
-  expect(notes).toHaveLength(2)
-  expect(remembered.known()?.transport).toBe('sse')
 })

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isNestedDeeply, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isModernDiscovery, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
 /** A server as the last connection knew it. Only ever a guess: what it does now wins. */
@@ -20,18 +21,26 @@ export interface ServerMemory {
 export interface ServerMemoryPorts {
   memory: { read(): ServerMemory | undefined; write(memory: ServerMemory): void }
   runtime: Pick<Runtime, 'now'>
-  note(text: string): void
 }
+
+/** An unchanged memory gets a new date this often, so that it does not look stale. */
+const refreshAfterSeconds = 3600
+
+/** Longer lists of tools are not remembered. */
+const maxListedLength = 8_000_000
 
 /**
  * {@link ServerMemory} as it grows during a connection. Reads once, when first asked, and writes in a later turn of the event
  * loop, and only if something is new.
  */
 export class RememberedServer {
+  /** Called for each answer that only servers of that era give. */
+  onSeen: (era: McpEra) => void = () => {}
   readonly #ports: ServerMemoryPorts
   #held: Partial<ServerMemory> | undefined
   #isWriting = false
-  #onSeen: (era: McpEra) => void = () => {}
+  #listed: JsonObject[] = []
+  #listedLength = 0
 
   constructor(ports: ServerMemoryPorts) {
     this.#ports = ports
@@ -39,18 +48,22 @@ export class RememberedServer {
 
   known(): ServerMemory | undefined {
     const all = this.#memory()
-    return isComplete(all) ? all : undefined
+    return all.era !== undefined && all.transport !== undefined && all.at !== undefined
+      ? (all as ServerMemory)
+      : undefined
   }
 
-  /** Calls `listener` for each answer that only servers of that era give. */
-  onSeen(listener: (era: McpEra) => void): void {
-    this.#onSeen = listener
-  }
-
-  /** Adds such an answer. */
-  seen(era: McpEra, news: Partial<ServerMemory>): void {
-    this.#onSeen(era)
-    this.learn({ era, ...news })
+  /** Learns what the server says of itself by its result of `initialize`, `server/discover` or `tools/list`. */
+  readonly answered = (transport: 'http' | 'sse', request: WireMessage, answer: WireMessage): void => {
+    const { envelope } = request
+    const result = isNestedDeeply(answer) ? undefined : parseJsonObject(answer.text)?.['result']
+    if (envelope.kind !== 'request' || !isJsonObject(result)) return
+    if (envelope.method === 'tools/list') return this.#learnTools(request, result, answer.text.length)
+    const isModern = envelope.method === 'server/discover'
+    if (isModern && !isModernDiscovery(result)) return
+    const era = isModern ? 'modern' : 'legacy'
+    this.onSeen(era)
+    this.learn({ era, transport, ...(isModern ? { discoverResult: result } : { initializeResult: result }) })
   }
 
   /** Adds what was just seen. `era` and `transport` have to be known by then, or nothing is kept. */
@@ -72,33 +85,23 @@ export class RememberedServer {
 
   /** Writes at once what waits to be written. */
   flush(): void {
-    if (!this.#isWriting) return
+    const all = this.#isWriting ? this.known() : undefined
     this.#isWriting = false
-    const all = this.known()
-    if (all === undefined) return
-    try {
-      this.#ports.memory.write(all)
-    } catch (error) {
-      this.#ports.note(`what is known of the server could not be kept: ${String(error)}`)
-    }
+    if (all !== undefined) this.#ports.memory.write(all)
   }
 
-  /** The proxy works without a memory as well: only slower. */
+  #learnTools(request: WireMessage, { tools }: JsonObject, length: number): void {
+    if (!Array.isArray(tools)) return
+    const params = parseJsonObject(request.text)?.['params']
+    const isFirstPage = !isJsonObject(params) || params['cursor'] === undefined
+    if (isFirstPage) [this.#listed, this.#listedLength] = [[], 0]
+    this.#listedLength += length
+    if (this.#listedLength > maxListedLength) return
+    this.#listed = [...this.#listed, ...tools.filter(isJsonObject)]
+    this.learn({ tools: this.#listed })
+  }
+
   #memory(): Partial<ServerMemory> {
-    if (this.#held !== undefined) return this.#held
-    try {
-      this.#held = this.#ports.memory.read() ?? {}
-    } catch (error) {
-      this.#ports.note(`what was known of the server could not be read: ${String(error)}`)
-      this.#held = {}
-    }
-    return this.#held
+    return (this.#held ??= this.#ports.memory.read() ?? {})
   }
-}
-
-/** An unchanged memory gets a new date this often, so that it does not look stale. */
-const refreshAfterSeconds = 3600
-
-function isComplete(memory: Partial<ServerMemory>): memory is ServerMemory {
-  return memory.era !== undefined && memory.transport !== undefined && memory.at !== undefined
 }

@@ -30,7 +30,10 @@ afterEach(async () => {
 })
 
 function createTransport(origin: string, retryMs: number): Transport {
-  return new StatelessTransport({ serverUrl: `${origin}/mcp`, headers: {}, retryMs }, harness.ports)
+  return new StatelessTransport(
+    { serverUrl: `${origin}/mcp`, headers: {}, retryMs, cookies: true },
+    harness.ports,
+  )
 }
 
 const accept = (request: PeerRequest): void =>
@@ -103,7 +106,12 @@ describe('a request that is refused', () => {
       },
       close: () => {},
     }
-    const config = { serverUrl: `${peer.origin}/mcp`, headers: { authorization: 'Basic x' }, retryMs: 0 }
+    const config = {
+      serverUrl: `${peer.origin}/mcp`,
+      headers: { authorization: 'Basic x' },
+      retryMs: 0,
+      cookies: true,
+    }
     const watched = new StatelessTransport(config, { ...harness.ports, http })
     await exchange(watched, call)
     harness.token = 't'

@@ -1,7 +1,7 @@
-import { storeCookies, withCookies } from '../http/cookie-jar.ts'
+import { CookieJar } from '../http/cookie-jar.ts'
 import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
 import { endingOf, mayRepeat, Retries, type Ending, type Sendable } from '../http/retry.ts'
-import { absenceOf, challengesOf, isPassing, isTokenRefusal } from './failed-response.ts'
+import { absenceOf, challengesOf, isTokenRefusal } from './failed-response.ts'
 import { TransportError, type TransportConfig, type TransportPorts } from './transport.ts'
 
 /** One request to the server, without its authorization. */
@@ -23,16 +23,17 @@ export interface ServerRequest {
  * The requests of a transport: authorized, sent again where that is safe, and with a better token when the first was refused.
  */
 export class ServerRequests {
-  readonly #config: TransportConfig
-  readonly #ports: TransportPorts
+  protected readonly config: TransportConfig
+  protected readonly ports: TransportPorts
   readonly #base: Readonly<Record<string, string>>
   readonly #closing = new AbortController()
+  #cookies: CookieJar | undefined
   /** The server has never answered. */
   #isNew = true
 
   constructor(config: TransportConfig, ports: TransportPorts) {
-    this.#config = config
-    this.#ports = ports
+    this.config = config
+    this.ports = ports
     this.#base = withoutReserved(config.headers)
   }
 
@@ -65,16 +66,16 @@ export class ServerRequests {
    * only a person can end, a server that is away or asks to be left alone, and a redirect.
    */
   async send(request: ServerRequest): Promise<HttpResponse> {
-    const { what, signal, retryMs = this.#config.retryMs } = request
+    const { what, signal, retryMs = this.config.retryMs } = request
     const startedMs = performance.now()
     let retries: Retries | undefined
     const mayGoAgain = (ending: Ending, reason: string, askedMs?: number): Promise<boolean> => {
-      retries ??= new Retries(what, { retryMs, signal, startedMs }, this.#ports)
+      retries ??= new Retries(what, { retryMs, signal }, this.ports, startedMs)
       return retries.after(ending, reason, askedMs)
     }
     const refusedWith: (string | undefined)[] = []
     for (;;) {
-      const authorization = await this.#ports.tokens.authorization(signal)
+      const authorization = await this.ports.login.tokens.authorization(signal)
       let response: HttpResponse
       try {
         response = await this.#attempt(request, authorization)
@@ -90,12 +91,13 @@ export class ServerRequests {
         await this.#replaceToken(response, authorization, refusedWith, what)
         continue
       }
-      const absence = absenceOf(response, request.url, this.#ports.runtime.now())
+      const absence = absenceOf(response, request.url, this.ports.runtime.now())
       if (absence === undefined) return response
       discard(response)
-      if (!isPassing(absence)) throw absence
-      const { fault, retryAfterSeconds: seconds = 0 } = absence
-      if (!(await mayGoAgain(fault, `status ${response.status}`, seconds * 1000))) throw absence
+      const fault = passingFault(absence)
+      const askedMs = (absence.retryAfterSeconds ?? 0) * 1000
+      if (fault === undefined || !(await mayGoAgain(fault, `status ${response.status}`, askedMs)))
+        throw absence
     }
   }
 
@@ -105,28 +107,25 @@ export class ServerRequests {
   }
 
   async #attempt(request: ServerRequest, authorization: Authorization | undefined): Promise<HttpResponse> {
-    const { cookies, http, runtime } = this.#ports
+    const { http, runtime } = this.ports
     const { method, url, body, signal, bodyTimeoutMs } = request
-    const headers = this.#headers(request, authorization)
-    const hasCookies = cookies !== undefined && cookies.size > 0
+    const headers: Record<string, string> = { ...this.#base, ...request.headers }
+    if (authorization !== undefined) {
+      for (const name of Object.keys(headers))
+        if (name.toLowerCase() === 'authorization') delete headers[name]
+      headers['Authorization'] = authorization.header
+    }
     const response = await http.send({
       method,
       url,
-      headers: hasCookies ? withCookies(cookies, headers, url, runtime.now()) : headers,
+      headers: this.#cookies?.withCookies(headers, runtime.now()) ?? headers,
       ...(body !== undefined && { body }),
       ...(signal !== undefined && { signal }),
       ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
     })
-    if (cookies !== undefined && 'set-cookie' in response.headers)
-      storeCookies(cookies, response, url, runtime.now())
+    if (this.config.cookies && 'set-cookie' in response.headers)
+      (this.#cookies ??= new CookieJar()).store(response, runtime.now())
     return response
-  }
-
-  #headers(request: ServerRequest, authorization: Authorization | undefined): Record<string, string> {
-    const headers = { ...this.#base, ...request.headers }
-    if (authorization === undefined) return headers
-    for (const name of Object.keys(headers)) if (name.toLowerCase() === 'authorization') delete headers[name]
-    return { ...headers, Authorization: authorization.header }
   }
 
   /** Resolves when the request may be sent again. */
@@ -141,13 +140,13 @@ export class ServerRequests {
     refusedWith.push(used?.header)
     const status = response.status === 401 ? 401 : 403
     const refusal = { status, used, challenges: challengesOf(response) } as const
-    const outcome = mayGoAgain ? await this.#ports.tokens.refused(refusal) : undefined
+    const outcome = mayGoAgain ? await this.ports.login.tokens.refused(refusal) : undefined
     if (outcome?.kind === 'retry') return
     throw new TransportError('sign_in_needed', 'The server wants a sign-in.', { status: response.status })
   }
 
   #abortedError(sent: boolean): NetworkError {
-    const { origin } = new URL(this.#config.serverUrl)
+    const { origin } = new URL(this.config.serverUrl)
     return new NetworkError('aborted', origin, `the request to ${origin} was cancelled`, { sent })
   }
 }
@@ -166,4 +165,9 @@ const reserved: ReadonlySet<string> = new Set([
 
 function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !reserved.has(name.toLowerCase())))
+}
+
+/** Returns the fault of a server that may be there for the message a little later. */
+function passingFault({ fault }: TransportError): 'rate_limited' | 'unavailable' | undefined {
+  return fault === 'rate_limited' || fault === 'unavailable' ? fault : undefined
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SessionTransport } from './session-transport.ts'
+import { FallbackTransport, SessionTransport } from './session-transport.ts'
 import { readMessageText, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import type { PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 function createTransport(retryMs = 1000): SessionTransport {
   return new SessionTransport(
-    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs },
+    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs, cookies: true },
     harness.ports,
   )
 }
@@ -183,11 +183,21 @@ describe('answers', () => {
     expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
   })
 
-  it('name where the endpoint has moved to, without its query', async () => {
-    answerCalls((request) => request.response.writeHead(307, { Location: '/mcp/?secret=1' }).end())
+  it.each([
+    [301, 'http://elsewhere.example/mcp?code=1', 'http://elsewhere.example/mcp.'],
+    [302, '//elsewhere.example/x', 'http://elsewhere.example/x.'],
+    [303, 'https://elsewhere.example/#f', 'https://elsewhere.example/.'],
+    [307, 'javascript:alert(1)', 'another address.'],
+    [307, '/mcp/?secret=1', '/mcp/.'],
+    [308, `https://a/${'x'.repeat(5000)}`, `https://a/${'x'.repeat(290)}.`],
+    [308, 'https://[', 'another address.'],
+  ])('that are a redirect (%d, %s) are not followed, and named at most', async (status, location, named) => {
+    answerCalls((request) => request.response.writeHead(status, { Location: location }).end())
     const failure = (await exchange(transport, call(5)).catch((error: unknown) => error)) as Error
-    expect(failure).toMatchObject({ fault: 'refused', status: 307 })
-    expect(failure.message).toBe(`The server says that the endpoint has moved to ${server.origin}/mcp/.`)
+    expect(failure).toMatchObject({ fault: 'refused', status })
+    const where = named.startsWith('/') ? server.origin + named : named
+    expect(failure.message).toBe(`The server says that the endpoint has moved to ${where}`)
+    expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
   })
 
   it('are delivered although the status says error', async () => {
@@ -589,4 +599,14 @@ describe('closing', () => {
     expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
     await expect(exchange(transport, call(2))).rejects.toMatchObject({ fault: 'aborted' })
   })
+})
+
+it('keeps to the transport that has answered, whatever a later message is refused with', async () => {
+  const config = { serverUrl: `${server.origin}/mcp`, headers: {}, retryMs: 0, cookies: true }
+  const kept = new FallbackTransport({ ...config, transport: 'http-first' }, harness.ports, undefined)
+  await exchange(kept, initialize)
+  answerCalls((request) => request.json(405, {}))
+  await expect(exchange(kept, call(1))).rejects.toMatchObject({ fault: 'not_found' })
+  await kept.close(500)
+  expect(server.log()).toEqual(['initialize', 'tools/call', 'DELETE'])
 })

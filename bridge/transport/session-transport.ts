@@ -1,15 +1,20 @@
 import { settledWithin } from '@drawbridge/shared/async.ts'
-import {
-  parseWireMessage,
-  toWireMessage,
-  type JsonRpcRequest,
-  type WireMessage,
-} from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type Context, unheard, intercepted } from '@drawbridge/shared/mcp/pipeline.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { mayRepeat } from '../http/retry.ts'
 import { GetStream } from './get-stream.ts'
-import { hasUsableSessionId, isSessionLost, noSession, openedSession, type Session } from './session.ts'
+import { mayBeSseServer } from './revision-detection.ts'
+import {
+  hasUsableSessionId,
+  isSessionLost,
+  noSession,
+  openedSession,
+  SessionState,
+  stateMethods,
+  type Session,
+} from './session.ts'
+import { SseTransport } from './sse.ts'
 import { StreamableHttp, type PostAttempt } from './streamable-http.ts'
 import {
   TransportError,
@@ -19,66 +24,6 @@ import {
   type TransportPorts,
 } from './transport.ts'
 
-const stateMethods: ReadonlySet<string> = new Set([
-  'initialize',
-  'logging/setLevel',
-  'resources/subscribe',
-  'resources/unsubscribe',
-])
-
-/** Remembers what to say again to a server that lost a session. Replayed messages have ids of their own. */
-export class SessionState {
-  #initialize: JsonRpcRequest | undefined
-  #level: JsonRpcRequest | undefined
-  readonly #subscriptions = new Map<unknown, JsonRpcRequest>()
-  #replays = 0
-
-  /** Records what the server has accepted. */
-  accepted(wire: WireMessage): void {
-    const message = parseWireMessage(wire)
-    if (!('method' in message) || !('id' in message)) return
-    const uri = message.params?.['uri']
-    if (message.method === 'initialize') this.#initialize = message
-    else if (message.method === 'logging/setLevel') this.#level = message
-    else if (message.method === 'resources/subscribe') this.#subscriptions.set(uri, message)
-    else if (message.method === 'resources/unsubscribe') this.#subscriptions.delete(uri)
-  }
-
-  /** Returns the context of a request, with its acceptance recorded. */
-  recording<C extends Context>(message: WireMessage, context: C): C {
-    const { envelope } = message
-    if (envelope.kind !== 'request' || !stateMethods.has(envelope.method)) return context
-    return intercepted(context, (answer, deliver) => {
-      if (answer.envelope.kind === 'response' && !answer.envelope.isError) this.accepted(message)
-      return deliver(answer)
-    })
-  }
-
-  /** Forgets log level and subscriptions: the client starts anew. */
-  restart(): void {
-    this.#level = undefined
-    this.#subscriptions.clear()
-  }
-
-  /** Returns what opens a session; undefined as long as the client has not opened one. */
-  opening(): { initialize: WireMessage; initialized: WireMessage } | undefined {
-    if (this.#initialize === undefined) return undefined
-    const initialized = toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    return { initialize: this.#again(this.#initialize), initialized }
-  }
-
-  /** Returns what sets log level and subscriptions again. */
-  choices(): WireMessage[] {
-    const requests = [...(this.#level === undefined ? [] : [this.#level]), ...this.#subscriptions.values()]
-    return requests.map((request) => this.#again(request))
-  }
-
-  #again(request: JsonRpcRequest): WireMessage {
-    this.#replays += 1
-    return toWireMessage({ ...request, id: `drawbridge-replay-${this.#replays}` })
-  }
-}
-
 /**
  * Streamable HTTP in the revisions 2025-03-26 to 2025-11-25, with sessions. Follows the messages that open a session, and those
  * that shape it; when the server loses the session, opens another one for all who wait, and sends again what was refused
@@ -87,7 +32,7 @@ export class SessionState {
 export class SessionTransport implements StreamingTransport {
   readonly #http: StreamableHttp
   readonly #ports: TransportPorts
-  readonly #state = new SessionState()
+  readonly #state: SessionState
   #session: Session = noSession
   #stream: GetStream | undefined
   #renewing: Promise<void> | undefined
@@ -97,10 +42,11 @@ export class SessionTransport implements StreamingTransport {
   constructor(config: TransportConfig, ports: TransportPorts) {
     this.#ports = ports
     this.#http = new StreamableHttp(config, ports)
+    this.#state = new SessionState((request, answer) => ports.answered('http', request, answer))
   }
 
   send(message: WireMessage, options: Context): Promise<void> {
-    return this.#http.requests.run(options.signal, (signal) => {
+    return this.#http.run(options.signal, (signal) => {
       const sending = { ...options, signal }
       const { envelope } = message
       if (envelope.kind === 'request' && envelope.method === 'initialize')
@@ -115,9 +61,8 @@ export class SessionTransport implements StreamingTransport {
   }
 
   async close(graceMs: number): Promise<void> {
-    const { requests } = this.#http
-    if (requests.isClosed) return void (await this.#ended)
-    requests.close()
+    if (this.#http.isClosed) return void (await this.#ended)
+    this.#http.close()
     this.#stream?.close()
     if (this.#session.id === undefined) return
     this.#ended = settledWithin(this.#http.delete(this.#session.headers), graceMs)
@@ -162,7 +107,7 @@ export class SessionTransport implements StreamingTransport {
         response: answer,
       })
     this.#session = openedSession(response, answer)
-    this.#state.accepted(message)
+    this.#state.accepted(message, answer)
   }
 
   async #confirmSession(message: WireMessage, options: Sending): Promise<void> {
@@ -175,7 +120,7 @@ export class SessionTransport implements StreamingTransport {
 
   #openStream(): void {
     this.#stream?.close()
-    if (this.#http.requests.isClosed) return
+    if (this.#http.isClosed) return
     const used = this.#session
     this.#stream = new GetStream({
       runtime: this.#ports.runtime,
@@ -190,8 +135,10 @@ export class SessionTransport implements StreamingTransport {
   }
 
   #sendInSession(message: WireMessage, options: Sending): Promise<void> {
-    const recording = this.#state.recording(message, options)
-    const isAnswer = message.envelope.kind === 'response'
+    const { envelope } = message
+    const isAnswer = envelope.kind === 'response'
+    const isState = envelope.kind === 'request' && stateMethods.has(envelope.method)
+    const recording = isState ? this.#state.recording(message, options) : options
     let renewals = 0
     return this.#http.post(message, recording, async (): Promise<PostAttempt> => {
       // An answer of the client may be what the server waits for before it accepts anything else.
@@ -204,7 +151,7 @@ export class SessionTransport implements StreamingTransport {
         refused: async (refused) => {
           if (!isSessionLost(refused, used)) return undefined
           // A server that refused a message for its session has not executed it.
-          if (!mayRepeat('session_lost', message.envelope, renewals)) throw lostSessionError()
+          if (!mayRepeat('session_lost', envelope, renewals)) throw lostSessionError()
           renewals += 1
           await this.#renew(used)
           if (!isAnswer) return 'again'
@@ -219,7 +166,7 @@ export class SessionTransport implements StreamingTransport {
   /** Opens one new session for all who found the old one gone. */
   async #renew(lost: Session): Promise<void> {
     if (lost !== this.#session && this.#renewing === undefined) return
-    this.#renewing ??= this.#http.requests
+    this.#renewing ??= this.#http
       .run(undefined, (signal) => this.#renewOnce(lost, signal))
       .finally(() => (this.#renewing = undefined))
     await this.#renewing
@@ -242,9 +189,9 @@ export class SessionTransport implements StreamingTransport {
   }
 
   async #restore(choice: WireMessage): Promise<void> {
-    const { requests } = this.#http
-    const restoring = requests.run(undefined, (signal) => this.#sendInSession(choice, { ...unheard, signal }))
-    await restoring.catch(() => this.#ports.note('a log level or subscription could not be restored'))
+    await this.#http
+      .run(undefined, (signal) => this.#sendInSession(choice, { ...unheard, signal }))
+      .catch(() => this.#ports.note('a log level or subscription could not be restored'))
   }
 
   #endSession({ id, headers }: Session): void {
@@ -260,4 +207,86 @@ function unusableSession(response: HttpResponse): TransportError {
   discard(response)
   const message = 'The server names its session with characters that no header may have.'
   return new TransportError('refused', message, { status: response.status })
+}
+
+export type TransportKind = 'http' | 'sse'
+
+/** Which transport is tried first, and whether the other is tried too. */
+export type TransportOrder = 'http-first' | 'sse-first' | 'http-only' | 'sse-only'
+
+/**
+ * A transport up to 2025-11-25 that finds out by its first message whether the server has Streamable HTTP or HTTP+SSE. What
+ * is remembered is tried first, unless a transport is pinned. A fallback that fails too is not reported: the first failure is.
+ */
+export class FallbackTransport implements StreamingTransport {
+  readonly #config: TransportConfig
+  readonly #ports: TransportPorts
+  readonly #kinds: readonly [TransportKind, TransportKind?]
+  #current: StreamingTransport | undefined
+  /** Any message that comes back shows that the transport is the right one. */
+  #isProven = false
+
+  constructor(
+    config: TransportConfig & { transport: TransportOrder },
+    ports: TransportPorts,
+    remembered: TransportKind | undefined,
+  ) {
+    this.#config = config
+    this.#ports = ports
+    const [pinned, order] = config.transport.split('-') as [TransportKind, string]
+    const first = order === 'only' ? pinned : (remembered ?? pinned)
+    this.#kinds = order === 'only' ? [first] : [first, first === 'http' ? 'sse' : 'http']
+  }
+
+  send(message: WireMessage, context: Context): Promise<void> {
+    this.#current ??= this.#create(this.#kinds[0])
+    return this.#isProven ? this.#current.send(message, context) : this.#attempt(message, context)
+  }
+
+  reopen(answered: boolean): void {
+    this.#current?.reopen(answered)
+  }
+
+  async close(graceMs: number): Promise<void> {
+    await this.#current?.close(graceMs)
+  }
+
+  async #attempt(message: WireMessage, context: Context): Promise<void> {
+    const [first, second] = this.#kinds
+    const before = (this.#current ??= this.#create(first))
+    const watched = intercepted(context, (answer, deliver) => {
+      this.#isProven = true
+      return deliver(answer)
+    })
+    try {
+      await before.send(message, watched)
+    } catch (error) {
+      const isWrong = !this.#isProven && isWrongTransport(first, error)
+      if (second === undefined || !isWrong || !mayRepeat('other_transport', message.envelope)) throw error
+      const other = this.#create(second)
+      this.#current = other
+      try {
+        await other.send(message, watched)
+      } catch (secondError) {
+        if (!this.#isProven) {
+          this.#current = before
+          await other.close(0)
+        }
+        throw isWrongTransport(second, secondError) ? error : secondError
+      }
+      await before.close(0)
+    }
+  }
+
+  #create(kind: TransportKind): StreamingTransport {
+    const Transport = kind === 'http' ? SessionTransport : SseTransport
+    return new Transport(this.#config, this.#ports)
+  }
+}
+
+/** A GET that brings no event stream is a 4xx, or 2xx with something else. */
+function isWrongTransport(kind: TransportKind, error: unknown): boolean {
+  if (kind === 'http') return mayBeSseServer(error)
+  const isOther = error instanceof TransportError
+  return isOther && (error.fault === 'not_found' || error.fault === 'refused' || error.fault === 'no_mcp')
 }

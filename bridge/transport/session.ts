@@ -1,8 +1,16 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  jsonRpcCode,
+  parseWireMessage,
+  toWireMessage,
+  type JsonRpcRequest,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { intercepted, type Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { HttpResponse } from '../http/http-client.ts'
 import type { RefusedPost } from './failed-response.ts'
+import { errorCode } from './revision-detection.ts'
 
 /** One session of a server. A new session is a new object: that is how a request knows that its session is over. */
 export interface Session {
@@ -46,10 +54,83 @@ export function openedSession(response: HttpResponse, answer: WireMessage | unde
 export function isSessionLost(refused: RefusedPost, used: Session): boolean {
   if (used.id === undefined) return false
   if (refused.status === 400) return /session/i.test(refused.text)
-  return refused.status === 404 && !isUnknownMethod(refused.answer)
+  return refused.status === 404 && errorCode(refused.answer) !== jsonRpcCode.methodNotFound
 }
 
-function isUnknownMethod(answer: WireMessage | undefined): boolean {
-  const error = answer && parseJsonObject(answer.text)?.['error']
-  return isJsonObject(error) && error['code'] === jsonRpcCode.methodNotFound
+/** The methods whose results tell something that has to be remembered. */
+export const stateMethods: ReadonlySet<string> = new Set([
+  'initialize',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tools/list',
+])
+
+/** Remembers what to say again to a server that lost a session. Replayed messages have ids of their own. */
+export class SessionState {
+  readonly #answered: (request: WireMessage, answer: WireMessage) => void
+  #initialize: JsonRpcRequest | undefined
+  #level: JsonRpcRequest | undefined
+  readonly #subscriptions = new Map<unknown, JsonRpcRequest>()
+  #replays = 0
+
+  /** `answered` is told of results in which the server says something of itself. */
+  constructor(answered: (request: WireMessage, answer: WireMessage) => void) {
+    this.#answered = answered
+  }
+
+  /** Returns the context of a request, with its result recorded. */
+  recording<C extends Context>(message: WireMessage, context: C): C {
+    const { envelope } = message
+    if (envelope.kind !== 'request' || !stateMethods.has(envelope.method)) return context
+    return intercepted(context, (answer, deliver) => {
+      if (answer.envelope.kind === 'response' && !answer.envelope.isError) this.accepted(message, answer)
+      return deliver(answer)
+    })
+  }
+
+  /** Records what the server has accepted. */
+  accepted(wire: WireMessage, answer: WireMessage): void {
+    const request = parseWireMessage(wire) as JsonRpcRequest
+    const uri = request.params?.['uri']
+    switch (request.method) {
+      case 'initialize':
+        this.#initialize = request
+        return this.#answered(wire, answer)
+      case 'tools/list':
+        return this.#answered(wire, answer)
+      case 'logging/setLevel':
+        this.#level = request
+        return
+      case 'resources/subscribe':
+        this.#subscriptions.set(uri, request)
+        return
+      default:
+        this.#subscriptions.delete(uri)
+    }
+  }
+
+  /** Forgets log level and subscriptions: the client starts anew. */
+  restart(): void {
+    this.#level = undefined
+    this.#subscriptions.clear()
+  }
+
+  /** Returns what opens a session; undefined as long as the client has not opened one. */
+  opening(): { initialize: WireMessage; initialized: WireMessage } | undefined {
+    if (this.#initialize === undefined) return undefined
+    const initialized = toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    return { initialize: this.#again(this.#initialize), initialized }
+  }
+
+  /** Returns what sets log level and subscriptions again. */
+  choices(): WireMessage[] {
+    const requests = [...(this.#level === undefined ? [] : [this.#level]), ...this.#subscriptions.values()]
+    return requests.map((request) => this.#again(request))
+  }
+
+  #again(request: JsonRpcRequest): WireMessage {
+    this.#replays += 1
+    return toWireMessage({ ...request, id: `drawbridge-replay-${this.#replays}` })
+  }
 }

@@ -25,7 +25,10 @@ beforeEach(async () => {
   intercept = () => false
   peer = await startPeer(answer)
   harness = createHarness(20)
-  transport = new SseTransport({ serverUrl: `${peer.origin}/sse`, headers: {}, retryMs: 500 }, harness.ports)
+  transport = new SseTransport(
+    { serverUrl: `${peer.origin}/sse`, headers: {}, retryMs: 500, cookies: true },
+    harness.ports,
+  )
 })
 
 afterEach(async () => {

@@ -1,14 +1,13 @@
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Readable } from 'node:stream'
-import { pause, unlessAborted } from '@drawbridge/shared/async.ts'
-import { type JsonRpcId, readMessage, splitBatch, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { unlessAborted } from '@drawbridge/shared/async.ts'
+import { type JsonRpcId, messagesIn, readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
-import { backoffMs, Retries } from '../http/retry.ts'
+import { Retries, StreamWaits } from '../http/retry.ts'
 import { readEventStream, type StreamEvent } from './event-stream.ts'
 import { readRefusedPost, refusedPostError } from './failed-response.ts'
-import { ServerRequests } from './server-requests.ts'
-import { SessionState } from './session-transport.ts'
-import { isEventStream } from './streamable-http.ts'
+import { SessionState } from './session.ts'
+import { isEventStream, StreamableHttp } from './streamable-http.ts'
 import {
   lostError,
   TransportError,
@@ -28,9 +27,6 @@ interface Waiting {
 /** A stream that does not say where to send to is of no use. */
 const endpointWaitMs = 20_000
 
-const firstWaitMs = 1000
-const maxWaitMs = 30_000
-
 /**
  * HTTP+SSE, the transport of 2024-11-05: one stream for all that comes back, and POSTs to the address that the stream names
  * first. It is opened by the first message. When it breaks, what waits is lost, and another one is opened and told what the
@@ -39,8 +35,8 @@ const maxWaitMs = 30_000
 export class SseTransport implements StreamingTransport {
   readonly #config: TransportConfig
   readonly #ports: TransportPorts
-  readonly #requests: ServerRequests
-  readonly #state = new SessionState()
+  readonly #http: StreamableHttp
+  readonly #state: SessionState
   readonly #closing = new AbortController()
   #connecting: Promise<SseConnection> | undefined
   #stream: Readable | undefined
@@ -48,11 +44,12 @@ export class SseTransport implements StreamingTransport {
   constructor(config: TransportConfig, ports: TransportPorts) {
     this.#config = config
     this.#ports = ports
-    this.#requests = new ServerRequests(config, ports)
+    this.#http = new StreamableHttp(config, ports)
+    this.#state = new SessionState((request, answer) => ports.answered('sse', request, answer))
   }
 
   send(message: WireMessage, options: Context): Promise<void> {
-    return this.#requests.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
+    return this.#http.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
   }
 
   reopen(answered: boolean): void {
@@ -62,7 +59,7 @@ export class SseTransport implements StreamingTransport {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    this.#requests.close()
+    this.#http.close()
   }
 
   async #send(message: WireMessage, options: Sending): Promise<void> {
@@ -97,7 +94,7 @@ export class SseTransport implements StreamingTransport {
   }
 
   async #post(connection: SseConnection, message: WireMessage, { signal }: Sending): Promise<void> {
-    const response = await this.#requests.send({
+    const response = await this.#http.send({
       method: 'POST',
       url: connection.endpoint,
       headers: { 'Content-Type': 'application/json' },
@@ -135,14 +132,7 @@ export class SseTransport implements StreamingTransport {
   }
 
   async #connect(): Promise<SseConnection> {
-    const response = await this.#requests.send({
-      method: 'GET',
-      url: this.#config.serverUrl,
-      headers: { Accept: 'text/event-stream' },
-      signal: this.#closing.signal,
-      what: { kind: 'http', method: 'GET' },
-      bodyTimeoutMs: 0,
-    })
+    const response = await this.#http.get({}, undefined, this.#closing.signal, { bodyTimeoutMs: 0 })
     if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, noMessage))
     if (!isEventStream(response)) {
       discard(response)
@@ -161,10 +151,8 @@ export class SseTransport implements StreamingTransport {
     const settled = (): void => clearTimeout(timer)
     connection.open.then(settled, settled)
     const isDone = (): boolean => this.#closing.signal.aborted
-    const cause: unknown = await readEventStream(response, {
-      take: (event) => connection.takeEvent(event),
-      isDone,
-    }).then(
+    const take = (event: StreamEvent): Promise<void> => connection.takeEvent(event)
+    const cause = await readEventStream(response, { take, isDone }).then(
       (end) => end.cause,
       (error: unknown) => error,
     )
@@ -178,15 +166,15 @@ export class SseTransport implements StreamingTransport {
   /** The server may have something to say before the client asks again. */
   async #reconnect(): Promise<void> {
     const { signal } = this.#closing
-    const { runtime } = this.#ports
-    for (let failures = 0; !signal.aborted; failures += 1) {
-      await pause(runtime, backoffMs(runtime, failures, firstWaitMs, maxWaitMs), signal)
+    const waits = new StreamWaits()
+    let isOpen = false
+    while (!isOpen) {
+      await waits.wait(this.#ports.runtime, signal)
       if (signal.aborted || this.#connecting !== undefined) return
-      const isOpen = await this.#connected().then(
+      isOpen = await this.#connected().then(
         () => true,
         () => false,
       )
-      if (isOpen) return
     }
   }
 }
@@ -199,8 +187,8 @@ class SseConnection {
   readonly open: Promise<void>
   readonly #serverUrl: string
   readonly #ports: Pick<TransportPorts, 'unsolicited' | 'note'>
-  #opened: (() => void) | undefined
-  #failed: ((error: unknown) => void) | undefined
+  #opened!: () => void
+  #failed!: (error: unknown) => void
 
   constructor(serverUrl: string, ports: Pick<TransportPorts, 'unsolicited' | 'note'>) {
     this.#serverUrl = serverUrl
@@ -221,23 +209,25 @@ class SseConnection {
   async takeEvent({ type, data }: StreamEvent): Promise<void> {
     if (type === 'endpoint' && this.endpoint === '') {
       this.endpoint = readEndpoint(data.toString('utf8'), this.#serverUrl)
-      this.#opened?.()
+      this.#opened()
     } else if (type === 'message') await this.take(readMessage(data))
   }
 
   async take(message: WireMessage): Promise<void> {
-    const { envelope } = message
-    if (envelope.kind === 'batch') {
-      for (const one of splitBatch(message)) await this.take(one)
-      return
+    for (const one of messagesIn(message)) {
+      const { envelope } = one
+      if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
+      else if (envelope.kind === 'response') await this.#takeResponse(envelope.id, one)
+      else await this.#ports.unsolicited(one)
     }
-    if (envelope.kind === 'invalid') return this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
-    if (envelope.kind !== 'response') return this.#ports.unsolicited(message)
-    const waiting = this.waiting.get(envelope.id)
-    this.waiting.delete(envelope.id)
+  }
+
+  async #takeResponse(id: JsonRpcId, response: WireMessage): Promise<void> {
+    const waiting = this.waiting.get(id)
+    this.waiting.delete(id)
     if (waiting === undefined) return this.#ports.note('dropped a response to no pending request')
     try {
-      await waiting.deliver(message)
+      await waiting.deliver(response)
       waiting.resolve()
     } catch (error) {
       waiting.reject(error)
@@ -246,7 +236,7 @@ class SseConnection {
 
   /** The stream has ended: what waits is lost. Returns whether it had been open. */
   end(error: TransportError): boolean {
-    this.#failed?.(error)
+    this.#failed(error)
     for (const waiting of this.waiting.values()) waiting.reject(error)
     this.waiting.clear()
     return this.endpoint !== ''

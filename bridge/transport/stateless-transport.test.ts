@@ -20,7 +20,12 @@ beforeEach(async () => {
   peer = await startPeer((request) => answer(request))
   harness = createHarness()
   transport = new StatelessTransport(
-    { serverUrl: `${peer.origin}/mcp`, headers: { accept: 'x/y', 'X-Mine': '1' }, retryMs: 1000 },
+    {
+      serverUrl: `${peer.origin}/mcp`,
+      headers: { accept: 'x/y', 'X-Mine': '1' },
+      retryMs: 1000,
+      cookies: true,
+    },
     harness.ports,
   )
 })

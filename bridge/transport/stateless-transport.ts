@@ -47,21 +47,21 @@ const maxPages = 100
 export class StatelessTransport implements Transport {
   readonly #http: StreamableHttp
   readonly #tools: ToolList
-  readonly #randomId: () => string
+  readonly #ports: StatelessTransportPorts
   #listing: Promise<void> | undefined
 
   constructor(config: TransportConfig, ports: StatelessTransportPorts) {
     this.#http = new StreamableHttp(config, ports)
     this.#tools = new ToolList(ports)
-    this.#randomId = () => ports.randomId()
+    this.#ports = ports
   }
 
   send(message: WireMessage, options: Context): Promise<void> {
-    return this.#http.requests.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
+    return this.#http.run(options.signal, (signal) => this.#send(message, { ...options, signal }))
   }
 
   async close(): Promise<void> {
-    this.#http.requests.close()
+    this.#http.close()
   }
 
   #send(message: WireMessage, options: Sending): Promise<void> {
@@ -69,8 +69,9 @@ export class StatelessTransport implements Transport {
     if (kind !== 'request' && kind !== 'notification') return this.#post(message, undefined, options)
     const request = parseWireMessage(message) as JsonRpcRequest
     if (kind === 'notification') return this.#post(message, request, options)
-    const isList = request.method === 'tools/list'
-    return this.#sendCorrected(message, request, isList ? this.#readingPage(request, options) : options)
+    const isSelfDescription = request.method === 'tools/list' || request.method === 'server/discover'
+    const learning = isSelfDescription ? this.#learning(message, request, options) : options
+    return this.#sendCorrected(message, request, learning)
   }
 
   /** Sends a request, and once more if its error says what to change. */
@@ -116,24 +117,34 @@ export class StatelessTransport implements Transport {
     let cursor: unknown
     for (let page = 0; page < maxPages; page += 1) {
       const params = cursor === undefined ? base : { ...base, cursor }
-      const request: JsonRpcRequest = { jsonrpc: '2.0', id: this.#randomId(), method: 'tools/list', params }
+      const request: JsonRpcRequest = {
+        jsonrpc: '2.0',
+        id: this.#ports.randomId(),
+        method: 'tools/list',
+        params,
+      }
       cursor = undefined
       const deliver = (answer: WireMessage): void => {
         const result = parseJsonObject(answer.text)?.['result']
         if (isJsonObject(result)) cursor = result['nextCursor']
       }
-      await this.#http.requests.run(undefined, (signal) =>
-        this.#post(toWireMessage(request), request, this.#readingPage(request, { deliver, signal })),
+      const message = toWireMessage(request)
+      await this.#http.run(undefined, (signal) =>
+        this.#post(message, request, this.#learning(message, request, { deliver, signal })),
       )
       if (typeof cursor !== 'string') return
     }
   }
 
-  #readingPage(request: JsonRpcRequest, options: Sending): Sending {
+  /** Learns what the server says of itself. */
+  #learning(message: WireMessage, request: JsonRpcRequest, options: Sending): Sending {
     return intercepted(options, (answer, deliver) => {
       const { envelope } = answer
-      const isResult = envelope.kind === 'response' && !envelope.isError
-      return deliver(isResult ? this.#tools.readPage(request, answer) : answer)
+      if (envelope.kind !== 'response' || envelope.isError) return deliver(answer)
+      const isList = request.method === 'tools/list'
+      const shown = isList ? this.#tools.readPage(request, answer) : answer
+      this.#ports.answered('http', message, shown)
+      return deliver(shown)
     })
   }
 

@@ -1,32 +1,17 @@
-import { pause } from '@drawbridge/shared/async.ts'
 import {
   readMessage,
+  messagesIn,
   requestIds,
-  splitBatch,
   type JsonRpcId,
   type WireMessage,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import {
-  BodyBudget,
-  BodyError,
-  NetworkError,
-  discard,
-  maxMessageBytes,
-  readBody,
-  type HttpResponse,
-} from '../http/http-client.ts'
-import { Retries, shortTurnMs, streamWaitMs } from '../http/retry.ts'
-import { EventTooLargeError, readEventStream, type EventStreamEnd } from './event-stream.ts'
+import { NetworkError, discard, maxMessageBytes, type HttpResponse } from '../http/http-client.ts'
+import { Retries, StreamWaits } from '../http/retry.ts'
+import { readEventStream, type EventStreamEnd } from './event-stream.ts'
 import { readRefusedPost, refusedPostError, type RefusedPost } from './failed-response.ts'
 import { ServerRequests } from './server-requests.ts'
-import {
-  lostError,
-  TransportError,
-  type Sending,
-  type TransportConfig,
-  type TransportPorts,
-} from './transport.ts'
+import { answerTooLarge, lostError, TransportError, type Sending } from './transport.ts'
 
 /** The part of a POST that depends on the revision. Made anew for each attempt. */
 export interface PostAttempt {
@@ -45,21 +30,9 @@ export interface PostAttempt {
   refused?(refused: RefusedPost): Promise<'again' | 'done' | 'failed' | undefined>
 }
 
-/** When the server names no time. */
-const resumeWaitMs = 1000
-
 /** Streamable HTTP, as both revisions have it: a message is a POST, and its response is JSON or a stream of events. */
-export class StreamableHttp {
-  readonly requests: ServerRequests
-  readonly #config: TransportConfig
-  readonly #ports: TransportPorts
+export class StreamableHttp extends ServerRequests {
   readonly #budget = new BodyBudget()
-
-  constructor(config: TransportConfig, ports: TransportPorts) {
-    this.#config = config
-    this.#ports = ports
-    this.requests = new ServerRequests(config, ports)
-  }
 
   /** Posts a message and delivers what comes back; again when the response broke off and that is safe. */
   async post(message: WireMessage, context: Sending, begin: () => Promise<PostAttempt>): Promise<void> {
@@ -70,7 +43,7 @@ export class StreamableHttp {
       const response = await this.#post(message, attempt, signal)
       const deliver: Sending['deliver'] = (answer) =>
         attempt.deliver === undefined ? context.deliver(answer) : attempt.deliver(answer, response)
-      const answers = new PostAnswers(message, { signal, deliver }, this.#budget, this.#ports.note)
+      const answers = new PostAnswers(message, { signal, deliver }, this.#budget, this.ports.note)
       if (response.status >= 300) {
         if ((await takeRefusal(response, message, attempt, answers)) === 'again') continue
         return
@@ -79,7 +52,7 @@ export class StreamableHttp {
         attempt.accepted?.(response)
         return await this.#readAnswers(response, answers, attempt, signal)
       } catch (error) {
-        retries ??= new Retries(message.envelope, { retryMs: this.#config.retryMs, signal }, this.#ports)
+        retries ??= new Retries(message.envelope, { retryMs: this.config.retryMs, signal }, this.ports)
         if (!isCutOff(error) || !(await retries.after('cut_off', 'an answer that broke off'))) throw error
         attempt.brokeOff?.()
       }
@@ -92,9 +65,9 @@ export class StreamableHttp {
     signal: AbortSignal,
     limits: { retryMs?: number; bodyTimeoutMs?: number } = {},
   ): Promise<HttpResponse> {
-    return this.requests.send({
+    return this.send({
       method: 'GET',
-      url: this.#config.serverUrl,
+      url: this.config.serverUrl,
       headers: {
         Accept: 'text/event-stream',
         ...headers,
@@ -108,15 +81,15 @@ export class StreamableHttp {
 
   async delete(headers: Readonly<Record<string, string>>): Promise<void> {
     const what = { kind: 'http', method: 'DELETE' } as const
-    const { serverUrl: url } = this.#config
-    discard(await this.requests.send({ method: 'DELETE', url, headers, signal: undefined, what, retryMs: 0 }))
+    const { serverUrl: url } = this.config
+    discard(await this.send({ method: 'DELETE', url, headers, signal: undefined, what, retryMs: 0 }))
   }
 
   #post(message: WireMessage, attempt: PostAttempt, signal: AbortSignal): Promise<HttpResponse> {
     const { headers, bodyTimeoutMs } = attempt
-    return this.requests.send({
+    return this.send({
       method: 'POST',
-      url: this.#config.serverUrl,
+      url: this.config.serverUrl,
       headers: {
         'Content-Type': 'application/json',
         Accept: 'application/json, text/event-stream',
@@ -138,21 +111,19 @@ export class StreamableHttp {
   ): Promise<void> {
     let response = first
     let lastEventId: string | undefined
-    let retryMs = resumeWaitMs
-    let idleTurns = 0
+    let waits: StreamWaits | undefined
     for (;;) {
-      const since = performance.now()
-      const cut = await answers.read(response)
-      if (cut === undefined) return
-      const isNew = cut.lastEventId !== undefined && cut.lastEventId !== lastEventId
-      idleTurns = isNew || performance.now() - since >= shortTurnMs ? 0 : idleTurns + 1
-      lastEventId = cut.lastEventId ?? lastEventId
-      retryMs = cut.retryMs ?? retryMs
-      if (resume === undefined || lastEventId === undefined || signal.aborted) throw lostError(cut.cause)
-      this.#ports.note('an answer was cut off: resuming it')
-      await pause(this.#ports.runtime, streamWaitMs(retryMs, idleTurns), signal)
+      const end = await answers.read(response)
+      if (end === undefined) return
+      waits ??= new StreamWaits()
+      if (end.lastEventId !== undefined && end.lastEventId !== lastEventId) waits.reset()
+      lastEventId = end.lastEventId ?? lastEventId
+      if (resume === undefined || lastEventId === undefined || signal.aborted) throw lostError(end.cause)
+      this.ports.note('an answer was cut off: resuming it')
+      waits.asked(end.retryMs)
+      await waits.wait(this.ports.runtime, signal)
       response = await resume(lastEventId)
-      if (!isStreamOpen(response)) throw lostError(cut.cause)
+      if (!isStreamOpen(response)) throw lostError(end.cause)
     }
   }
 }
@@ -213,9 +184,6 @@ class PostAnswers {
       if (isEventStream(response)) return await this.#readEvents(response)
       await this.#readJson(response)
       return undefined
-    } catch (error) {
-      const isTooLarge = error instanceof EventTooLargeError || error instanceof BodyError
-      throw isTooLarge ? tooLargeError(error) : error
     } finally {
       this.#budget.release(this)
     }
@@ -223,16 +191,14 @@ class PostAnswers {
 
   /** Delivers a message that came for this one, maybe by another way. */
   async deliver(answer: WireMessage): Promise<void> {
-    const { envelope } = answer
-    if (envelope.kind === 'batch') {
-      for (const one of splitBatch(answer)) await this.deliver(one)
-      return
+    for (const one of messagesIn(answer)) {
+      const { envelope } = one
+      if (envelope.kind === 'invalid') this.#note(`dropped an invalid message: ${envelope.reason}`)
+      else if (envelope.kind === 'response' && !this.#waiting.delete(envelope.id))
+        this.#note('dropped a response to another request')
+      // The client does not want it any more.
+      else if (!this.#context.signal.aborted) await this.#context.deliver(one)
     }
-    if (envelope.kind === 'invalid') return this.#note(`dropped an invalid message: ${envelope.reason}`)
-    if (envelope.kind === 'response' && !this.#waiting.delete(envelope.id))
-      return this.#note('dropped a response to another request')
-    // The client does not want it any more.
-    if (!this.#context.signal.aborted) await this.#context.deliver(answer)
   }
 
   async #readEvents(response: HttpResponse): Promise<EventStreamEnd | undefined> {
@@ -249,11 +215,21 @@ class PostAnswers {
   }
 
   async #readJson(response: HttpResponse): Promise<void> {
-    const bytes = await readBody(response, maxMessageBytes, (count) => this.#budget.add(this, count))
-    const answer = readMessage(bytes)
-    const answers = answer.envelope.kind === 'batch' ? splitBatch(answer) : [answer]
+    const answers = messagesIn(readMessage(await this.#readBody(response)))
     if (!this.#areWanted(answers)) throw noMcp(response, 'with something that is no answer to the request')
     for (const one of answers) await this.deliver(one)
+  }
+
+  async #readBody({ body, headers }: HttpResponse): Promise<Buffer> {
+    const chunks: Buffer[] = []
+    let length = Number(headers['content-length'] ?? 0) > maxMessageBytes ? Infinity : 0
+    for await (const chunk of body) {
+      length += (chunk as Buffer).length
+      if (length > maxMessageBytes) throw answerTooLarge()
+      chunks.push(chunk as Buffer)
+      await this.#budget.add(this, (chunk as Buffer).length)
+    }
+    return Buffer.concat(chunks, length)
   }
 
   /** Exactly the responses that the request wants, and maybe messages before the last of them. */
@@ -272,8 +248,41 @@ function noMcp({ status }: HttpResponse, what: string): TransportError {
   return new TransportError('no_mcp', message, { status })
 }
 
-function tooLargeError(cause: unknown): TransportError {
-  return new TransportError('too_large', 'An answer of the server is larger than 64 MB.', { cause })
+/** Beyond that the bodies that arrive at the same time, or wait for a slow client, are not all read on. */
+const maxHeldBytes = 16 * 1024 * 1024
+/** Less is not held back: most answers are shorter. */
+const smallBytes = 64 * 1024
+
+/**
+ * Bounds what all answers together hold in memory. When that is too much, only the first large one is read on: so one answer
+ * after the other gets through.
+ */
+class BodyBudget {
+  readonly #held = new Map<object, number>()
+  #total = 0
+  #waiting: (() => void)[] = []
+
+  /** Counts bytes of a body. Resolves when more of it may be read. */
+  async add(body: object, bytes: number): Promise<void> {
+    const held = (this.#held.get(body) ?? 0) + bytes
+    this.#held.set(body, held)
+    this.#total += bytes
+    if (held <= smallBytes) return
+    while (this.#total > maxHeldBytes && this.#firstLarge() !== body && this.#held.has(body))
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Forgets what has come of a body: it was taken. */
+  release(body: object): void {
+    this.#total -= this.#held.get(body) ?? 0
+    this.#held.delete(body)
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  #firstLarge(): object | undefined {
+    for (const [body, bytes] of this.#held) if (bytes > smallBytes) return body
+    return undefined
+  }
 }
 
 /** Returns whether a response has events as its body. */

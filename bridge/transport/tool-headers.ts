@@ -47,19 +47,14 @@ export class ToolList {
   }
 
   #current(): ToolHeaders {
-    return this.#headers ?? this.#read(this.#ports.knownTools())
-  }
-
-  #read(tools: readonly JsonObject[]): ToolHeaders {
-    this.#tools = tools
-    this.#headers = new ToolHeaders(tools)
-    return this.#headers
+    return (this.#headers ??= new ToolHeaders((this.#tools = this.#ports.knownTools())))
   }
 
   #add(page: readonly JsonObject[], length: number, isFirst: boolean): ToolHeaders {
     const isAlone = isFirst || this.#length + length > maxListLength
     this.#length = isAlone ? length : this.#length + length
-    return this.#read(isAlone ? page : [...this.#tools, ...page])
+    this.#tools = isAlone ? page : [...this.#tools, ...page]
+    return (this.#headers = new ToolHeaders(this.#tools))
   }
 
   #warn(name: string, offending: ReadonlyMap<string, string>): void {

@@ -1,7 +1,6 @@
 import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { CookieJar } from '../http/cookie-jar.ts'
 import {
   type Authorization,
   type Refusal,
@@ -34,20 +33,25 @@ export interface TransportConfig {
   headers: Readonly<Record<string, string>>
   /** How long one message is retried, in milliseconds. */
   retryMs: number
+  /** Cookies of the server are sent back, for balancers that stick. */
+  cookies: boolean
 }
 
 /** The HTTP client stays open when a transport is closed. */
 export interface TransportPorts {
   http: HttpClient
-  /** Sent back to the server; undefined where cookies are off. */
-  cookies: CookieJar | undefined
   runtime: Pick<Runtime, 'now' | 'sleep' | 'randomBytes'>
-  tokens: {
-    authorization(signal?: AbortSignal): Promise<Authorization | undefined>
-    refused(refusal: Refusal): Promise<RefusalOutcome>
+  /** `tokens` may be replaced, when the login has been loaded. */
+  login: {
+    readonly tokens: {
+      authorization(signal?: AbortSignal): Promise<Authorization | undefined>
+      refused(refusal: Refusal): Promise<RefusalOutcome>
+    }
   }
   /** Messages that belong to no request: they come on the GET stream. */
   unsolicited(message: WireMessage): void | Promise<void>
+  /** The server has answered `initialize`, `server/discover` or `tools/list` with a result. */
+  answered(kind: 'http' | 'sse', request: WireMessage, answer: WireMessage): void
   /** Logs for debugging. Never contains a header, a body, a path or a query. */
   note(text: string): void
 }
@@ -96,4 +100,8 @@ export class TransportError extends Error {
 
 export function lostError(cause?: unknown): TransportError {
   return new TransportError('lost', 'The connection ended before the answer was there.', { cause })
+}
+
+export function answerTooLarge(): TransportError {
+  return new TransportError('too_large', 'An answer of the server is larger than 64 MB.')
 }

@@ -1,10 +1,9 @@
 import type { PopupAction, PopupView } from '../core/popup/popup-view.ts'
-import { confined, localise, type Translate } from './message.ts'
-import { createMoments } from './moment.ts'
+import { confined, localise, messagePart, type Translate } from './message.ts'
+import { createMoments, type Moments } from './moment.ts'
 import { renderNotice } from './notice.ts'
 import { renderReady } from './ready.ts'
-import { renderSessions } from './sessions.ts'
-import { fill } from './slot.ts'
+import { type Contents, fill, fillList } from './slot.ts'
 
 /**
  * Shows a view in the popup's page, whose body is `root`. Call it again each second: countdowns are relative to `now`
@@ -45,4 +44,23 @@ export function render(
   // Hidden ones do not accept focus; in a list, the first one gets it.
   for (const button of root.querySelectorAll<HTMLElement>('[data-main]:not(li+li *)'))
     button.focus({ preventScroll: true })
+}
+
+/** Shows the sessions to choose from. */
+function renderSessions(
+  root: HTMLElement,
+  { host, sessions }: PopupView & { kind: 'several' },
+  translate: Translate,
+  moments: Moments,
+): Contents {
+  fillList(root, 'sessions', sessions, ({ id, account, project, issuer, place, expiresAt }, row) => {
+    ;(row.firstElementChild as HTMLButtonElement).value = id
+    return {
+      account: account ?? translate('no_account'),
+      project: issuer ? `${project} · ${issuer}` : project,
+      place: translate(`place_${messagePart(place)}`),
+      left: translate('time_left', moments.left(expiresAt)),
+    }
+  })
+  return { title: translate('several_title', host) }
 }

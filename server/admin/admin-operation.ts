@@ -29,16 +29,18 @@ export interface AdminContext extends AdminPorts {
   document: { openapi: string; [member: string]: unknown }
 }
 
+const refusalCodes = { 400: 'invalid_request', 404: 'not_found', 409: 'conflict' } as const
+
 /** Why an operation was refused, as the caller is told. */
 export class AdminRefusal extends Error {
-  readonly status: 400 | 404 | 409
+  override readonly name = 'AdminRefusal'
+  readonly status: keyof typeof refusalCodes
   readonly code: string
 
-  constructor(status: AdminRefusal['status'], code: string, message: string) {
+  constructor(status: keyof typeof refusalCodes, message: string) {
     super(message)
-    this.name = 'AdminRefusal'
     this.status = status
-    this.code = code
+    this.code = refusalCodes[status]
   }
 }
 
@@ -80,7 +82,7 @@ export function adminOperation<Input extends z.ZodObject, Result extends z.ZodTy
       if (read.success) return handle(read.data, admin)
       const names = Object.keys(row.input.shape)
       const faults = read.error.issues.flatMap((issue) => faultsOf(issue, names))
-      throw new AdminRefusal(400, 'invalid_request', [...new Set(faults)].join(' '))
+      throw new AdminRefusal(400, [...new Set(faults)].join(' '))
     },
   }
 }

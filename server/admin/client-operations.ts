@@ -52,12 +52,11 @@ export const clientOperations: readonly AdminOperation[] = [
     async handle({ id }, { store, configured, runtime, report }) {
       const outcome = await removeKnownClient(id, { store, configured, runtime })
       if (outcome.kind === 'unknown') {
-        throw new AdminRefusal(404, 'not_found', `There is no client ${JSON.stringify(id)}.`)
+        throw new AdminRefusal(404, `There is no client ${JSON.stringify(id)}.`)
       }
       if (outcome.kind === 'configured') {
         throw new AdminRefusal(
           409,
-          'conflict',
           `${id} is configured in the file of CLIENTS. Remove it there and restart the servers.`,
         )
       }

@@ -68,7 +68,7 @@ export const grantOperations: readonly AdminOperation[] = [
     refusals: { 404: 'Unknown grant.' },
     async handle({ id }, { store, runtime, report }) {
       const ended = await revokeGrant(id, store, runtime.now())
-      if (!ended) throw new AdminRefusal(404, 'not_found', `There is no grant ${JSON.stringify(id)}.`)
+      if (!ended) throw new AdminRefusal(404, `There is no grant ${JSON.stringify(id)}.`)
       for (const grant of ended) reportRevoked(grant, report)
       return revokedFacts(ended)
     },

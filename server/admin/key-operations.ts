@@ -53,7 +53,7 @@ export function createRotateOperation(): AdminOperation {
     },
     async handle(_input, admin) {
       if (isRotating) {
-        throw new AdminRefusal(409, 'conflict', 'A rotation is in progress. Try again when it has ended.')
+        throw new AdminRefusal(409, 'A rotation is in progress. Try again when it has ended.')
       }
       isRotating = true
       try {
@@ -73,7 +73,6 @@ function addToKeyFile(entry: string, { keyFile }: AdminContext): void {
   if (keyFile === undefined) {
     throw new AdminRefusal(
       409,
-      'conflict',
       'The keys are not in a file, so none can be added. Keep them in one: DRAWBRIDGE_SECRET_KEYS=file:PATH.',
     )
   }
@@ -81,6 +80,6 @@ function addToKeyFile(entry: string, { keyFile }: AdminContext): void {
     changeKeyFile(keyFile, (entries) => [entry, ...entries], { waitMs: keyFileWaitMs })
   } catch (error) {
     const { message } = error as Error
-    throw new AdminRefusal(409, 'conflict', `The key file ${keyFile} cannot be changed: ${message}`)
+    throw new AdminRefusal(409, `The key file ${keyFile} cannot be changed: ${message}`)
   }
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander'
 import {
   CommandFailure,
   type CommandInput,
+  type CommandOptions,
   type ExitCode,
   exitCode,
   failureJson,
@@ -10,7 +11,7 @@ import {
 import { commandGroups, type CommandRow, commandTable } from './command-table.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { systemTerminal } from './terminal.ts'
-import { flagOf } from '../config/setting.ts'
+import { flagOf } from '@drawbridge/shared/settings/setting.ts'
 import { settings } from '../config/setting-table.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { version } from '../config/version.ts'
@@ -27,8 +28,6 @@ const examples = `Examples:
 
 Every flag: ${program} serve --help. Each has a variable: --base-url is DRAWBRIDGE_BASE_URL.
 Exit codes: 0 ok, 1 failed, 2 usage.`
-
-type Options = Record<string, string | string[] | boolean | undefined>
 
 /** Runs one command line and returns its exit code. */
 export async function run(
@@ -67,7 +66,7 @@ function withDefaultCommand(argv: readonly string[]): readonly string[] {
 }
 
 function createCommandLine(
-  start: (row: CommandRow, operands: readonly string[], options: Options) => Promise<void>,
+  start: (row: CommandRow, operands: readonly string[], options: CommandOptions) => Promise<void>,
 ): Command {
   const root = new Command(program)
     .description('OAuth 2.1 authorization server and MCP endpoint in front of a session provider.')
@@ -111,44 +110,29 @@ function describeCommand(command: Command, row: CommandRow): void {
 async function runCommand(
   row: CommandRow,
   operands: readonly string[],
-  options: Options,
+  options: CommandOptions,
   { environment, upstreamCommand }: Pick<CommandInput, 'environment' | 'upstreamCommand'>,
 ): Promise<ExitCode> {
-  const value = (flag: string): string | string[] | boolean | undefined =>
-    options[new Option(flag).attributeName()]
-  const flags = settings.map((setting) => [setting.field, value(flagOf(setting))])
-  const json = value('--json') === true
+  const json = options.json === true
   const name = row.usage.replace(/ [<[].*/, '')
   try {
     if (upstreamCommand && name !== 'serve') {
       throw new CommandFailure(
         'Only serve takes a command behind --.',
         `Leave it out, or run: ${program} -- COMMAND`,
-        {
-          code: exitCode.usage,
-        },
+        { code: exitCode.usage },
       )
     }
-    const input = {
-      flags: Object.fromEntries(flags) as CommandInput['flags'],
+    const flags = options as Partial<Record<string, string>>
+    const input: CommandInput = {
+      flags: Object.fromEntries(settings.map(({ field }) => [field, flags[field]])),
       environment,
       upstreamCommand,
       json,
       runtime: systemRuntime,
       terminal: systemTerminal,
     }
-    return await row.run(input, {
-      operands,
-      isOn: (flag) => value(flag) === true,
-      valueOf(flag) {
-        const given = value(flag)
-        return typeof given === 'string' ? given : undefined
-      },
-      valuesOf(flag) {
-        const given = value(flag)
-        return Array.isArray(given) ? given : []
-      },
-    })
+    return await row.run(input, operands, options)
   } catch (error) {
     const { text, code } = failureText(name, error)
     systemTerminal.note(text)

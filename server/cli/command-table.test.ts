@@ -5,20 +5,18 @@ import { settings } from '../config/setting-table.ts'
 import { commandTable } from './command-table.ts'
 import { baseUrlChecks } from './doctor/base-url-check.ts'
 import { cookieChecks } from './doctor/cookie-check.ts'
-import { fileChecks } from './doctor/file-check.ts'
 import { keyChecks } from './doctor/key-ring-check.ts'
 import { oidcChecks } from './doctor/oidc-check.ts'
 import { postgresChecks } from './doctor/postgres-check.ts'
 import { providerChecks } from './doctor/provider-check.ts'
-import { ownChecks, providerUseChecks, reachChecks } from './doctor/setting-check.ts'
+import { providerUseChecks, reachChecks, settingChecks } from './doctor/setting-check.ts'
 import { sqliteChecks } from './doctor/sqlite-check.ts'
 import { supabaseChecks } from './doctor/supabase-check.ts'
 import { upstreamChecks } from './doctor/upstream-check.ts'
 
 const doctorChecks = [
-  ownChecks,
+  settingChecks,
   keyChecks,
-  fileChecks,
   sqliteChecks,
   postgresChecks,
   reachChecks,

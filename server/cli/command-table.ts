@@ -1,5 +1,5 @@
-import type { Setting } from '../config/setting.ts'
-import type { CommandInput, ExitCode } from './command.ts'
+import type { Setting } from '../config/setting-table.ts'
+import type { CommandInput, CommandOptions, ExitCode } from './command.ts'
 
 /** A command, with its help. */
 export interface CommandRow {
@@ -15,16 +15,7 @@ export interface CommandRow {
   /** Settings in its help. It accepts all of them: a configuration is only ever checked as a whole. */
   shown?: readonly Setting['field'][]
   /** Loads the code of the command: serving does not wait for that of the others. */
-  run(
-    input: CommandInput,
-    given: {
-      operands: readonly string[]
-      isOn: (name: `--${string}`) => boolean
-      valueOf: (name: `--${string}`) => string | undefined
-      /** Returns every value of a repeatable flag: `--redirect-uri <uri...>`. */
-      valuesOf: (name: `--${string}`) => readonly string[]
-    },
-  ): Promise<ExitCode>
+  run(input: CommandInput, operands: readonly string[], options: CommandOptions): Promise<ExitCode>
 }
 
 const factsAsJson = 'print the facts as one JSON object on stdout'
@@ -88,7 +79,7 @@ export const commandTable: readonly CommandRow[] = [
     json: factsAsJson,
     examples: ['keys remove k20260101-0a1b2c'],
     shown: ['store'],
-    run: async (input, { operands }) => (await import('./keys/keys-remove.ts')).removeKeys(input, operands),
+    run: async (input, operands) => (await import('./keys/keys-remove.ts')).removeKeys(input, operands),
   },
   {
     usage: 'grants list',
@@ -107,12 +98,7 @@ export const commandTable: readonly CommandRow[] = [
       '--all': 'also those that have ended',
     },
     shown: ['store', 'provider', 'providerUrl'],
-    run: async (input, { isOn, valueOf }) =>
-      (await import('./grants/grants.ts')).listGrants(input, {
-        user: valueOf('--user'),
-        client: valueOf('--client'),
-        all: isOn('--all'),
-      }),
+    run: async (input, _operands, options) => (await import('./grants/grants.ts')).listGrants(input, options),
   },
   {
     usage: 'grants revoke [grant-id]',
@@ -132,13 +118,8 @@ export const commandTable: readonly CommandRow[] = [
       '--yes': 'also when it is more than one',
     },
     shown: ['store', 'provider', 'providerUrl'],
-    run: async (input, { operands, isOn, valueOf }) =>
-      (await import('./grants/grants.ts')).revokeGrants(input, {
-        grantId: operands[0],
-        user: valueOf('--user'),
-        client: valueOf('--client'),
-        yes: isOn('--yes'),
-      }),
+    run: async (input, [grantId], options) =>
+      (await import('./grants/grants.ts')).revokeGrants(input, grantId, options),
   },
   {
     usage: 'access test',
@@ -158,16 +139,9 @@ export const commandTable: readonly CommandRow[] = [
       '--claims <json>': 'the claims, as a JSON object',
     },
     shown: ['access', 'provider', 'providerUrl'],
-    async run(input, { isOn, valueOf }) {
+    async run(input, _operands, options) {
       const { readToken, testAccess } = await import('./access/access-test.ts')
-      return testAccess(input, {
-        email: valueOf('--email'),
-        isUnverified: isOn('--unverified'),
-        sub: valueOf('--sub'),
-        provider: valueOf('--signs-in-with'),
-        claims: valueOf('--claims'),
-        readToken: () => readToken(input.terminal),
-      })
+      return testAccess(input, options, () => readToken(input.terminal))
     },
   },
   {
@@ -177,8 +151,8 @@ export const commandTable: readonly CommandRow[] = [
     examples: ['clients list', 'clients list --all --json'],
     switches: { '--all': 'include registrations that were never used to sign in' },
     shown: ['store', 'clients'],
-    run: async (input, { isOn }) =>
-      (await import('./clients/clients.ts')).listClients(input, { all: isOn('--all') }),
+    run: async (input, _operands, options) =>
+      (await import('./clients/clients.ts')).listClients(input, options),
   },
   {
     usage: 'clients add',
@@ -197,14 +171,8 @@ export const commandTable: readonly CommandRow[] = [
       '--introspects': 'a resource server: it may ask what tokens are worth, and gets a secret',
     },
     shown: ['store', 'privateUseRedirectUris'],
-    run: async (input, { isOn, valueOf, valuesOf }) =>
-      (await import('./clients/clients-add.ts')).addClient(input, {
-        name: valueOf('--name'),
-        redirectUris: valuesOf('--redirect-uri'),
-        grantTypes: valueOf('--grant-types'),
-        secret: isOn('--secret'),
-        introspects: isOn('--introspects'),
-      }),
+    run: async (input, _operands, options) =>
+      (await import('./clients/clients-add.ts')).addClient(input, options),
   },
   {
     usage: 'clients remove <client-id>',
@@ -212,8 +180,8 @@ export const commandTable: readonly CommandRow[] = [
     json: factsAsJson,
     examples: ['clients remove mcpc_J0Qm1yXv3kq8Zt5oW2bL7g'],
     shown: ['store'],
-    run: async (input, { operands }) =>
-      (await import('./clients/clients.ts')).removeClient(input, operands[0] ?? ''),
+    run: async (input, [clientId = '']) =>
+      (await import('./clients/clients.ts')).removeClient(input, clientId),
   },
 ]
 

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CheckedSettings, checkSettings, ConfigError } from '../config/config.ts'
 import { isProduction, readSettings } from '../config/setting-source.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { faultTexts, type FileField, fileFaults } from '../config/setting-file.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -21,6 +21,27 @@ export interface CommandInput {
   json: boolean
   runtime: Runtime
   terminal: Terminal
+}
+
+/** The flags of all commands besides settings, as they are parsed; {@link CommandInput} has those of settings. */
+export interface CommandOptions {
+  json?: boolean
+  /** The `sub` of a user at the session provider, or an email address. */
+  user?: string
+  client?: string
+  all?: boolean
+  yes?: boolean
+  email?: string
+  unverified?: boolean
+  sub?: string
+  signsInWith?: string
+  claims?: string
+  name?: string
+  redirectUri?: readonly string[]
+  /** Comma-separated; undefined: authorization_code and refresh_token. */
+  grantTypes?: string
+  secret?: boolean
+  introspects?: boolean
 }
 
 /** A failure of a command, with its next step. Contains no secret. */

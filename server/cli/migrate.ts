@@ -3,17 +3,18 @@ import { storeName } from '../config/store-address.ts'
 import { askPostgres } from './doctor/postgres-check.ts'
 import { readSqliteSchema } from './doctor/sqlite-check.ts'
 import { openStore } from '../startup/open-store.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { postgresMigrations } from '../store/postgres/schema.ts'
-import { sqliteMigrations } from '../store/sqlite/migrations.ts'
+import { sqliteMigrations } from '../store/sqlite/schema.ts'
 import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+import { printFacts } from './terminal.ts'
 
 /** Migrates the schema of the store, as a starting server does. Prints the previous version. */
 export async function migrate(input: CommandInput): Promise<ExitCode> {
   const { store } = readConfig(input, ['store'])
   const name = storeName(store)
   const done = (from: number, to: number, text: string): ExitCode => {
-    input.terminal.print(input.json ? JSON.stringify({ ok: true, store: name, from, to }) : text)
+    printFacts(input, { ok: true, store: name, from, to }, text)
     return exitCode.ok
   }
   if (store.kind === 'memory') return done(0, 0, 'A store in memory has nothing to migrate.')

@@ -1,4 +1,4 @@
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import { defaultToolModule } from '../startup/open-tools.ts'
 

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import { asTyped } from '../startup/program-name.ts'
 
 /** The output of a command. Colour is for terminals only, and never the only sign. */
@@ -22,4 +23,15 @@ export const systemTerminal: Terminal = {
 /** Formats epoch seconds for people: to the minute, in UTC. */
 export function timeText(seconds: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 16)}Z`
+}
+
+/** Prints what a command found: for programs the facts as JSON, for people a text, or a table below its head. */
+export function printFacts(
+  { json, terminal }: { json: boolean; terminal: Terminal },
+  facts: object,
+  text: string | { head: readonly string[]; rows: readonly (readonly string[])[]; none: string },
+): void {
+  if (json) return terminal.print(JSON.stringify(facts))
+  if (typeof text === 'string') return terminal.print(text)
+  terminal.print(text.rows.length === 0 ? text.none : textTable(text.head, text.rows))
 }

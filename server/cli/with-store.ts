@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Store } from '../core/store.ts'
 import { openStore } from '../startup/open-store.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 
 /**
  * Runs `work` on the store of `config` beside running servers, then closes it. Passes undefined for a file that no server has

@@ -16,7 +16,7 @@ import { readAuthMethod, usesSecret } from '../core/clients/client-registration.
 import type { Client, ClientAuthMethod } from '../core/clients/client.ts'
 import { type DocumentReading, members, readDocument } from '../core/document.ts'
 import { hashSecret } from '../core/seal.ts'
-import type { ServerConfig } from './setting.ts'
+import type { ServerConfig } from './setting-table.ts'
 import { readDocumentFile } from './document-file.ts'
 
 const minSecretCharacters = 16

@@ -6,8 +6,13 @@ import {
 } from '@drawbridge/shared/settings/read-settings.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { providers } from './provider.ts'
-import type { ServerConfig, Setting, Settings } from './setting.ts'
-import { settings } from './setting-table.ts'
+import {
+  type DerivedField,
+  type ServerConfig,
+  type Setting,
+  type Settings,
+  settings,
+} from './setting-table.ts'
 import { settingsOfObject, type SettingSources } from './setting-source.ts'
 
 export { ConfigError } from '@drawbridge/shared/settings/setting.ts'
@@ -76,18 +81,9 @@ const defaults = defaultValues(settings, undefined) as Partial<ServerConfig>
 
 const demoAppName = 'Fieldnotes'
 
-/** Fields whose default is not a text of its own: most follow from other settings. */
-type Derived =
-  | 'providerUrl'
-  | 'providerIssuer'
-  | 'providerAudience'
-  | 'providerParameters'
-  | 'cookieName'
-  | 'allowedOrigins'
-  | 'appName'
-
 function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConfig {
-  const config = { ...defaults, ...given } as Omit<ServerConfig, Derived> & Partial<ServerConfig>
+  const config = { ...defaults, ...given } as Omit<ServerConfig, DerivedField | 'providerAudience'> &
+    Partial<ServerConfig>
   const { provider, baseUrl, appUrl, providerUrl = `${appUrl}/auth/v1` } = config
   const { isTrial, audience, hasLiteralIssuer } = providers[provider]
   const issuer = hasLiteralIssuer && given.providerUrl !== undefined ? texts.providerUrl : providerUrl

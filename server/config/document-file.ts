@@ -7,7 +7,7 @@ import { type AccessReading, readAccessDocument } from '../core/access/access-do
 import { type DocumentReading, named, readDocument } from '../core/document.ts'
 import { readUpstreamDocument, type UpstreamReading, upstreamAt } from '../core/gateway/upstream-document.ts'
 import { toolScope } from '../core/tokens/scope.ts'
-import type { ServerConfig } from './setting.ts'
+import type { ServerConfig } from './setting-table.ts'
 
 /** The text of a file, or a sentence that says why it cannot be had and names the file. */
 export type SettingFileText =

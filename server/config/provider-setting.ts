@@ -1,4 +1,3 @@
-import type { SettingTable } from '@drawbridge/shared/settings/setting.ts'
 import { oneOf, parseToken, parseList, parseText } from '@drawbridge/shared/settings/value.ts'
 import {
   parseBaseUrl,
@@ -8,10 +7,9 @@ import {
   parseDuration,
   parseParameters,
 } from './config-value.ts'
-import type { ProviderConfig } from './setting.ts'
 
 /** The settings about the session provider and about signing in there. */
-export const providerTable: SettingTable<ProviderConfig> = {
+export const providerTable = {
   provider: {
     ...oneOf('embedded', 'supabase', 'oidc'),
     default: 'embedded',
@@ -19,6 +17,7 @@ export const providerTable: SettingTable<ProviderConfig> = {
   },
   providerUrl: {
     parse: parseBaseUrl,
+    derived: true,
     defaultText: 'APP_URL/auth/v1 for embedded, needed otherwise',
     doc: 'Base URL of the auth API of the session provider, for Supabase https://REF.supabase.co/auth/v1; for oidc the issuer.',
   },
@@ -30,6 +29,7 @@ export const providerTable: SettingTable<ProviderConfig> = {
   },
   providerIssuer: {
     parse: parseText,
+    derived: true,
     defaultText: 'PROVIDER_URL',
     doc: 'The iss claim that a provider token must carry.',
   },
@@ -62,6 +62,7 @@ export const providerTable: SettingTable<ProviderConfig> = {
   },
   providerParameters: {
     parse: parseParameters,
+    derived: true,
     defaultText: 'none',
     doc: 'Further parameters of the authorization request to the OpenID provider, such as access_type=offline&prompt=consent.',
   },
@@ -95,4 +96,4 @@ export const providerTable: SettingTable<ProviderConfig> = {
     default: '20',
     doc: 'Sign-in attempts per minute across all instances; a third is reserved for browsers that have signed in before. Keep it below the rate limit of the provider, which also covers refreshing sessions.',
   },
-}
+} as const

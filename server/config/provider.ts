@@ -1,6 +1,6 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
-import type { ServerConfig, Settings } from './setting.ts'
+import type { ServerConfig, Settings } from './setting-table.ts'
 
 /** The setting to change, and what to say about it. */
 export type BrokenRule = readonly [field: keyof ServerConfig, problem: string]
@@ -36,6 +36,12 @@ export interface ProviderTraits {
   brokenRules(context: RuleContext): BrokenRule[]
 }
 
+/** What every provider outside of this process needs. */
+const neededAnyway: Settings = {
+  appUrl: 'where people create their accounts.',
+  secretKeys: 'what seals the sessions; make one with: drawbridge-server keys generate',
+}
+
 interface RuleContext {
   config: ServerConfig
   /** Settings as text; only those that were given. */
@@ -58,14 +64,10 @@ export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
     audience: 'authenticated',
     hasLiteralIssuer: false,
     brokenRules: ({ given }) => [
-      ...missing(given, [
-        [
-          'providerUrl',
-          'needed for PROVIDER=supabase: the auth URL, such as https://REF.supabase.co/auth/v1.',
-        ],
-        ['appUrl', 'needed for PROVIDER=supabase: where people create their accounts.'],
-        ['secretKeys', 'needed for PROVIDER=supabase; make one with: drawbridge-server keys generate'],
-      ]),
+      ...missing(given, {
+        providerUrl: 'the auth URL, such as https://REF.supabase.co/auth/v1.',
+        ...neededAnyway,
+      }),
       ...useless(given, oidcOnly, 'means nothing to PROVIDER=supabase, only to oidc; leave it out.'),
       ...placeholderRules(given),
     ],
@@ -76,23 +78,21 @@ export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
     audience: undefined,
     hasLiteralIssuer: true,
     brokenRules: ({ given }) => [
-      ...missing(given, [
-        ['providerUrl', 'needed for PROVIDER=oidc: the issuer, such as https://id.example.com/realms/main.'],
-        [
-          'providerClientId',
-          'needed for PROVIDER=oidc: register this server there, with the redirect URI BASE_URL/oauth/callback.',
-        ],
-        ['appUrl', 'needed for PROVIDER=oidc: where people create their accounts.'],
-        ['secretKeys', 'needed for PROVIDER=oidc; make one with: drawbridge-server keys generate'],
-      ]),
+      ...missing(given, {
+        providerUrl: 'the issuer, such as https://id.example.com/realms/main.',
+        providerClientId: 'register this server there, with the redirect URI BASE_URL/oauth/callback.',
+        ...neededAnyway,
+      }),
       ...useless(given, supabaseOnly, 'means nothing to PROVIDER=oidc, only to supabase; leave it out.'),
       ...placeholderRules(given),
     ],
   },
 }
 
-function missing(given: Settings, needed: readonly BrokenRule[]): BrokenRule[] {
-  return needed.filter(([field]) => given[field] === undefined)
+function missing(given: Settings, needed: Settings): BrokenRule[] {
+  return (Object.entries(needed) as [keyof Settings, string][])
+    .filter(([field]) => given[field] === undefined)
+    .map(([field, what]) => [field, `needed for PROVIDER=${given.provider}: ${what}`])
 }
 
 function useless(given: Settings, fields: readonly (keyof ServerConfig)[], problem: string): BrokenRule[] {
@@ -123,58 +123,31 @@ function placeholderRules(given: Settings): BrokenRule[] {
 }
 
 function brokenTrialRules({ config, production }: RuleContext): BrokenRule[] {
-  const { baseUrl, appUrl, providerUrl, listen } = config
-  const rules: readonly (readonly [holds: boolean, ...BrokenRule])[] = [
-    [
-      !production,
-      'provider',
-      'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase or oidc, as docs/supabase.md and docs/openid-connect.md say; to try it, leave NODE_ENV out.',
-    ],
-    [
-      isLoopbackHostname(new URL(baseUrl).hostname),
-      'baseUrl',
-      'with the embedded provider this must be a loopback address, such as http://localhost:8787.',
-    ],
-    [
-      isLoopbackHostname(new URL(appUrl).hostname),
-      'appUrl',
-      'with the embedded provider this must be a loopback address, such as http://localhost:8788.',
-    ],
-    [
-      isLoopbackHostname(listen.host),
-      'listen',
-      'with the embedded provider this must be a loopback address, such as 127.0.0.1:8787.',
-    ],
-    [
-      providerUrl === `${appUrl}/auth/v1`,
-      'providerUrl',
-      'the embedded provider is always at APP_URL/auth/v1; leave this out.',
-    ],
-    [
-      config.providerIssuer === providerUrl,
-      'providerIssuer',
-      'the embedded provider issues as APP_URL/auth/v1; leave this out.',
-    ],
-    [
-      config.providerAudience === 'authenticated',
-      'providerAudience',
-      'the embedded provider issues for "authenticated"; leave this out.',
-    ],
-    [
-      config.social?.every((method) => method === 'google') ?? true,
-      'social',
-      'the embedded provider has google only.',
-    ],
-    [
-      new URL(appUrl).pathname === '/' && appUrl.startsWith('http:'),
-      'appUrl',
-      'the demo app is served at the root of an http origin, such as http://localhost:8788.',
-    ],
-    [
-      new URL(appUrl).origin !== new URL(baseUrl).origin,
-      'appUrl',
-      'the demo app needs an origin of its own, such as http://localhost:8788.',
-    ],
-  ]
-  return rules.filter(([holds]) => !holds).map(([, field, problem]) => [field, problem])
+  const { baseUrl, appUrl, listen, providerUrl, providerIssuer, providerAudience, social } = config
+  const app = new URL(appUrl)
+  const rules: BrokenRule[] = []
+  const require = (holds: boolean, ...rule: BrokenRule): void => void (holds || rules.push(rule))
+  const requireLoopback = (field: keyof ServerConfig, hostname: string, example: string): void =>
+    require(isLoopbackHostname(
+      hostname,
+    ), field, `with the embedded provider this must be a loopback address, such as ${example}.`)
+  require(!production, 'provider', 'the embedded provider is for trying things out and refuses NODE_ENV=production. Set PROVIDER to supabase or oidc, as docs/supabase.md and docs/openid-connect.md say; to try it, leave NODE_ENV out.')
+  requireLoopback('baseUrl', new URL(baseUrl).hostname, 'http://localhost:8787')
+  requireLoopback('appUrl', app.hostname, 'http://localhost:8788')
+  requireLoopback('listen', listen.host, '127.0.0.1:8787')
+  require(providerUrl ===
+    `${appUrl}/auth/v1`, 'providerUrl', 'the embedded provider is always at APP_URL/auth/v1; leave this out.')
+  require(providerIssuer ===
+    providerUrl, 'providerIssuer', 'the embedded provider issues as APP_URL/auth/v1; leave this out.')
+  require(providerAudience ===
+    'authenticated', 'providerAudience', 'the embedded provider issues for "authenticated"; leave this out.')
+  require(social?.every((method) => method === 'google') ??
+    true, 'social', 'the embedded provider has google only.')
+  require(app.pathname === '/' &&
+    app.protocol ===
+      'http:', 'appUrl', 'the demo app is served at the root of an http origin, such as http://localhost:8788.')
+  require(app.origin !==
+    new URL(baseUrl)
+      .origin, 'appUrl', 'the demo app needs an origin of its own, such as http://localhost:8788.')
+  return rules
 }

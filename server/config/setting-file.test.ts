@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkSettings } from './config.ts'
 import { settingsOfObject } from './setting-source.ts'
-import type { Settings } from './setting.ts'
+import type { Settings } from './setting-table.ts'
 import { faultTexts, fileFaults, fileFields } from './setting-file.ts'
 
 let folder: string
@@ -46,6 +46,14 @@ describe('a key file', () => {
     expect(texts({ store: `sqlite:${folder}/server.db` })).toEqual([
       expect.stringMatching(/^secretKeys: .*secret-keys is a folder/),
     ])
+  })
+
+  it('may have a byte order mark, in UTF-8 or UTF-16', () => {
+    const marked = `\uFEFF${entry('a')}\n`
+    for (const encoding of ['utf8', 'utf16le'] as const) {
+      writeFileSync(join(folder, 'ring'), Buffer.from(marked, encoding))
+      expect(texts({ secretKeys: `file:${join(folder, 'ring')}` })).toEqual([])
+    }
   })
 
   it('beside a store that is not known is not looked for', () => {

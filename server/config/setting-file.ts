@@ -1,36 +1,42 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { adminTokenFault } from './admin-token.ts'
+import { parseAdminToken, sharedFileFault } from '../store/admin-token-file.ts'
 import { readAccessFile, readSettingFile, readUpstream, readWellKnownFile } from './document-file.ts'
 import type { DocumentReading } from '../core/document.ts'
 import { readClientFile } from './client-file.ts'
 import { parseSecretKeys, embeddedDatabases, type KeySource, keySourceOf } from './store-address.ts'
 import { providers } from './provider.ts'
-import type { ServerConfig } from './setting.ts'
+import type { ServerConfig } from './setting-table.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
 
-/** The settings that name a data file. TOOLS is code, which can be checked only by loading it. */
-export type FileField =
-  | 'store'
-  | 'secretKeys'
-  | 'clients'
-  | 'access'
-  | 'audit'
-  | 'adminTokenFile'
-  | 'upstream'
-  | 'wellKnown'
+interface GivenSettings {
+  config: ServerConfig
+  /** Settings that are faulty themselves. */
+  unusable: ReadonlySet<keyof ServerConfig>
+}
+
+type Fault = Omit<FileFault, 'field'>
+
+/** How the file of each setting is checked. TOOLS is code, which can be checked only by loading it. */
+const checks = {
+  store: ({ config }) => storeFaults(config),
+  // A generated key is next to the store, so it needs a usable STORE.
+  secretKeys: ({ config, unusable }) =>
+    unusable.has('store') && !config.secretKeys ? [] : keyFaults(keySourceOf(config)),
+  clients: ({ config }, now) => documentFaults(readClientFile(config, now), 'clients.md'),
+  access: ({ config: { access } }) =>
+    access === undefined ? [] : documentFaults(readAccessFile(access), 'access.md'),
+  audit: ({ config }) => auditFaults(config.audit),
+  adminTokenFile: ({ config }) => tokenFaults(config),
+  upstream: ({ config }) => upstreamFaults(config),
+  wellKnown: ({ config }) => documentFaults(readWellKnownFile(config), 'directories.md'),
+} satisfies Partial<Record<keyof ServerConfig, (given: GivenSettings, now: number) => Fault[]>>
+
+/** A setting that names a data file. */
+export type FileField = keyof typeof checks
 
 /** Every {@link FileField}. */
-export const fileFields: readonly FileField[] = [
-  'store',
-  'secretKeys',
-  'clients',
-  'access',
-  'audit',
-  'adminTokenFile',
-  'upstream',
-  'wellKnown',
-]
+export const fileFields = Object.keys(checks) as readonly FileField[]
 
 /** A fault of a file that a setting names, and the next step. Contains no secret. */
 export interface FileFault {
@@ -43,24 +49,10 @@ export interface FileFault {
  * Every fault of the files that `fields` name, except for settings that are faulty themselves. Changes nothing. A file that
  * passes may still fail later: the disk may be full, or another server may be using it.
  */
-export function fileFaults(
-  { config, unusable }: { config: ServerConfig; unusable: ReadonlySet<keyof ServerConfig> },
-  fields: readonly FileField[],
-  now: number,
-): FileFault[] {
-  const checks: Readonly<Record<FileField, () => FileFault[]>> = {
-    store: () => storeFaults(config),
-    // A generated key is next to the store, so it needs a usable STORE.
-    secretKeys: () => (unusable.has('store') && !config.secretKeys ? [] : keyFaults(keySourceOf(config))),
-    clients: () => documentFaults('clients', readClientFile(config, now), 'clients.md'),
-    access: () =>
-      config.access === undefined ? [] : documentFaults('access', readAccessFile(config.access), 'access.md'),
-    audit: () => auditFaults(config.audit),
-    adminTokenFile: () => tokenFaults(config),
-    upstream: () => upstreamFaults(config),
-    wellKnown: () => documentFaults('wellKnown', readWellKnownFile(config), 'directories.md'),
-  }
-  return fields.filter((field) => !unusable.has(field)).flatMap((field) => checks[field]())
+export function fileFaults(given: GivenSettings, fields: readonly FileField[], now: number): FileFault[] {
+  return fields
+    .filter((field) => !given.unusable.has(field))
+    .flatMap((field) => checks[field](given, now).map((fault) => Object.assign(fault, { field })))
 }
 
 /** Faults as sentences for a `ConfigError`. Faults with the same next step have it once, after the last. */
@@ -75,92 +67,88 @@ export function faultTexts(
   })
 }
 
-function keyFaults(source: KeySource): FileFault[] {
+function keyFaults(source: KeySource): Fault[] {
   if (source.kind !== 'file') return []
   const { path, generated } = source
-  const fault = (problem: string, nextStep: string): FileFault[] => [
-    { field: 'secretKeys', problem, nextStep },
-  ]
   const file = readSettingFile(path)
   if (file.kind === 'unreadable') {
     // If the folder is missing too, the fault of the store says so.
     if (generated && ['ENOENT', 'ENOTDIR'].includes(file.code)) return []
-    if (file.code === 'ENOENT') {
-      return fault(file.fault, `Make it with: umask 077; drawbridge-server keys generate > ${path}`)
-    }
-    return fault(file.fault, 'It must hold one entry a line, as drawbridge-server keys generate prints them.')
+    const nextStep =
+      file.code === 'ENOENT'
+        ? `Make it with: umask 077; drawbridge-server keys generate > ${path}`
+        : 'It must hold one entry a line, as drawbridge-server keys generate prints them.'
+    return [{ problem: file.fault, nextStep }]
   }
   try {
     parseSecretKeys(keyFileEntries(file.text).join(','))
     return []
   } catch (error) {
-    const { message } = error as Error
-    return fault(
-      `${path} holds no key ring: ${message}.`,
-      'Write one entry a line; drawbridge-server keys generate prints one.',
-    )
+    const problem = `${path} holds no key ring: ${(error as Error).message}.`
+    return [{ problem, nextStep: 'Write one entry a line; drawbridge-server keys generate prints one.' }]
   }
 }
 
-function documentFaults(field: FileField, reading: DocumentReading<unknown>, page: string): FileFault[] {
-  if (reading.kind === 'read') return []
-  return reading.faults.map((problem) => ({ field, problem, nextStep: `docs/${page} says what it holds.` }))
+function documentFaults(reading: DocumentReading<unknown>, page: string): Fault[] {
+  const faults = reading.kind === 'read' ? [] : reading.faults
+  return faults.map((problem) => ({ problem, nextStep: `docs/${page} says what it holds.` }))
 }
 
-function upstreamFaults({ upstream, tools }: Pick<ServerConfig, 'upstream' | 'tools'>): FileFault[] {
+function upstreamFaults({ upstream, tools }: ServerConfig): Fault[] {
   if (upstream === undefined) return []
-  const both: FileFault = {
-    field: 'upstream',
-    problem: '/mcp offers the tools of TOOLS or those of UPSTREAM, not both.',
-    nextStep: 'Leave one of them out.',
-  }
-  const faults = documentFaults('upstream', readUpstream(upstream, process.env), 'gateway.md')
-  return tools === undefined ? faults : [both, ...faults]
-}
-
-function auditFaults(path: string | undefined): FileFault[] {
-  if (path === undefined) return []
-  const fault = (problem: string): FileFault[] => [
-    { field: 'audit', problem, nextStep: 'Name a file that the user who runs the server can write.' },
+  const problem = '/mcp offers the tools of TOOLS or those of UPSTREAM, not both.'
+  return [
+    ...(tools === undefined ? [] : [{ problem, nextStep: 'Leave one of them out.' }]),
+    ...documentFaults(readUpstream(upstream, process.env), 'gateway.md'),
   ]
-  if (!existsSync(path)) {
-    const folder = dirname(path)
-    return existsSync(folder) && mayWrite(folder) ? [] : fault(`${path} cannot be made.`)
-  }
-  if (statSync(path).isDirectory()) return fault(`${path} is a folder, not a file.`)
-  return mayWrite(path) ? [] : fault(`this user may not write ${path}.`)
 }
 
-function tokenFaults({
-  adminListen,
-  adminTokenFile: path,
-}: Pick<ServerConfig, 'adminListen' | 'adminTokenFile'>): FileFault[] {
-  if (path === undefined) {
-    const nextStep = 'Make a file with: umask 077; openssl rand -base64 32 > admin-token'
-    return adminListen ? [{ field: 'adminTokenFile', problem: 'needed for ADMIN_LISTEN.', nextStep }] : []
-  }
-  const fault = adminTokenFault(path)
-  return fault ? [{ field: 'adminTokenFile', ...fault }] : []
+function auditFaults(path: string | undefined): Fault[] {
+  if (path === undefined) return []
+  const problem = auditProblem(path)
+  const nextStep = 'Name a file that the user who runs the server can write.'
+  return problem === undefined ? [] : [{ problem, nextStep }]
 }
 
-function storeFaults({ store, provider }: Pick<ServerConfig, 'store' | 'provider'>): FileFault[] {
+function auditProblem(path: string): string | undefined {
+  if (!existsSync(path)) return mayWrite(dirname(path)) ? undefined : `${path} cannot be made.`
+  if (statSync(path).isDirectory()) return `${path} is a folder, not a file.`
+  return mayWrite(path) ? undefined : `this user may not write ${path}.`
+}
+
+/** Returns the fault of the admin token's file, if any. The token is in neither sentence. */
+function tokenFaults({ adminListen, adminTokenFile: path }: ServerConfig): Fault[] {
+  const nextStep = `Make it with: umask 077; openssl rand -base64 32 > ${path ?? 'admin-token'}`
+  if (path === undefined) return adminListen ? [{ problem: 'needed for ADMIN_LISTEN.', nextStep }] : []
+  const file = readSettingFile(path)
+  if (file.kind === 'unreadable') return [{ problem: file.fault, nextStep }]
+  const shared = sharedFileFault(path)
+  if (shared !== undefined) return [{ problem: shared, nextStep: `chmod 600 ${path}` }]
+  try {
+    parseAdminToken(file.text)
+    return []
+  } catch (error) {
+    return [{ problem: `${path} holds no token: ${(error as Error).message}.`, nextStep }]
+  }
+}
+
+function storeFaults({ store, provider }: ServerConfig): Fault[] {
   if (store.kind !== 'sqlite') return []
   const { path } = store
-  const faults: FileFault[] = []
-  const found = existsSync(path) ? databaseFault(path) : newDatabaseFault(path)
-  if (found) faults.push({ field: 'store', ...found })
-  for (const name of providers[provider].isTrial ? Object.values(embeddedDatabases) : []) {
-    const beside = join(dirname(path), name)
-    const fault = existsSync(beside) ? databaseFault(beside) : undefined
-    const nextStep = 'Move it away, or name a store in another folder.'
-    if (fault) faults.push({ field: 'store', problem: fault.problem, nextStep })
-  }
-  return faults
+  const fault = existsSync(path) ? databaseFault(path) : newDatabaseFault(path)
+  const besides = providers[provider].isTrial ? Object.values(embeddedDatabases) : []
+  return [
+    ...(fault ? [fault] : []),
+    ...besides.flatMap((name) => {
+      const beside = join(dirname(path), name)
+      const problem = existsSync(beside) ? databaseFault(beside)?.problem : undefined
+      const nextStep = 'Move it away, or name a store in another folder.'
+      return problem === undefined ? [] : [{ problem, nextStep }]
+    }),
+  ]
 }
 
-type StoreFault = Omit<FileFault, 'field'> | undefined
-
-function databaseFault(path: string): StoreFault {
+function databaseFault(path: string): Fault | undefined {
   if (statSync(path).isDirectory()) {
     return {
       problem: `${path} is a folder, not a file.`,
@@ -180,7 +168,7 @@ function databaseFault(path: string): StoreFault {
   }
 }
 
-function newDatabaseFault(path: string): StoreFault {
+function newDatabaseFault(path: string): Fault | undefined {
   const folder = nearestExisting(dirname(resolve(path)))
   if (!statSync(folder).isDirectory()) {
     return { problem: `${path} cannot be made: ${folder} is not a folder.`, nextStep: 'Name another file.' }

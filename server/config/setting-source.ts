@@ -6,8 +6,7 @@ import {
 } from '@drawbridge/shared/settings/read-settings.ts'
 import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
-import type { Setting, Settings } from './setting.ts'
-import { settings } from './setting-table.ts'
+import { type Setting, type Settings, settings } from './setting-table.ts'
 
 /** Settings as text, what a message calls each setting, and the faults that are already known. */
 export interface SettingSources {

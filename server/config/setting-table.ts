@@ -1,4 +1,8 @@
-import { settingsOf, type SettingTable } from '@drawbridge/shared/settings/setting.ts'
+import {
+  type Setting as SettingOf,
+  type SettingRow,
+  settingsOf,
+} from '@drawbridge/shared/settings/setting.ts'
 import { oneOf, parseList, parseSwitch, parseText } from '@drawbridge/shared/settings/value.ts'
 import {
   parseAddressRanges,
@@ -16,10 +20,9 @@ import {
   parseRate,
 } from './config-value.ts'
 import { providerTable } from './provider-setting.ts'
-import type { ServerConfig, Setting } from './setting.ts'
 import { parseSecretKeySource, parseStore } from './store-address.ts'
 
-const table: SettingTable<ServerConfig> = {
+const table = {
   baseUrl: {
     parse: parseOwnBaseUrl,
     default: 'http://localhost:8787',
@@ -38,6 +41,7 @@ const table: SettingTable<ServerConfig> = {
   ...providerTable,
   cookieName: {
     parse: parseCookieName,
+    derived: true,
     defaultText: 'sb-<first label of the provider host>-auth-token',
     doc: 'Base name of the session cookie.',
   },
@@ -48,6 +52,7 @@ const table: SettingTable<ServerConfig> = {
   },
   allowedOrigins: {
     parse: parseOrigins,
+    derived: true,
     defaultText: 'the origins of BASE_URL and APP_URL',
     doc: 'Origins whose pages may call /mcp with the session cookie, comma-separated.',
   },
@@ -167,6 +172,7 @@ const table: SettingTable<ServerConfig> = {
   },
   appName: {
     parse: parseText,
+    derived: true,
     defaultText: 'host of APP_URL; Fieldnotes for the demo app',
     doc: 'What the sign-in pages call the web app.',
   },
@@ -200,7 +206,30 @@ const table: SettingTable<ServerConfig> = {
     default: 'info',
     doc: 'How much is logged to stderr, as JSON lines: silent, error, info or debug.',
   },
+} satisfies Record<string, Row>
+
+/** A row whose default is not a text of its own may be `derived`: it follows from other settings (`withDefaults`). */
+type Row = SettingRow<unknown> & ({ default: string } | { defaultText: string }) & { derived?: true }
+
+type Table = typeof table
+
+/** The fields whose default follows from other settings. */
+export type DerivedField = {
+  [Field in keyof Table]: Table[Field] extends { derived: true } ? Field : never
+}[keyof Table]
+
+/** The complete, checked configuration: what the parsers return. Durations are seconds. Undefined: see the default in the table. */
+export type ServerConfig = {
+  readonly [Field in keyof Table]:
+    | Readonly<ReturnType<Table[Field]['parse']>>
+    | (Table[Field] extends { default: string } | { derived: true } ? never : undefined)
 }
 
+/** Settings as text, by field. What is left out has its default. */
+export type Settings = Partial<Record<keyof ServerConfig, string>>
+
+/** One row of the table of settings. */
+export type Setting = SettingOf<keyof ServerConfig>
+
 /** Every setting there is: flags, variables, help and documentation all come from here. */
-export const settings: readonly Setting[] = settingsOf(table)
+export const settings: readonly Setting[] = settingsOf<ServerConfig>(table)

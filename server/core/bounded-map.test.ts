@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createBoundedMap } from './bounded-map.ts'
+import { BoundedMap } from './bounded-map.ts'
 
-describe('createBoundedMap', () => {
+describe('BoundedMap', () => {
   it('remembers what was set last', () => {
-    const map = createBoundedMap<number>(2)
+    const map = new BoundedMap<number>(2)
     map.set('a', 1)
     map.set('a', 2)
     expect(map.get('a')).toBe(2)
@@ -12,25 +12,25 @@ describe('createBoundedMap', () => {
   })
 
   it('forgets the oldest when there is one too many', () => {
-    const map = createBoundedMap<number>(2)
+    const map = new BoundedMap<number>(2)
     for (const key of ['a', 'b', 'c']) map.set(key, 0)
     expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([undefined, 0, 0])
   })
 
   it('what is set again is the newest', () => {
-    const map = createBoundedMap<number>(2)
+    const map = new BoundedMap<number>(2)
     for (const key of ['a', 'b', 'a', 'c']) map.set(key, 0)
     expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([0, undefined, 0])
   })
 
   it('lists what there is, the oldest first', () => {
-    const map = createBoundedMap<number>(2)
+    const map = new BoundedMap<number>(2)
     for (const [value, key] of ['a', 'b', 'a', 'c'].entries()) map.set(key, value)
     expect(map.values()).toEqual([2, 3])
   })
 
   it('never holds more, however many are set', () => {
-    const map = createBoundedMap<number>(100)
+    const map = new BoundedMap<number>(100)
     for (let index = 0; index < 10_000; index += 1) map.set(String(index), index)
     const held = Array.from({ length: 10_000 }, (_, index) => map.get(String(index)))
     expect(held.filter((value) => value !== undefined)).toHaveLength(100)
@@ -38,7 +38,7 @@ describe('createBoundedMap', () => {
   })
 
   it('forgets the oldest whatever was deleted and set again before', () => {
-    const map = createBoundedMap<number>(3)
+    const map = new BoundedMap<number>(3)
     const expected: string[] = []
     for (let index = 0; index < 2000; index += 1) {
       const key = String((index * 7919) % 11)
@@ -57,7 +57,7 @@ describe('createBoundedMap', () => {
   })
 
   it('forgetting takes no longer the more is held', () => {
-    const map = createBoundedMap<number>(10_000)
+    const map = new BoundedMap<number>(10_000)
     const before = process.cpuUsage()
     for (let index = 0; index < 200_000; index += 1) map.set(String(index), index)
     // Searching for the oldest from the start each time took ten times as long.
@@ -65,6 +65,6 @@ describe('createBoundedMap', () => {
   })
 
   it('knows no members that every object has', () => {
-    expect(createBoundedMap(1).get('constructor')).toBeUndefined()
+    expect(new BoundedMap(1).get('constructor')).toBeUndefined()
   })
 })

@@ -53,7 +53,6 @@ export function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<
   })
 }
 
-/** An object of values by name. */
 export function named<Value extends z.ZodType>(
   value: Value,
   name: { form: RegExp; fault: string } = { form: /^/, fault: '' },
@@ -79,7 +78,6 @@ export function list<Member extends z.ZodType>(
   return z.array(member, fault).min(min, fault).max(max, fault)
 }
 
-/** A list of texts. */
 export const texts: z.ZodArray<z.ZodString> = list(text, { what: 'texts' })
 
 /** As {@link texts}, or none. */

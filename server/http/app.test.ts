@@ -1,8 +1,8 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { everyone } from './middleware/cors.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint, FetchHandler } from './endpoint.ts'
 import { createHttpApp } from './app.ts'
 
 const reported: [string, unknown][] = []
@@ -226,4 +226,65 @@ describe('createHttpApp', () => {
       expect((await fetch(new Request('http://evil.example/fine', { headers }))).status).toBe(421)
     },
   )
+})
+
+describe('the observer', () => {
+  let inFlight: number
+  let ended: [endpoint: string, status: number, seconds: number][]
+  beforeEach(() => {
+    inFlight = 0
+    ended = []
+  })
+  const observer = {
+    requestStarted: () => void (inFlight += 1),
+    requestEnded(...end: [string, number, number]) {
+      inFlight -= 1
+      ended.push(end)
+    },
+  }
+  let clock = 5000
+  const observed = (endpoints: Endpoint[]): FetchHandler =>
+    createHttpApp(endpoints, {
+      baseUrl: 'https://mcp.example.com',
+      createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
+      observer,
+      nowMs: () => clock,
+    })
+
+  it.each([
+    ['/base/mcp', '/base/mcp'],
+    ['/base/mcp/', '/base/mcp'],
+    ['/base/mcp?session=1', '/base/mcp'],
+    ['/base/oauth/register/8f14', '/base/oauth/register/*'],
+    ['/base/oauth/register/', 'other'],
+    ['/base/oauth/register/8f14/more', 'other'],
+    ['/mcp', 'other'],
+    ['/wp-login.php', 'other'],
+  ])('counts %s as %s: names come from the table, never from the request', async (path, name) => {
+    const GET = (): Response => new Response(null, { status: 204 })
+    const fetch = observed([
+      { path: '/base/mcp', methods: { GET }, cors: 'none' },
+      { path: '/base/oauth/register/', prefix: true, methods: { GET }, cors: 'none' },
+    ])
+    await fetch(new Request(`https://mcp.example.com${path}`))
+    expect(ended).toEqual([[name, name === 'other' ? 404 : 204, 0]])
+  })
+
+  it('counts a request as in flight until its response begins, which is how long it takes', async () => {
+    let resolve = (_response: Response): void => {}
+    const promise = new Promise<Response>((settle) => (resolve = settle))
+    const answering = observed([{ path: '/slow', methods: { GET: () => promise }, cors: 'none' }])(
+      new Request('https://mcp.example.com/slow'),
+    )
+    expect(inFlight).toBe(1)
+    clock += 250
+    resolve(new Response('', { status: 401 }))
+    await answering
+    expect([inFlight, ended]).toEqual([0, [['/slow', 401, 0.25]]])
+  })
+
+  it('counts a failed request as over', async () => {
+    await observed([failing])(new Request('https://mcp.example.com/fails'))
+    expect([inFlight, ended]).toEqual([0, [['/fails', 500, 0]]])
+  })
 })

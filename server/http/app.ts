@@ -1,73 +1,123 @@
-import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { Hono } from 'hono'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
-import type { Endpoint, EndpointHandler, FetchHandler, HttpEnv, Peer, RequestContext } from './endpoint.ts'
-import { type HttpErrorCode, httpErrors } from './error-table.ts'
-import { audienceOf, cors, preflight } from './middleware/cors.ts'
-import { createHostGuard } from './middleware/guards.ts'
-import { requestMetrics, type RequestObserver } from './middleware/request-metrics.ts'
-import { securityHeaders } from './middleware/security-headers.ts'
+import type {
+  CorsAudience,
+  Endpoint,
+  EndpointHandler,
+  FetchHandler,
+  Peer,
+  RequestContext,
+} from './endpoint.ts'
+import { type ErrorCode, errorTable } from './error-table.ts'
+import { createFinisher } from './finish.ts'
+import { everyone, preflight } from './middleware/cors.ts'
+import { createHostGuard, splitUrl } from './middleware/guards.ts'
 import { errorPage } from './pages/error-page.ts'
-import { httpError, json, page } from './response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
+import { httpError, oauthFailure, page, retryHeaders } from './response.ts'
 
-/** Settings of the app besides the endpoints. */
+export interface RequestObserver {
+  requestStarted(): void
+  /**
+   * `endpoint` is a path of the table, with `*` for what follows a prefix, or `other`: clients cannot add names. The time ends when
+   * the response begins, so that of a stream is not included.
+   */
+  requestEnded(endpoint: string, status: number, seconds: number): void
+}
+
 export interface HttpAppConfig {
   baseUrl: string
   /** Hosts that requests may use besides that of the base URL. */
   allowedHosts?: readonly string[]
   createContext: (request: Request, peer: Peer | undefined) => RequestContext
   observer?: RequestObserver
+  /** Monotonic milliseconds, for the observer. */
+  nowMs?: () => number
+}
+
+/** A row of the endpoint table as it is served: who may read its responses, and the checks and the handler behind it. */
+interface Route {
+  name: string
+  audienceOf: (request: Request) => CorsAudience
+  handle: EndpointHandler
 }
 
 /**
- * Serves `endpoints` with Hono. A path must match the table exactly, apart from one trailing slash: a path that another program may
- * read differently is not found.
+ * Serves `endpoints` with Hono: one handler for each path, which does everything about a request in turn. A path must match the table
+ * exactly, apart from one trailing slash: a path that another program may read differently is not found.
  */
 export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppConfig): FetchHandler {
-  const isOwnHost = createHostGuard(config.baseUrl, config.allowedHosts)
-  const app = new Hono<HttpEnv>({ getPath: (request) => new URL(request.url).pathname })
-  if (config.observer) app.use(requestMetrics(config.observer))
-  app.use(identify(config.createContext))
-  app.use(securityHeaders(config.baseUrl))
-  app.use(cors)
-  const startUrl = `${config.baseUrl.replace(/\/+$/, '')}/`
-  app.notFound((c) => refuse(isOwnHost(c.req.raw) ? 'not_found' : 'misdirected_request', c, {}, { startUrl }))
-  app.onError(answerError)
+  const { baseUrl, createContext, observer, nowMs = () => performance.now() } = config
+  const isOwnHost = createHostGuard(baseUrl, config.allowedHosts)
+  const finish = createFinisher(baseUrl)
+
+  async function serve(request: Request, peer: Peer | undefined, route: Route): Promise<Response> {
+    const startedAt = nowMs()
+    observer?.requestStarted()
+    let status = 500
+    try {
+      const context = createContext(request, peer)
+      const audience = route.audienceOf(request)
+      const reply = await answer(request, context, route)
+      status = reply.status
+      return finish(reply, { requestId: context.id, path: splitUrl(request.url).path, audience })
+    } finally {
+      observer?.requestEnded(route.name, status, (nowMs() - startedAt) / 1000)
+    }
+  }
+
+  const app = new Hono<{ Bindings: { peer: Peer | undefined } }>({
+    getPath: (request) => splitUrl(request.url).path,
+  })
   // Handlers run in the order they are added, and an exact path goes before a prefix.
   for (const endpoint of endpoints.toSorted(
     (a, b) => Number(a.prefix ?? false) - Number(b.prefix ?? false),
   )) {
-    addEndpoint(app, endpoint, isOwnHost)
+    const route = routeOf(endpoint, isOwnHost)
+    for (const path of pathsOf(endpoint)) app.all(path, (c) => serve(c.req.raw, c.env.peer, route))
   }
+  const nowhere = unknownRoute(baseUrl, isOwnHost)
+  app.notFound((c) => serve(c.req.raw, c.env.peer, nowhere))
   return async (request, peer) => app.fetch(request, { peer })
 }
 
-function addEndpoint(app: Hono<HttpEnv>, endpoint: Endpoint, isOwnHost: (request: Request) => boolean): void {
-  const { path, prefix, methods, otherMethods, anyHost } = endpoint
-  const paths = prefix ? [`${path}:segment`] : path.endsWith('/') ? [path] : [path, `${path}/`]
-  const enter: MiddlewareHandler<HttpEnv> = async (c, next) => {
-    c.set('endpoint', endpoint)
-    c.set('audience', audienceOf(endpoint, c.req.raw))
-    if (!anyHost && !isOwnHost(c.req.raw)) return refuse('misdirected_request', c)
-    return next()
+function pathsOf({ path, prefix }: Endpoint): string[] {
+  if (prefix) return [`${path}:segment`]
+  return path.endsWith('/') ? [path] : [path, `${path}/`]
+}
+
+function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean): Route {
+  const { path, prefix, cors, anyHost, otherMethods } = endpoint
+  const handlers = new Map(Object.entries(endpoint.methods))
+  const audienceOf = cors === 'none' ? (): CorsAudience => ({ kind: 'nobody' }) : cors
+  const allow = allowedMethods(endpoint)
+  return {
+    name: prefix ? `${path}*` : path,
+    audienceOf,
+    handle(request, context) {
+      if (!anyHost && !isOwnHost(request)) return refuse('misdirected_request', request, context)
+      if (request.method === 'OPTIONS' && cors !== 'none') {
+        return audienceOf(request).kind === 'nobody'
+          ? httpError('forbidden_origin')
+          : preflight(request, [...handlers.keys()])
+      }
+      const handler = handlers.get(request.method === 'HEAD' ? 'GET' : request.method) ?? otherMethods
+      return handler
+        ? handler(request, context)
+        : refuse('method_not_allowed', request, context, { headers: { allow } })
+    },
   }
-  app.on('ALL', paths, enter)
-  if (endpoint.cors !== 'none') app.on('OPTIONS', paths, answerPreflight(Object.keys(methods)))
-  for (const [method, handler] of Object.entries(methods)) app.on(method, paths, serve(handler))
-  app.on('ALL', paths, otherMethods ? serve(otherMethods) : refuseMethod(allowedMethods(endpoint)))
 }
 
-function serve(handler: EndpointHandler): Handler<HttpEnv> {
-  return (c) => handler(c.req.raw, c.get('context'))
-}
-
-function answerPreflight(methods: readonly string[]): Handler<HttpEnv> {
-  return (c) =>
-    c.get('audience').kind === 'nobody' ? httpError('forbidden_origin') : preflight(c.req.raw, methods)
-}
-
-function refuseMethod(allow: string): Handler<HttpEnv> {
-  return (c) => refuse('method_not_allowed', c, { allow })
+function unknownRoute(baseUrl: string, isOwnHost: (request: Request) => boolean): Route {
+  const startUrl = `${baseUrl.replace(/\/+$/, '')}/`
+  return {
+    name: 'other',
+    audienceOf: everyone,
+    handle: (request, context) =>
+      refuse(isOwnHost(request) ? 'not_found' : 'misdirected_request', request, context, { startUrl }),
+  }
 }
 
 /** Returns the methods for `Allow` (RFC 9110 section 10.2.1): an endpoint with GET also takes HEAD. */
@@ -78,40 +128,32 @@ function allowedMethods({ methods, cors }: Endpoint): string {
   ].join(', ')
 }
 
-function identify(createContext: HttpAppConfig['createContext']): MiddlewareHandler<HttpEnv> {
-  return async (c, next) => {
-    const context = createContext(c.req.raw, c.env.peer)
-    c.set('context', context)
-    await next()
-    c.res.headers.set('x-request-id', context.id)
+/** Calls the handler. An OAuth error becomes JSON; anything else is answered without the cause, which goes to the log. */
+async function answer(request: Request, context: RequestContext, { handle }: Route): Promise<Reply> {
+  try {
+    return await handle(request, context)
+  } catch (error) {
+    if (error instanceof OAuthError) {
+      const { code, description, cause } = error
+      context.report('request_refused', {
+        code,
+        description,
+        ...(code === 'temporarily_unavailable' && { error: cause }),
+        ...error.logFields,
+      })
+      // RFC 6749 section 5.2: a client that used the Authorization header learns which scheme is expected.
+      const usedHeader = code === 'invalid_client' && request.headers.has('authorization')
+      return oauthFailure(error, usedHeader ? { 'www-authenticate': 'Basic realm="token"' } : {})
+    }
+    if (error instanceof StoreUnavailableError) {
+      context.report('store_unavailable', { error })
+      return refuse('temporarily_unavailable', request, context)
+    }
+    // A client that disconnects while sending its body is not our failure.
+    if (isAbort(error)) context.report('request_aborted')
+    else context.report('request_failed', { error })
+    return refuse('server_error', request, context)
   }
-}
-
-/** Responds to an OAuth error as JSON; to anything else without the cause, which goes to the log. */
-function answerError(error: unknown, c: Context<HttpEnv>): Response {
-  const context = c.get('context')
-  if (error instanceof OAuthError) {
-    context.report('request_refused', {
-      code: error.code,
-      description: error.description,
-      ...error.logFields,
-    })
-    // RFC 6749 section 5.2: a client that used the Authorization header learns which scheme is expected.
-    const usedHeader = error.code === 'invalid_client' && c.req.raw.headers.has('authorization')
-    return json(
-      oauthErrorBody(error),
-      error.status,
-      usedHeader ? { 'www-authenticate': 'Basic realm="token"' } : {},
-    )
-  }
-  if (error instanceof StoreUnavailableError) {
-    context.report('store_unavailable', { error })
-    return refuse('temporarily_unavailable', c, { 'retry-after': '5' })
-  }
-  // A client that disconnects while sending its body is not our failure.
-  if (isAbort(error)) context.report('request_aborted')
-  else context.report('request_failed', { error })
-  return refuse('server_error', c)
 }
 
 function isAbort(error: unknown): boolean {
@@ -121,12 +163,13 @@ function isAbort(error: unknown): boolean {
 
 /** Refuses with a page for a browser that navigates, with JSON for everything else. */
 function refuse(
-  code: HttpErrorCode,
-  c: Context<HttpEnv>,
-  headers: Record<string, string> = {},
-  links: { startUrl?: string } = {},
-): Response {
-  if (!c.req.raw.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
-  const { status, ...text } = httpErrors[code]
-  return page(errorPage({ ...text, ...links, requestId: c.get('context').id }), status, headers)
+  code: ErrorCode,
+  request: Request,
+  { id: requestId }: RequestContext,
+  { headers = {}, startUrl }: { headers?: Record<string, string>; startUrl?: string } = {},
+): Reply {
+  if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
+  const { status, ...text } = errorTable[code]
+  const html = errorPage({ ...text, ...(startUrl !== undefined && { startUrl }), requestId })
+  return page(html, status, { ...retryHeaders(status), ...headers })
 }

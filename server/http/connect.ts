@@ -5,7 +5,7 @@ import { type ConnectView, connectPage, connectPolicy } from './pages/connect-pa
 import type { AppView, PageLinks } from './pages/layout.ts'
 import { page } from './response.ts'
 
-/** Shows the connect page, which is the same for everyone: rendered on first use, and again when the public tools change. */
+/** Shows the connect page, which is the same for everyone. */
 export function createConnectHandler(
   urls: PublicUrls,
   app: AppView & PageLinks,
@@ -22,12 +22,10 @@ export function createConnectHandler(
     challenging: urls.challenging,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
   }
-  let made: { publicTools: ReadonlySet<string>; text: string } | undefined
-  return () => {
-    const publicTools = more.publicTools()
-    if (made?.publicTools !== publicTools) made = { publicTools, text: connectPage({ ...view, publicTools }) }
-    return page(made.text, 200, { 'content-security-policy': connectPolicy })
-  }
+  return () =>
+    page(connectPage({ ...view, publicTools: more.publicTools() }), 200, {
+      'content-security-policy': connectPolicy,
+    })
 }
 
 /** Serves the base URL itself, which users open in a browser. */

@@ -1,3 +1,5 @@
+import type { Reply } from '@drawbridge/shared/text-response.ts'
+
 /** The other end of the connection; `address` is its IP address. */
 export interface Peer {
   address: string | undefined
@@ -20,7 +22,7 @@ export interface RequestContext {
 }
 
 /** Responds to one request. Throws `OAuthError` for a protocol failure; any other error becomes a 500. */
-export type EndpointHandler = (request: Request, context: RequestContext) => Promise<Response> | Response
+export type EndpointHandler = (request: Request, context: RequestContext) => Promise<Reply> | Reply
 
 /** Pages that may read a response: every page, without credentials; one origin, with them; or none. */
 export type CorsAudience = { kind: 'everyone' } | { kind: 'origin'; origin: string } | { kind: 'nobody' }
@@ -38,15 +40,4 @@ export interface Endpoint {
   cors: 'none' | ((request: Request) => CorsAudience)
   /** Liveness probes use the address: the Host header is not checked. */
   anyHost?: boolean
-}
-
-/** Values that Hono carries with each request. */
-export interface HttpEnv {
-  Bindings: { peer: Peer | undefined }
-  Variables: {
-    context: RequestContext
-    /** The row that matches the path; undefined for unknown paths. */
-    endpoint: Endpoint | undefined
-    audience: CorsAudience
-  }
 }

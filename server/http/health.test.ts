@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RequestContext } from './endpoint.ts'
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { createHealthEndpoints, type ReadinessChecks } from './health.ts'
 
 const context: RequestContext = { id: 'r1', address: undefined, report: () => {} }
@@ -15,7 +16,7 @@ function probe(
   const handler = createHealthEndpoints('', checks, options).find((row) => row.path === path)?.methods['GET']
   return async () => {
     const response = await handler?.(new Request(`http://localhost${path}`), context)
-    return { status: response?.status ?? 0, body: await response?.json() }
+    return { status: response?.status ?? 0, body: response && (await toResponse(response).json()) }
   }
 }
 

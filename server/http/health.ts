@@ -1,3 +1,4 @@
+import { settledWithin, within } from '@drawbridge/shared/async.ts'
 import type { Endpoint } from './endpoint.ts'
 import { json } from './response.ts'
 
@@ -61,28 +62,17 @@ function remembered<Result>(work: () => Promise<Result>): () => Promise<Result> 
   }
 }
 
+const outcomes = { done: 'ok', failed: 'failed', waiting: 'timeout' } as const
+
 async function runChecks(checks: ReadinessChecks): Promise<Readiness> {
   const states = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const),
+    Object.entries(checks).map(
+      async ([name, check]) => [name, outcomes[await settledWithin(check(), checkTimeoutMs)]] as const,
+    ),
   )
   return { ready: states.every(([, state]) => state === 'ok'), checks: Object.fromEntries(states) }
 }
 
-function stateOf(check: () => Promise<unknown>): Promise<Readiness['checks'][string]> {
-  return new Promise((resolve) => {
-    const patience = setTimeout(() => resolve('timeout'), checkTimeoutMs)
-    const settle = (state: 'ok' | 'failed'): void => {
-      clearTimeout(patience)
-      resolve(state)
-    }
-    check().then(
-      () => settle('ok'),
-      () => settle('failed'),
-    )
-  })
-}
-
-/** How long the result of a check is valid. */
 const steadyMs = 2000
 /** Shorter than `/readyz` waits for a check, so that a slow one returns its last result. */
 const patienceMs = 1000
@@ -114,7 +104,7 @@ export function createSteadyCheck(check: () => Promise<unknown>): () => Promise<
   return async () => {
     if (!last || last.failure || performance.now() - last.endedAt >= steadyMs) {
       looking ??= look()
-      await (last ? waitFor(looking) : looking)
+      await (last ? within(patienceMs, looking) : looking)
     }
     if (last?.failure) throw last.failure.error
   }
@@ -127,11 +117,4 @@ async function failureOf(check: () => Promise<unknown>): Promise<{ error: unknow
   } catch (error) {
     return { error }
   }
-}
-
-/** Resolves with `work` or after the patience time. `work` must not reject. */
-async function waitFor(work: Promise<void>): Promise<void> {
-  let patience: NodeJS.Timeout | undefined
-  await Promise.race([work, new Promise((resolve) => (patience = setTimeout(resolve, patienceMs)))])
-  clearTimeout(patience)
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Settings } from '../config/setting.ts'
+import type { Settings } from '../config/setting-table.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import {
   account,

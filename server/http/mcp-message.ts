@@ -8,8 +8,9 @@ import {
   requestIdOf,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { callOf, maxNameLength } from '../core/tokens/call-record.ts'
+import { callOf, maxNameLength } from '../core/access/call-record.ts'
 import { readBody } from './middleware/body.ts'
+import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 import { httpError, json } from './response.ts'
 
 // Far more than any tool needs. Whatever processes a message traverses all of it, sometimes more than once.
@@ -24,17 +25,16 @@ const jsonInUtf8 = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[
 /** As in the official SDK. */
 const maxBatch = 100
 
-/** The JSON-RPC message or batch of a request and its text, or why there is none. */
 export type MessageReading =
   | { kind: 'message'; message: unknown; text: string }
-  | { kind: 'refused'; response: Response }
+  | { kind: 'refused'; response: TextResponse }
 
 /**
  * Reads the message of a request, of at most `maxBytes`. An upstream may get the same text, so anything two parsers could read
  * differently is refused before any decision. Does not check that it is an MCP message.
  */
 export async function readMessage(request: Request, maxBytes: number): Promise<MessageReading> {
-  const refuse = (response: Response): MessageReading => ({ kind: 'refused', response })
+  const refuse = (response: TextResponse): MessageReading => ({ kind: 'refused', response })
   if (!jsonInUtf8.test(request.headers.get('content-type') ?? ''))
     return refuse(httpError('unsupported_media_type'))
   const body = await readBody(request, maxBytes)
@@ -120,7 +120,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Methods that let an anonymous client find the public tools. */
 const openMethods: ReadonlySet<unknown> = new Set(['initialize', 'ping', 'server/discover', 'tools/list'])
 
 /** True when a message or batch needs no sign-in: it only finds and calls public tools. */
@@ -144,7 +143,7 @@ export function requestsUnderWay(message: unknown): number {
 }
 
 /** Refuses messages over the limit: one error for each request of the message. */
-export function tooManyCalls(message: unknown, retryAfterSeconds: number): Response {
+export function tooManyCalls(message: unknown, retryAfterSeconds: number): TextResponse {
   const text = `You are sending too much. Wait ${retryAfterSeconds} s, then try again.`
   const errorOf = (each: unknown): unknown[] => {
     const id = isJsonObject(each) ? each['id'] : undefined

@@ -8,7 +8,7 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
-import type { Settings } from '../config/setting.ts'
+import type { Settings } from '../config/setting-table.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 
 let drawbridge: DrawbridgeFixture

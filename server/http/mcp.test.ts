@@ -608,21 +608,3 @@ describe('the message', () => {
     expect((await send({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
   })
 })
-
-describe('the demo tools', () => {
-  it('notes belong to their user, and go when they are deleted', async () => {
-    const { tokens } = await drawbridge.connect()
-    const admin = drawbridge.admin
-    await admin?.createUser({ email: 'eve@example.com', password: account.password })
-    const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'Ünï <b>note</b>' })
-    const id = /note (\S+)\.$/.exec(added.text)?.[1] ?? ''
-    expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('Ünï <b>note</b>')
-    const { access_token: eveToken } = await providerSession('eve@example.com')
-    expect((await drawbridge.callTool(eveToken, 'list_notes')).text).toBe('There are no notes yet.')
-    expect((await drawbridge.callTool(eveToken, 'delete_note', { id })).isError).toBe(true)
-    expect((await drawbridge.callTool(tokens.access_token, 'delete_note', { id })).isError).toBe(false)
-    expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toBe(
-      'There are no notes yet.',
-    )
-  })
-})

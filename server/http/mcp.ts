@@ -3,15 +3,16 @@ import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-c
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpHeader, mcpMetaKey, signInParameter } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { anonymousCaller, type Caller, type CallerResult, SignInNeededError } from '../core/tokens/caller.ts'
 import { type CallLimit, personCalling, strangerCalling } from '../core/limits/call-limit.ts'
-import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/tokens/call-record.ts'
+import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/access/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
-import { httpError, json } from './response.ts'
+import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import { httpError, oauthFailure } from './response.ts'
 import { isOpen, readMessage, requestsUnderWay, tooManyCalls } from './mcp-message.ts'
 import { requestedHeaders } from './middleware/cors.ts'
 import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
@@ -22,7 +23,6 @@ const maxBodyBytes = 4 * 1024 * 1024
 /** For requests without a credential, which no user is accountable for. */
 const maxOpenBodyBytes = 256 * 1024
 
-/** Dependencies of the gate of `/mcp`. */
 export interface McpPorts {
   urls: PublicUrls
   allowedOrigins: readonly string[]
@@ -36,7 +36,7 @@ export interface McpPorts {
     caller: Caller,
     calls: IncomingCalls,
     text?: string,
-  ) => Promise<Response>
+  ) => Promise<Reply>
   /** Returns the scopes that calls require besides the one for all tools. */
   scopesOfCalls: (calls: readonly Call[]) => readonly string[]
   /** Returns whether the called item exists; undefined while unknown. */
@@ -48,14 +48,13 @@ export interface McpPorts {
 }
 
 /**
- * `/mcp`: checks the origin first, then the caller, and only then the request itself. So every request without a valid credential
- * gets 401 with a challenge, whatever its method or body. If there are public tools, a request without any credential may find and
+ * `/mcp`: the checks of {@link answer}, in their order. If there are public tools, a request without any credential may find and
  * call them; an invalid credential is still refused. `/mcp?sign-in`, the same resource, always requires one: for clients that sign
  * in only when their first request is challenged.
  */
 export function createMcpGate(ports: McpPorts): Endpoint {
   const readers = new CallerReader(ports.callers)
-  const handler = (request: Request, context: RequestContext): Promise<Response> =>
+  const handler = (request: Request, context: RequestContext): Promise<Reply> =>
     answer(request, context, readers, ports)
   return {
     path: `${ports.urls.basePath}/mcp`,
@@ -78,21 +77,24 @@ function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAu
     : { kind: 'everyone' }
 }
 
+/**
+ * Checks the origin first, then the caller, and only then the request itself. So every request without a valid credential gets 401
+ * with a challenge, whatever its method or body.
+ */
 async function answer(
   request: Request,
   context: RequestContext,
   readers: CallerReader,
   ports: McpPorts,
-): Promise<Response> {
-  const verdict = judgeOrigin(request.headers.get('origin'), ports.allowedOrigins)
-  if (verdict === 'foreign') {
+): Promise<Reply> {
+  const origin = judgeOrigin(request.headers.get('origin'), ports.allowedOrigins)
+  if (origin === 'foreign') {
     context.report('origin_refused')
     return httpError('forbidden_origin')
   }
   const authorization = request.headers.get('authorization')
-  const cookies = authorization === null ? sessionCookies(request, ports.callers.cookieName) : []
-  const usesCookie = cookies.length > 0 && ports.callers.sessionTokens
-  if (usesCookie && !mayUseCookie(request, verdict)) {
+  const cookies = authorization === null ? sessionCookies(request, ports.callers) : []
+  if (cookies.length > 0 && !mayUseCookie(request, origin)) {
     context.report('cookie_refused')
     return httpError('forbidden_cookie')
   }
@@ -100,15 +102,21 @@ async function answer(
     authorization === null
       ? await readers.fromCookies(cookies)
       : await readers.fromAuthorization(authorization)
-  if (found.kind === 'caller') return serve(request, found.caller, context, ports)
-  const isOpenToAnybody =
-    ports.publicTools.size > 0 && !new URL(request.url).searchParams.has(signInParameter)
-  if (found.kind === 'missing' && isOpenToAnybody) return serveAnonymous(request, context, ports)
-  return refuseCaller(found, context, ports.urls)
+  if (found.kind === 'missing' && isOpenToAnybody(request, ports)) {
+    return serveAnonymous(request, context, ports)
+  }
+  if (found.kind !== 'caller') return refuseCaller(found, context, ports.urls)
+  const { caller } = found
+  if (caller.grantId !== undefined) ports.grantUse.note(caller.grantId, context.address)
+  return refuseScope(caller, [toolScope], ports) ?? serve(request, caller, context, ports)
+}
+
+function isOpenToAnybody(request: Request, { publicTools }: McpPorts): boolean {
+  return publicTools.size > 0 && !new URL(request.url).searchParams.has(signInParameter)
 }
 
 /** Serves requests that need no sign-in. Everything else gets 401, so that a client signs in and sends it again. */
-async function serveAnonymous(request: Request, context: RequestContext, ports: McpPorts): Promise<Response> {
+async function serveAnonymous(request: Request, context: RequestContext, ports: McpPorts): Promise<Reply> {
   // A client that only checks for a notification stream must not be made to sign in.
   if (request.method !== 'POST') return httpError('method_not_allowed', { allow: 'POST' })
   const body = await readMessage(request, maxOpenBodyBytes)
@@ -116,8 +124,9 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
   const needed = ports.scopesOfCalls(callsOf(body.message))
   if (!isOpen(body.message, ports.publicTools)) return challenge(needed, ports)
   // Access rules apply to users: anonymous callers see nothing that the rules might hide.
-  const { hasRules } = ports.callers.access
-  const allowsTool = hasRules ? (name: string): boolean => ports.publicTools.has(name) : undefined
+  const allowsTool = ports.callers.access.policy
+    ? (name: string): boolean => ports.publicTools.has(name)
+    : undefined
   const caller = anonymousCaller({ kind: 'allowed', scopes: undefined, allowsTool })
   try {
     return await serveCalls(request, body, caller, context, ports)
@@ -128,13 +137,17 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
 }
 
 /** Returns 401 without an error, since no credential was sent (RFC 6750 section 3.1). */
-function challenge(scopes: readonly string[], { urls }: Pick<McpPorts, 'urls'>): Response {
+function challenge(scopes: readonly string[], { urls }: Pick<McpPorts, 'urls'>): Reply {
   const scope = [toolScope, ...scopes].join(' ')
   const header = bearerChallenge({ resourceMetadata: urls.resourceMetadata, scope })
   return httpError('unauthorized', { 'www-authenticate': header })
 }
 
-function sessionCookies(request: Request, name: string): WireCookie[] {
+function sessionCookies(
+  request: Request,
+  { sessionTokens, cookieName: name }: McpPorts['callers'],
+): WireCookie[] {
+  if (!sessionTokens) return []
   return parseCookieHeader(request.headers.get('cookie') ?? '').filter((cookie) =>
     isSessionCookieName(cookie.name, { name }),
   )
@@ -144,7 +157,7 @@ function refuseCaller(
   found: Exclude<CallerResult, { kind: 'caller' }>,
   context: RequestContext,
   urls: PublicUrls,
-): Response {
+): Reply {
   switch (found.kind) {
     case 'missing':
       return challenge([], { urls })
@@ -165,9 +178,9 @@ function refuseCaller(
 }
 
 /** Refuses the token, with the same description in the challenge and in the body (RFC 6750 section 3.1). */
-function refuseToken(error: OAuthError, about: BearerChallenge): Response {
+function refuseToken(error: OAuthError, about: BearerChallenge): Reply {
   const header = bearerChallenge({ ...about, error: error.code, errorDescription: error.description })
-  return json(oauthErrorBody(error), error.status, { 'www-authenticate': header })
+  return oauthFailure(error, { 'www-authenticate': header })
 }
 
 async function serve(
@@ -175,15 +188,15 @@ async function serve(
   caller: Caller,
   context: RequestContext,
   ports: McpPorts,
-): Promise<Response> {
-  if (caller.grantId !== undefined) ports.grantUse.note(caller.grantId, context.address)
-  const refusedCaller = refuseScope(caller, [toolScope], ports)
-  if (refusedCaller) return refusedCaller
-  if (request.method === 'POST') return servePost(request, caller, context, ports)
+): Promise<Reply> {
+  if (request.method === 'POST') {
+    const body = await readMessage(request, maxBodyBytes)
+    return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
+  }
+  const { report } = context
   if (!ports.methods.includes(request.method))
     return httpError('method_not_allowed', { allow: ports.methods.join(', ') })
-  context.report('mcp_request', { credential: caller.credential })
-  const { report } = context
+  report('mcp_request', { credential: caller.credential })
   const calls = new IncomingCalls({ caller, revision: undefined, requestBytes: 0, report, nowMs: () => 0 })
   return ports.serve(request, undefined, caller, calls)
 }
@@ -196,7 +209,7 @@ function refuseScope(
   { scope }: Caller,
   needed: readonly string[],
   { urls, callers }: McpPorts,
-): Response | undefined {
+): Reply | undefined {
   if (needed.length === 0) return undefined
   const held = scope.split(' ')
   const missing = needed.filter((name) => !held.includes(name))
@@ -210,16 +223,6 @@ function refuseScope(
   return refuseToken(error, { resourceMetadata: urls.resourceMetadata, scope: all })
 }
 
-async function servePost(
-  request: Request,
-  caller: Caller,
-  context: RequestContext,
-  ports: McpPorts,
-): Promise<Response> {
-  const body = await readMessage(request, maxBodyBytes)
-  return body.kind === 'refused' ? body.response : serveCalls(request, body, caller, context, ports)
-}
-
 /** Serves a message if its caller may make its calls: the scopes are present, and the limit of that user or address is not reached. */
 async function serveCalls(
   request: Request,
@@ -227,7 +230,7 @@ async function serveCalls(
   caller: Caller,
   context: RequestContext,
   ports: McpPorts,
-): Promise<Response> {
+): Promise<Reply> {
   const made = callsOf(message)
   const meta = metaOf(
     isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : undefined,
@@ -270,7 +273,7 @@ async function serveCalls(
   try {
     const response = await ports.serve(request, message, caller, calls, text)
     // Calls answered by a stream are over when it ends.
-    if (response.headers.get('content-type') !== 'text/event-stream') calls.over()
+    if (!isEventStream(response)) calls.over()
     return response
   } catch (error) {
     calls.over()

@@ -4,7 +4,7 @@ import {
   redirectUri,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
-import type { Settings } from '../config/setting.ts'
+import type { Settings } from '../config/setting-table.ts'
 
 const links = {
   privacyUrl: 'https://app.example.com/privacy?a=1&b=2',

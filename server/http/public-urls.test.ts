@@ -9,7 +9,7 @@ import {
   startDrawbridge,
   type Tokens,
 } from '../../tests/support/server/drawbridge-fixture.ts'
-import type { Settings } from '../config/setting.ts'
+import type { Settings } from '../config/setting-table.ts'
 import type { RawRequest } from './listener/guarded-server.ts'
 
 let drawbridge: DrawbridgeFixture | undefined

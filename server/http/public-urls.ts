@@ -14,7 +14,6 @@ export interface PublicUrls {
   challenging: string
 }
 
-/** Returns the {@link PublicUrls} of a base URL. */
 export function publicUrls(baseUrl: string): PublicUrls {
   const issuer = baseUrl.replace(/\/+$/, '')
   const { origin, pathname } = new URL(issuer)

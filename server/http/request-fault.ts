@@ -12,7 +12,6 @@ export interface RequestHead {
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Characters of a path (RFC 3986 section 3.3). */
 const pathPattern = /^[\w\-.~!$&'()*+,;=:@%/]*$/
 /** Matches an absolute-form target whose host a URL parser leaves unchanged: parsers drop line breaks, for instance. */
 const absolutePattern = /^https?:\/\/[\w\-.:[\]]+(\/.*)?$/i

@@ -10,6 +10,6 @@ export function createWellKnownEndpoints(texts: ReadonlyMap<string, string>): En
   return [...texts].map(([name, text]) => ({
     path: `/.well-known/${name}`,
     cors: everyone,
-    methods: { GET: () => new Response(text, { headers }) },
+    methods: { GET: () => ({ status: 200, headers, body: text }) },
   }))
 }

@@ -1,9 +1,10 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcId, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import { offersTool } from '../core/access/access-rules.ts'
 import { needsOfTool, offersUpstreamTool, scopeOfTool } from '../core/gateway/upstream-policy.ts'
 import type { UpstreamPolicy } from '../core/gateway/upstream.ts'
-import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/tokens/call-record.ts'
+import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import type { Incoming } from './incoming.ts'
 import { withSecuritySchemes } from './tools/tool-scope.ts'
@@ -48,6 +49,81 @@ export class KnownTools {
 
   #add(name: string): void {
     if (this.#names.size < maxNames) this.#names.add(name)
+  }
+}
+
+const maxPages = 64
+/** A complete list without a name proves for this long that there is no such tool. */
+const listedForMs = 1000
+
+/** The tools that one process has, as far as it has listed them, with the arguments that headers repeat. */
+export class ToolCatalogue {
+  readonly #known: KnownTools
+  readonly #list: (cursor: string | undefined) => Promise<unknown>
+  readonly #nowMs: () => number
+  readonly #tools = new Map<string, readonly HeaderParameter[]>()
+  #listedAt = -Infinity
+  #listing: Promise<boolean> | undefined
+
+  /** `list` requests one page of `tools/list`. */
+  constructor(
+    known: KnownTools,
+    list: (cursor: string | undefined) => Promise<unknown>,
+    nowMs: () => number = () => performance.now(),
+  ) {
+    this.#known = known
+    this.#list = list
+    this.#nowMs = nowMs
+  }
+
+  /** The arguments of a tool that are repeated in headers. */
+  headerParametersOf(name: string): readonly HeaderParameter[] {
+    return this.#tools.get(name) ?? []
+  }
+
+  /** Returns whether the tool exists, from the process's list if necessary. Undefined when the process cannot list its tools. */
+  async knows(name: string): Promise<boolean | undefined> {
+    if (this.#tools.has(name)) return true
+    if (this.#nowMs() - this.#listedAt < listedForMs) return false
+    this.#listing ??= this.#listAll()
+      .catch(() => false)
+      .finally(() => (this.#listing = undefined))
+    if (!(await this.#listing)) return undefined
+    return this.#tools.has(name)
+  }
+
+  /** The list has changed. */
+  expire(): void {
+    this.#listedAt = -Infinity
+  }
+
+  /** Takes the `tools` of a result. */
+  learn(tools: readonly unknown[]): void {
+    for (const tool of tools) {
+      const [name] = nameOfTool(tool)
+      if (name === undefined || (this.#tools.size >= maxNames && !this.#tools.has(name))) continue
+      const headers = readHeaderParameters((tool as JsonObject)['inputSchema'])
+      this.#tools.set(name, headers.kind === 'faulty' ? [] : headers.parameters)
+    }
+  }
+
+  async #listAll(): Promise<boolean> {
+    const begunAt = this.#nowMs()
+    let cursor: string | undefined
+    for (let page = 0; page < maxPages; page += 1) {
+      const result = await this.#list(cursor)
+      if (!isJsonObject(result) || !Array.isArray(result['tools'])) return false
+      const { tools, nextCursor } = result
+      const isLast = typeof nextCursor !== 'string'
+      this.learn(tools)
+      this.#known.list(namesOfTools(tools), { isFirst: page === 0, isLast })
+      if (isLast) {
+        this.#listedAt = begunAt
+        return true
+      }
+      cursor = nextCursor
+    }
+    return false
   }
 }
 
@@ -110,10 +186,7 @@ export class AnsweredCalls {
     const value = parseJson(text)
     if (value === undefined) return undefined
     if (!Array.isArray(value)) return this.#passMessage(value, text)
-    const texts = value.map((each: unknown) => {
-      const whole = JSON.stringify(each)
-      return this.#passMessage(each, whole)
-    })
+    const texts = value.map((each: unknown) => this.#passMessage(each, JSON.stringify(each)))
     return `[${texts.join(',')}]`
   }
 
@@ -206,7 +279,7 @@ function withoutEvents(result: JsonObject): JsonObject {
 }
 
 /** The names in a list of tools. */
-export function namesOfTools(tools: readonly unknown[]): string[] {
+function namesOfTools(tools: readonly unknown[]): string[] {
   return tools.flatMap(nameOfTool)
 }
 

@@ -1,6 +1,7 @@
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { Implementation, Transport } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { Call, IncomingCalls } from '../core/tokens/call-record.ts'
+import type { Call, IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import type { Sealer } from '../core/seal.ts'
 import type { Incoming } from './incoming.ts'
@@ -35,13 +36,7 @@ export interface McpEndpoint {
    * `body` is the parsed JSON of `request`, a message or a batch, and undefined for methods other than POST; `text` is that JSON as it
    * came. The stream of `request` is not read again. Records each of the `calls`, and says when those of a stream are over.
    */
-  handle(
-    request: Request,
-    body: unknown,
-    caller: Caller,
-    calls: IncomingCalls,
-    text?: string,
-  ): Promise<Response>
+  handle(request: Request, body: unknown, caller: Caller, calls: IncomingCalls, text?: string): Promise<Reply>
   /** Returns whether the called item exists; undefined while unknown. */
   has(call: Call): boolean | undefined
   notify: ModuleNotifications
@@ -77,3 +72,11 @@ export interface Peer {
 
 /** Creates the {@link Peer} of one transport. */
 export type CreatePeer = (serving: ServingContext) => Peer
+
+/** For an endpoint to which no module reports changes. */
+export const noNotifications: ModuleNotifications = {
+  toolsChanged() {},
+  promptsChanged() {},
+  resourcesChanged() {},
+  resourceUpdated() {},
+}

@@ -52,8 +52,3 @@ export function openEventStream(onCancel: () => void): EventStream {
 export function messageEvent(message: object | string): string {
   return `event: message\ndata: ${typeof message === 'string' ? message : JSON.stringify(message)}\n\n`
 }
-
-/** Returns whether a response of this server is an event stream; parameters of the type are not expected. */
-export function isEventStream(response: Response): boolean {
-  return response.headers.get('content-type') === 'text/event-stream'
-}

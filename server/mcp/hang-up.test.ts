@@ -1,3 +1,4 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Listener, listen } from '../http/listener/listener.ts'
@@ -38,7 +39,7 @@ beforeEach(async () => {
     }),
   )
   const serve = async (request: Request): Promise<Response> =>
-    endpoint.handle(request, await request.json(), callerSample, callsSample())
+    toResponse(await endpoint.handle(request, await request.json(), callerSample, callsSample()))
   listener = await listen(serve, { host: '127.0.0.1', port: 0 })
 })
 afterEach(async () => {

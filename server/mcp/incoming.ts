@@ -1,9 +1,8 @@
 import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import type { IncomingCalls } from '../core/tokens/call-record.ts'
+import type { IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
 /** The request that is being served: its caller, and the parsed message or batch; undefined for a GET. */
@@ -67,9 +66,8 @@ export function withLenientHeaders(request: Request, body: unknown): Request {
 
 function isRevision2026(headers: Headers, body: unknown): boolean {
   if (!isJsonObject(body)) return false
-  const message = body as unknown as JsonRpcMessage
-  const discovers = 'method' in message && message.method === 'server/discover'
-  return discovers || eraOfMessage(message) === 'modern' || headers.has(mcpHeader.method)
+  const discovers = body['method'] === 'server/discover'
+  return discovers || eraOfMessage(body) === 'modern' || headers.has(mcpHeader.method)
 }
 
 /** Returns whether a message asks for progress, which earlier revisions can only send in a stream. */

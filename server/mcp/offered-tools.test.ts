@@ -1,3 +1,4 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { profileSample } from '../../tests/support/server/core/access-sample.ts'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
@@ -101,7 +102,7 @@ async function send(
       ...headers,
     },
   })
-  const response = await endpoint!.handle(request, message, caller, calls)
+  const response = toResponse(await endpoint!.handle(request, message, caller, calls))
   return { answer: (await response.json()) as never, records }
 }
 

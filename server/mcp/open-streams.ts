@@ -1,6 +1,6 @@
 import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { IncomingCalls } from '../core/tokens/call-record.ts'
+import type { IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
 export interface StreamTerms {

@@ -14,7 +14,8 @@ import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { McpEndpointConfig } from './endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, maxKeptLength } from './incoming.ts'
-import { isEventStream, messageEvent, openEventStream } from './event-stream.ts'
+import { messageEvent, openEventStream } from './event-stream.ts'
+import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { signedIn } from '../core/tokens/caller.ts'
 
@@ -90,8 +91,8 @@ export type Subscribe = (
   id: JsonRpcId,
   incoming: Incoming,
   serverInfo: McpEndpointConfig['serverInfo'],
-  open: () => Response | Promise<Response>,
-) => Promise<Response>
+  open: () => Reply | Promise<Reply>,
+) => Promise<Reply>
 
 /** Creates {@link Subscribe}, which holds a slot for each open stream and closes the stream when its caller loses access. */
 export function createSubscribe(limits: SubscriptionLimits, streams: OpenStreams): Subscribe {
@@ -106,7 +107,7 @@ export function createSubscribe(limits: SubscriptionLimits, streams: OpenStreams
     if (!slot) {
       return Response.json(jsonRpcError(id, jsonRpcCode.internalError, 'Subscription limit reached'))
     }
-    let response: Response
+    let response: Reply
     try {
       response = await open()
     } catch (error) {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { AuditRing } from './audit-ring.ts'
-import { createLog, reportTo } from './log.ts'
 
 const startedAt = 1_800_000_000
 const first = startedAt * 1_000_000
@@ -52,19 +51,5 @@ describe('the ring of audit events', () => {
   it('takes a sequence that it has not reached as 0', () => {
     expect(namesOf(ringOf(2), first + 2)).toEqual(['e0', 'e1'])
     expect(namesOf(ringOf(2), Number.MAX_SAFE_INTEGER)).toEqual(['e0', 'e1'])
-  })
-
-  it('gets audit events only, whatever the level, redacted as the log is', () => {
-    const ring = new AuditRing(startedAt)
-    const report = reportTo(createLog('silent', { write: () => {} }, { audit: ring }), {
-      address: '192.0.2.1',
-    })
-    report('signed_in', { client_id: 'c', sub: 'ada' })
-    report('stopping', { signal: 'SIGTERM' })
-    report('token_refused', { description: 'mcpr_abcdefghijkl is over' })
-    expect(ring.since(0, 10).events).toMatchObject([
-      { sequence: first, event: 'signed_in', audit: true, address: '192.0.2.1', sub: 'ada' },
-      { sequence: first + 1, event: 'token_refused', description: '[redacted] is over' },
-    ])
   })
 })

@@ -95,37 +95,3 @@ describe('docs/observability.md', () => {
     expect(metrics.filter((name) => !Object.hasOwn(metricTable, name ?? ''))).toEqual([])
   })
 })
-
-describe('the search for events', () => {
-  it.each<[source: string, found: unknown]>([
-    ["context.report('a_b')", [{ name: 'a_b', fields: [] }]],
-    [
-      "report('a', { client_id: id, reason, error })",
-      [{ name: 'a', fields: ['client_id', 'reason', 'err'] }],
-    ],
-    ["report?.(\n  'a',\n  { path },\n)", [{ name: 'a', fields: ['path'] }]],
-    [
-      "report(many > 1 ? 'a' : 'b', grantId, error)",
-      [
-        { name: 'a', fields: [] },
-        { name: 'b', fields: [] },
-      ],
-    ],
-    ["reportTo(log)('stopping', { signal })", [{ name: 'stopping', fields: ['signal'] }]],
-    [
-      "type KeyEvent = 'a' | 'b'",
-      [
-        { name: 'a', fields: [] },
-        { name: 'b', fields: [] },
-      ],
-    ],
-    [
-      "type KeyEvent =\n  | 'a' // it's so\n  | 'b'",
-      [
-        { name: 'a', fields: [] },
-        { name: 'b', fields: [] },
-      ],
-    ],
-    ['report(event, { error })', []],
-  ])('in %s', (source, found) => expect(reportedIn(source)).toEqual(found))
-})

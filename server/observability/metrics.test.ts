@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import { createMetricsEndpoint } from './metrics-endpoint.ts'
 import { observeFetch, observeStore } from './metrics-observer.ts'
-import { createMetrics, type Metrics, metricTable } from './metrics.ts'
+import { createMetrics, createMetricsEndpoint, type Metrics, metricTable } from './metrics.ts'
 
 let metrics: Metrics
 beforeEach(async () => {

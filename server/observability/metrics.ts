@@ -21,19 +21,8 @@ export interface MetricRow {
   help: string
 }
 
-/** Names of {@link metricTable}. */
-export type MetricName =
-  | 'drawbridge_http_request_duration_seconds'
-  | 'drawbridge_http_requests_in_flight'
-  | 'drawbridge_events_total'
-  | 'drawbridge_store_operation_duration_seconds'
-  | 'drawbridge_outgoing_request_duration_seconds'
-  | 'drawbridge_tool_calls_total'
-  | 'drawbridge_tool_call_duration_seconds'
-  | 'drawbridge_build_info'
-
 /** Every metric of our own, by name; those of the process and of Node are collected as well. */
-export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
+export const metricTable = {
   drawbridge_http_request_duration_seconds: {
     type: 'histogram',
     labels: ['endpoint', 'status'],
@@ -70,7 +59,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     help: 'Duration of tool calls, without refused ones.',
   },
   drawbridge_build_info: { type: 'gauge', labels: ['version', 'node'], help: 'Always 1.' },
-}
+} satisfies Record<string, MetricRow>
 
 const maxDetails = 50
 /** More tools than servers usually offer; a module may register others for each caller. */
@@ -85,7 +74,7 @@ export async function createMetrics(version: string): Promise<Metrics> {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client')
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const options = (name: MetricName) => ({
+  const options = (name: keyof typeof metricTable) => ({
     name,
     help: metricTable[name].help,
     labelNames: [...metricTable[name].labels],
@@ -153,4 +142,16 @@ function createDetails(): (
 
 function statusClass(status: number): string {
   return `${Math.floor(status / 100)}xx`
+}
+
+/** Serves `GET /metrics` only. Needs its own listener that only the collector reaches: it does not authenticate. */
+export function createMetricsEndpoint(
+  metrics: Pick<Metrics, 'render'>,
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    if (new URL(request.url).pathname !== '/metrics') return new Response('Not found\n', { status: 404 })
+    if (request.method !== 'GET') return new Response('Use GET\n', { status: 405, headers: { allow: 'GET' } })
+    const { contentType, text } = await metrics.render()
+    return new Response(text, { headers: { 'content-type': contentType, 'cache-control': 'no-store' } })
+  }
 }

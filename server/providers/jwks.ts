@@ -2,7 +2,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, importJWK, type JWK } from 'jose'
 import { ProviderError } from '../core/session/session-provider.ts'
-import { readBoundedText } from './response.ts'
+import { fetchFromProvider } from './response.ts'
 
 const freshSeconds = 600
 const refetchPauseSeconds = 30
@@ -10,7 +10,6 @@ const refetchPauseSeconds = 30
 const shortRefetchPauseSeconds = 1
 const staleSeconds = 24 * 3600
 const maxKeys = 32
-const fetchTimeoutMs = 8000
 
 /** Verification keys of the provider, by `kid` and algorithm. */
 export interface KeySet {
@@ -73,12 +72,10 @@ export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'
 }
 
 async function fetchKeys(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<Map<string, CryptoKey>> {
-  const response = await runtime.fetch(
-    new Request(url, { headers: { accept: 'application/json' }, redirect: 'error' }),
-    { signal: AbortSignal.timeout(fetchTimeoutMs) },
-  )
+  const request = new Request(url, { headers: { accept: 'application/json' }, redirect: 'error' })
+  const response = await fetchFromProvider(request, runtime)
   if (!response.ok) throw new TypeError(`The key set answered ${response.status}.`)
-  const body = parseJsonObject((await readBoundedText(response)) ?? '')
+  const body = parseJsonObject(await response.text())
   if (!Array.isArray(body?.['keys'])) throw new TypeError('The key set has no `keys` member.')
   const imported = await Promise.all(body['keys'].slice(0, maxKeys).map(importKey))
   return new Map(imported.filter((entry) => entry !== undefined))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseRetryAfter, readBoundedText } from './response.ts'
+import { fetchFromProvider, parseRetryAfter } from './response.ts'
 
 const kilobyte = new Uint8Array(1000).fill(120)
 
@@ -18,54 +18,57 @@ function endless(headers: Record<string, string> = {}) {
   return { seen, response: new Response(body, { headers }) }
 }
 
-describe('the text of an answer', () => {
-  it.each([
-    ['nothing', new Response(null), ''],
-    ['an empty body', new Response(''), ''],
-    ['characters of several bytes', new Response('ä€😀'), 'ä€😀'],
-    ['bytes that are no UTF-8', new Response(new Uint8Array([0x61, 0xff])), 'a\ufffd'],
-  ])('%s', async (_what, response, text) => {
-    expect(await readBoundedText(response)).toBe(text)
-  })
+const request = new Request('https://provider.example/token')
+const answer = (response: Response): Promise<Response> =>
+  fetchFromProvider(request, { fetch: async () => response })
+const transient = { name: 'ProviderError', failure: 'transient', outcomeKnown: false }
 
-  it('whose characters are cut in two by the network is whole', async () => {
-    const bytes = new TextEncoder().encode('ä€😀')
-    const body = new ReadableStream<Uint8Array>({
-      start(controller) {
-        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte))
-        controller.close()
-      },
-    })
-    expect(await readBoundedText(new Response(body))).toBe('ä€😀')
+describe('an answer', () => {
+  it('is complete, with its status and headers', async () => {
+    const response = await answer(new Response('ä€😀', { status: 201, headers: { 'x-a': '1' } }))
+    expect([response.status, response.headers.get('x-a'), await response.text()]).toEqual([201, '1', 'ä€😀'])
+    expect((await answer(new Response(null, { status: 204 }))).status).toBe(204)
   })
 
   it('of exactly a megabyte is read, of one byte more is not', async () => {
-    expect(await readBoundedText(new Response('x'.repeat(1_000_000)))).toHaveLength(1_000_000)
-    expect(await readBoundedText(new Response('x'.repeat(1_000_001)))).toBeUndefined()
+    expect(await (await answer(new Response('x'.repeat(1_000_000)))).text()).toHaveLength(1_000_000)
+    await expect(answer(new Response('x'.repeat(1_000_001)))).rejects.toMatchObject(transient)
   })
 
-  it('without end is left after a megabyte', async () => {
-    const { seen, response } = endless()
-    expect(await readBoundedText(response)).toBeUndefined()
+  it.each([
+    ['without end is left after a megabyte', {}, 1010],
+    ['that announces more than a megabyte is not even begun', { 'content-length': '1000001' }, 3],
+  ])('%s', async (_what, headers, pulls) => {
+    const { seen, response } = endless(headers)
+    await expect(answer(response)).rejects.toMatchObject(transient)
     expect(seen.cancelled).toBe(true)
-    expect(seen.pulled).toBeLessThan(1010)
+    expect(seen.pulled).toBeLessThan(pulls)
   })
 
-  it('that announces more than a megabyte is not even begun', async () => {
-    const { seen, response } = endless({ 'content-length': '1000001' })
-    expect(await readBoundedText(response)).toBeUndefined()
-    expect(seen.cancelled).toBe(true)
-    expect(seen.pulled).toBeLessThan(3)
-  })
-
-  it('that breaks off is an error', async () => {
+  it('that breaks off may have been to a call that was done', async () => {
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(kilobyte)
         controller.error(new TypeError('terminated'))
       },
     })
-    await expect(readBoundedText(new Response(body))).rejects.toThrow('terminated')
+    await expect(answer(new Response(body))).rejects.toMatchObject(transient)
+  })
+})
+
+describe('no answer', () => {
+  it.each<[what: string, error: Error, outcomeKnown: boolean]>([
+    ['no network', new TypeError('fetch failed'), false],
+    ['a timeout', new DOMException('The operation was aborted due to timeout', 'TimeoutError'), false],
+    [
+      'a connection that is refused',
+      new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }),
+      true,
+    ],
+    ['a connection that breaks', new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } }), false],
+  ])('%s is transient, and keeps its cause', async (_what, cause, outcomeKnown) => {
+    const result = fetchFromProvider(request, { fetch: () => Promise.reject(cause) })
+    await expect(result).rejects.toMatchObject({ ...transient, outcomeKnown, cause })
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readAccessText } from '../config/document-file.ts'
 import { ConfigError } from '../config/config.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { type AccessPolicy, createAccessPolicy } from '../core/access/access-rules.ts'
 import type { Report } from '../observability/log.ts'
 import { followFile } from '../store/followed-file.ts'

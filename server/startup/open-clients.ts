@@ -7,7 +7,7 @@ import type { ClientMetadataPolicy } from '../core/clients/client-metadata.ts'
 import type { ClientFinder, ClientStore } from '../core/clients/client.ts'
 import { createGuardedFetch } from '../fetch/guarded-fetch.ts'
 import { providers } from '../config/provider.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { asTyped } from './program-name.ts'
 import { version } from '../config/version.ts'
 

@@ -4,7 +4,7 @@ import type { SessionProvider } from '../core/session/session-provider.ts'
 import { createGotrueProvider } from '../providers/supabase/supabase.ts'
 import { createOidcProvider } from '../providers/openid-connect/openid-connect.ts'
 import { providers } from '../config/provider.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { embeddedDatabases } from '../config/store-address.ts'
 import type { Sandbox, SandboxConfig } from '../sandbox/sandbox.ts'
 

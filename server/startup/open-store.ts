@@ -1,7 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { parseSecretKeys, type StoreAddress, keySourceOf } from '../config/store-address.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { fixedKeyRing, type KeyRing } from '../core/seal.ts'
 import type { Store } from '../core/store.ts'
 import { openPostgresStore } from '../store/postgres/postgres.ts'

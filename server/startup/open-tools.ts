@@ -12,7 +12,7 @@ import { whoamiTool } from '../mcp/tools/whoami-tool.ts'
 import type { Report } from '../observability/log.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { providers } from '../config/provider.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import { openToolModule, publicToolsOf } from './tool-module.ts'
 import { version } from '../config/version.ts'
 

@@ -1,7 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { traceIdOf } from '@drawbridge/shared/trace-context.ts'
-import type { ServerConfig } from '../config/setting.ts'
+import type { ServerConfig } from '../config/setting-table.ts'
 import type { Sealer } from '../core/seal.ts'
 import { openKnownAccounts } from '../core/sign-in/device-cookie.ts'
 import type { Peer, RequestContext } from '../http/endpoint.ts'

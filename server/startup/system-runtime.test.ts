@@ -80,3 +80,16 @@ function untilClosed(text: string): string {
   }
   return text
 }
+
+test.each([1, 12, 32, 4000, 5000])('random bytes: %i of them are drawn once and are not zeros', (length) => {
+  const texts = new Set<string>()
+  const values = new Set<number>()
+  for (let draw = 0; draw < 300; draw += 1) {
+    const bytes = systemRuntime.randomBytes(length)
+    expect(bytes).toHaveLength(length)
+    texts.add(Buffer.from(bytes).toString('hex'))
+    for (const value of bytes) values.add(value)
+  }
+  expect(texts.size).toBeGreaterThan(length === 1 ? 100 : 299)
+  expect(values.size).toBeGreaterThan(150)
+})

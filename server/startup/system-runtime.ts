@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
 /** The real clock, randomness, sleep and network. */
 export const systemRuntime: Runtime = {
   now: () => Math.floor(Date.now() / 1000),
-  randomBytes: (length) => new Uint8Array(randomBytes(length)),
+  randomBytes: drawRandomBytes,
   sleep: (ms) => delay(ms),
   async fetch(request, { signal } = {}) {
     if (!signal) return fetch(request)
@@ -15,4 +15,21 @@ export const systemRuntime: Runtime = {
     const body = response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal })
     return new Response(body, response)
   },
+}
+
+/** Random bytes that have not been handed out yet. A request needs several dozen, and each draw has a price of its own. */
+const pool = new Uint8Array(4096)
+let used = pool.length
+
+function drawRandomBytes(length: number): Uint8Array<ArrayBuffer> {
+  if (length > pool.length) return randomFillSync(new Uint8Array(length))
+  if (used + length > pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const drawn = pool.slice(used, used + length)
+  // What is a secret elsewhere is not kept here.
+  pool.fill(0, used, used + length)
+  used += length
+  return drawn
 }

@@ -1,3 +1,4 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +42,7 @@ describe('docs/tools.md', () => {
           method: 'POST',
           headers: { 'content-type': 'application/json', accept: '*/*', ...headers },
         })
-        return (await endpoint.handle(request, body, callerSample, callsSample())).json()
+        return toResponse(await endpoint.handle(request, body, callerSample, callsSample())).json()
       }
       const { result } = (await send(
         { method: 'tools/list', params: { _meta: meta } },

@@ -1,5 +1,4 @@
 import { isSameSource } from '../core/address-block.ts'
-import type { DevicePoll, PendingDevice } from '../core/authorization/device-authorization-store.ts'
 import type { GrantReplays, GrantUse, RotationTerms } from '../core/session/grant.ts'
 
 /** How long a code is kept after it expires, so that presenting it again is still detected as reuse. */
@@ -7,36 +6,6 @@ export const codeRetentionSeconds: number = 24 * 3600
 
 /** How long a device is kept after it expires, so that a late poll gets `expired` instead of `unknown`. */
 export const deviceRetentionSeconds: number = 3600
-
-/** Seconds added to the interval of a device that polls too early (RFC 8628 section 3.5). */
-export const slowDownSeconds: number = 5
-
-/** The stored state of a device besides its request. */
-export interface DeviceState {
-  decision: 'approved' | 'denied' | undefined
-  /** Its last poll, epoch seconds. */
-  polledAt: number | undefined
-  /** Seconds added to its polling interval. */
-  slowedSeconds: number
-}
-
-/**
- * Computes the result of a poll at `now` from the state before it (RFC 8628 section 3.5). Expiry comes first, then the decision: an
- * early poll still learns a decision. The caller stores the poll and the longer interval.
- */
-export function pollResult(
-  device: PendingDevice,
-  { decision, polledAt, slowedSeconds }: DeviceState,
-  intervalSeconds: number,
-  now: number,
-): DevicePoll {
-  if (device.expiresAt <= now) return { kind: 'expired' }
-  if (decision === 'approved') return { kind: 'approved', device }
-  if (decision === 'denied') return { kind: 'denied' }
-  const interval = intervalSeconds + slowedSeconds
-  if (polledAt === undefined || now - polledAt >= interval) return { kind: 'pending' }
-  return { kind: 'slow_down', intervalSeconds: interval + slowDownSeconds }
-}
 
 /** The stored state of a used refresh token. Times are epoch seconds. */
 export interface TokenUse {

@@ -245,10 +245,14 @@ export function splitBatch(batch: WireMessage): WireMessage[] {
   }))
 }
 
+/** The messages of a batch, or the single one. */
+export function messagesIn(message: WireMessage): WireMessage[] {
+  return message.envelope.kind === 'batch' ? splitBatch(message) : [message]
+}
+
 /** The ids of the requests in a message: none, one, or several in a batch. */
 export function requestIds(message: WireMessage): Set<JsonRpcId> {
-  const messages = message.envelope.kind === 'batch' ? splitBatch(message) : [message]
   const ids = new Set<JsonRpcId>()
-  for (const { envelope } of messages) if (envelope.kind === 'request') ids.add(envelope.id)
+  for (const { envelope } of messagesIn(message)) if (envelope.kind === 'request') ids.add(envelope.id)
   return ids
 }

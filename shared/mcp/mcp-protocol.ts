@@ -1,4 +1,4 @@
-import type { JsonRpcMessage } from './json-rpc.ts'
+import { isJsonObject, type JsonObject } from '../json-object.ts'
 import { metaOf } from './params.ts'
 
 /** A protocol era: `legacy` revisions (up to 2025-11-25) begin with `initialize`, `modern` ones (from 2026-07-28) have metadata in each request. */
@@ -77,7 +77,22 @@ export function isKnownRevision(revision: string): boolean {
  * The era of a message: modern exactly if `params._meta` has the protocol version, whatever its value (MCP 2026-07-28 basic:
  * required on every request). Responses do not have it and count as legacy; look at their request instead.
  */
-export function eraOfMessage(message: JsonRpcMessage): McpEra {
-  const meta = 'method' in message ? metaOf(message.params) : {}
+export function eraOfMessage(message: object): McpEra {
+  const params = 'method' in message && 'params' in message ? message.params : undefined
+  const meta = isJsonObject(params) ? metaOf(params) : {}
   return Object.hasOwn(meta, mcpMetaKey.protocolVersion) ? 'modern' : 'legacy'
+}
+
+/**
+ * Returns whether a result of `server/discover` names 2026-07-28. Servers of the Go SDK that keep sessions answer the method and name
+ * earlier revisions only.
+ */
+export function isModernDiscovery(result: unknown): result is JsonObject {
+  const versions = isJsonObject(result) ? result['supportedVersions'] : undefined
+  return Array.isArray(versions) && versions.includes(modernRevision)
+}
+
+/** The presentation of a server in a result of `server/discover`. Drafts of 2026-07-28 had it in the body. */
+export function discoveredServerInfo(discovered: JsonObject): unknown {
+  return metaOf(discovered)[mcpMetaKey.serverInfo] ?? discovered['serverInfo']
 }

@@ -1,36 +1,9 @@
-/** Registered error codes that Drawbridge sends; `oauthErrorStatus` names their sections. */
-export type OAuthErrorCode =
-  | 'access_denied'
-  | 'authorization_pending'
-  | 'expired_token'
-  | 'insufficient_scope'
-  | 'invalid_client'
-  | 'invalid_client_metadata'
-  | 'invalid_grant'
-  | 'invalid_redirect_uri'
-  | 'invalid_request'
-  | 'invalid_scope'
-  | 'invalid_software_statement'
-  | 'invalid_target'
-  | 'invalid_token'
-  | 'login_required'
-  | 'request_not_supported'
-  | 'request_uri_not_supported'
-  | 'server_error'
-  | 'slow_down'
-  | 'temporarily_unavailable'
-  | 'unapproved_software_statement'
-  | 'unauthorized_client'
-  | 'unsupported_grant_type'
-  | 'unsupported_response_type'
-  | 'unsupported_token_type'
-
 /**
  * HTTP status of each code: the one in its specification, or 400. RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section
  * 3.1, RFC 7009 section 2.2.1, RFC 7591 section 3.2.2, RFC 8628 section 3.5, RFC 8707 section 2, OpenID Connect Core
  * 1.0 section 3.1.2.6.
  */
-export const oauthErrorStatus: Readonly<Record<OAuthErrorCode, number>> = {
+export const oauthErrorStatus = {
   // RFC 6749
   access_denied: 400,
   invalid_client: 401,
@@ -62,7 +35,10 @@ export const oauthErrorStatus: Readonly<Record<OAuthErrorCode, number>> = {
   slow_down: 400,
   // RFC 8707
   invalid_target: 400,
-}
+} as const
+
+/** Registered error codes that Drawbridge sends. */
+export type OAuthErrorCode = keyof typeof oauthErrorStatus
 
 /**
  * A protocol failure sent to the peer. `description` (also `message`) becomes `error_description`, so it must not

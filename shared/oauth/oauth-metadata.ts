@@ -1,57 +1,71 @@
 import { isJsonObject, type JsonObject } from '../json-object.ts'
 
+const serverUrlMembers = [
+  'authorization_endpoint',
+  'token_endpoint',
+  'jwks_uri',
+  'registration_endpoint',
+  'revocation_endpoint',
+  'introspection_endpoint',
+  // RFC 8628 section 4.
+  'device_authorization_endpoint',
+  'userinfo_endpoint',
+  'service_documentation',
+  'op_policy_uri',
+  'op_tos_uri',
+] as const
+
+const serverListMembers = [
+  'scopes_supported',
+  'response_types_supported',
+  'response_modes_supported',
+  'grant_types_supported',
+  'token_endpoint_auth_methods_supported',
+  'token_endpoint_auth_signing_alg_values_supported',
+  'revocation_endpoint_auth_methods_supported',
+  'revocation_endpoint_auth_signing_alg_values_supported',
+  'introspection_endpoint_auth_methods_supported',
+  'introspection_endpoint_auth_signing_alg_values_supported',
+  // A client must refuse a server that does not list `S256` (MCP 2026-07-28 authorization).
+  'code_challenge_methods_supported',
+  'prompt_values_supported',
+  'ui_locales_supported',
+  // OpenID Connect Discovery 1.0 section 3 requires this and the next one; some clients require them.
+  'subject_types_supported',
+  'id_token_signing_alg_values_supported',
+  // Resources that tokens are issued for (RFC 9728 section 4).
+  'protected_resources',
+] as const
+
+const serverFlagMembers = [
+  // RFC 9207 section 3.
+  'authorization_response_iss_parameter_supported',
+  // Client ID Metadata Documents (draft 00 section 5).
+  'client_id_metadata_document_supported',
+] as const
+
+const resourceUrlMembers = [
+  'jwks_uri',
+  'resource_documentation',
+  'resource_policy_uri',
+  'resource_tos_uri',
+] as const
+
+const resourceListMembers = ['scopes_supported', 'bearer_methods_supported'] as const
+
+type Picked<Names extends readonly string[], Value> = { [name in Names[number]]?: Value }
+
 /** Authorization server metadata: RFC 8414 section 2 with the extensions that Drawbridge supports. */
-export interface AuthorizationServerMetadata {
-  issuer: string
-  authorization_endpoint?: string
-  token_endpoint?: string
-  jwks_uri?: string
-  registration_endpoint?: string
-  revocation_endpoint?: string
-  introspection_endpoint?: string
-  /** RFC 8628 section 4. */
-  device_authorization_endpoint?: string
-  userinfo_endpoint?: string
-  service_documentation?: string
-  op_policy_uri?: string
-  op_tos_uri?: string
-  scopes_supported?: string[]
-  response_types_supported?: string[]
-  response_modes_supported?: string[]
-  grant_types_supported?: string[]
-  token_endpoint_auth_methods_supported?: string[]
-  token_endpoint_auth_signing_alg_values_supported?: string[]
-  revocation_endpoint_auth_methods_supported?: string[]
-  revocation_endpoint_auth_signing_alg_values_supported?: string[]
-  introspection_endpoint_auth_methods_supported?: string[]
-  introspection_endpoint_auth_signing_alg_values_supported?: string[]
-  /** A client must refuse a server that does not list `S256` (MCP 2026-07-28 authorization). */
-  code_challenge_methods_supported?: string[]
-  prompt_values_supported?: string[]
-  ui_locales_supported?: string[]
-  /** OpenID Connect Discovery 1.0 section 3 requires this and the next one; some clients require them. */
-  subject_types_supported?: string[]
-  id_token_signing_alg_values_supported?: string[]
-  /** RFC 9207 section 3. */
-  authorization_response_iss_parameter_supported?: boolean
-  /** Client ID Metadata Documents (draft 00 section 5). */
-  client_id_metadata_document_supported?: boolean
-  /** Resources that tokens are issued for (RFC 9728 section 4). */
-  protected_resources?: string[]
-}
+export type AuthorizationServerMetadata = { issuer: string } & Picked<typeof serverUrlMembers, string> &
+  Picked<typeof serverListMembers, string[]> &
+  Picked<typeof serverFlagMembers, boolean>
 
 /** Protected resource metadata: RFC 9728 section 2. */
-export interface ProtectedResourceMetadata {
-  resource: string
-  authorization_servers?: string[]
-  jwks_uri?: string
-  scopes_supported?: string[]
-  bearer_methods_supported?: string[]
-  resource_name?: string
-  resource_documentation?: string
-  resource_policy_uri?: string
-  resource_tos_uri?: string
-}
+export type ProtectedResourceMetadata = { resource: string; resource_name?: string } & Picked<
+  typeof resourceUrlMembers,
+  string
+> &
+  Picked<typeof resourceListMembers | ['authorization_servers'], string[]>
 
 /** Client metadata: RFC 7591 section 2, also the content of a client ID metadata document. */
 export interface ClientMetadata {
@@ -174,56 +188,6 @@ export function authorizationServerMetadataUrls(issuer: string): string[] {
   )
   return [...new Set([...inserted, appended])]
 }
-
-const serverUrlMembers = [
-  'authorization_endpoint',
-  'token_endpoint',
-  'jwks_uri',
-  'registration_endpoint',
-  'revocation_endpoint',
-  'introspection_endpoint',
-  'device_authorization_endpoint',
-  'userinfo_endpoint',
-  'service_documentation',
-  'op_policy_uri',
-  'op_tos_uri',
-] as const satisfies (keyof AuthorizationServerMetadata)[]
-
-const serverListMembers = [
-  'scopes_supported',
-  'response_types_supported',
-  'response_modes_supported',
-  'grant_types_supported',
-  'token_endpoint_auth_methods_supported',
-  'token_endpoint_auth_signing_alg_values_supported',
-  'revocation_endpoint_auth_methods_supported',
-  'revocation_endpoint_auth_signing_alg_values_supported',
-  'introspection_endpoint_auth_methods_supported',
-  'introspection_endpoint_auth_signing_alg_values_supported',
-  'code_challenge_methods_supported',
-  'prompt_values_supported',
-  'ui_locales_supported',
-  'subject_types_supported',
-  'id_token_signing_alg_values_supported',
-  'protected_resources',
-] as const satisfies (keyof AuthorizationServerMetadata)[]
-
-const serverFlagMembers = [
-  'authorization_response_iss_parameter_supported',
-  'client_id_metadata_document_supported',
-] as const satisfies (keyof AuthorizationServerMetadata)[]
-
-const resourceUrlMembers = [
-  'jwks_uri',
-  'resource_documentation',
-  'resource_policy_uri',
-  'resource_tos_uri',
-] as const satisfies (keyof ProtectedResourceMetadata)[]
-
-const resourceListMembers = [
-  'scopes_supported',
-  'bearer_methods_supported',
-] as const satisfies (keyof ProtectedResourceMetadata)[]
 
 /** Copies the members of a document that have the expected type. */
 function pick<Name extends string, Value>(

@@ -117,25 +117,9 @@ describe('matchesCodeChallenge (RFC 7636 section 4.6)', () => {
 })
 
 describe('constantTimeEqual', () => {
-  test.each([
-    ['equal', 'abc', 'abc', true],
-    ['both empty', '', '', true],
-    ['a prefix', 'abc', 'ab', false],
-    ['an extension', 'abc', 'abcd', false],
-    ['an extension by NUL', 'abc', 'abc\0', false],
-    ['empty against NUL', '', '\0', false],
-    ['a difference at the start', 'xbc', 'abc', false],
-    ['a difference at the end', 'abx', 'abc', false],
-    ['the same low byte', 'a', 'š', false],
-    ['case', 'abc', 'ABC', false],
-    ['canonically equivalent letters are different', 'é', 'e\u0301', false],
-    ['two differences that would cancel out in a sum', 'ba', 'ab', false],
-  ])('%s', (_rule, a, b, equal) => {
-    expect(constantTimeEqual(a, b)).toBe(equal)
-  })
-
   it('is ===', () => {
-    const texts = fc.string({ unit: fc.constantFrom('a', 'b', '\0', '\ud800', 'é'), maxLength: 4 })
+    // The last has the low byte of the first.
+    const texts = fc.string({ unit: fc.constantFrom('a', 'b', '\0', '\ud800', 'é', 'š'), maxLength: 4 })
     fc.assert(
       fc.property(texts, texts, (a, b) => {
         expect(constantTimeEqual(a, b)).toBe(a === b)

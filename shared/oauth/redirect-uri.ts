@@ -9,9 +9,6 @@ export type RedirectUriRefusal =
   | 'insecure-http'
   | 'private-use-scheme'
 
-/** Result of `checkRedirectUri`. */
-export type RedirectUriCheck = { kind: 'accepted' } | { kind: 'refused'; reason: RedirectUriRefusal }
-
 const maxLength = 2048
 
 // Schemes that run script, read local files or never reach an app. Refused even when an operator lists them.
@@ -48,18 +45,16 @@ export function isLoopbackHostname(hostname: string): boolean {
 }
 
 /**
- * Decides whether a client may register a redirect URI (RFC 6749 section 3.1.2, OAuth 2.1 section 2.3, RFC 8252
+ * Returns why a client may not register a redirect URI, or undefined when it may (RFC 6749 section 3.1.2, OAuth 2.1 section 2.3, RFC 8252
  * sections 7.1 to 7.3): absolute, at most 2048 characters, no fragment, no user information, and https anywhere, http
  * on a loopback host, or a private-use URI identical to an entry of `privateUse`. Refuses characters outside RFC 3986
  * (control, white space, backslash, quotes, non-ASCII), because browsers and servers disagree about them. Does not
  * check who owns the host.
  */
-export function checkRedirectUri(text: string, options: { privateUse: readonly string[] }): RedirectUriCheck {
-  const reason = refusal(text, options.privateUse)
-  return reason === undefined ? { kind: 'accepted' } : { kind: 'refused', reason }
-}
-
-function refusal(text: string, privateUse: readonly string[]): RedirectUriRefusal | undefined {
+export function redirectUriRefusal(
+  text: string,
+  privateUse: readonly string[],
+): RedirectUriRefusal | undefined {
   if (text.length > maxLength) return 'too-long'
   if (!/^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]*$/.test(text)) return 'forbidden-character'
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[1]?.toLowerCase()

@@ -35,6 +35,6 @@ export function warn(message: string, fix?: string): Outcome {
 }
 
 /** Creates the outcome of a failed check, always with a next step. */
-export function fail(message: string, fix: string): Outcome {
-  return { state: 'fail', message, fix }
+export function fail(message: string, fix: string, exit?: number): Outcome {
+  return { state: 'fail', message, fix, ...(exit !== undefined && { exit }) }
 }

@@ -5,13 +5,15 @@ import { paragraph } from './table.ts'
 export type FindingState = 'ok' | 'warn' | 'fail'
 
 /** One line of `doctor`. Contains no secrets. */
-export interface Finding<Name extends string = string> {
+export interface Finding {
   /** Stable, for scripts. */
-  name: Name
+  name: string
   state: FindingState
   message: string
   /** Next step. */
   fix?: string
+  /** The exit code that a failure stands for, where a program has several. Not printed. */
+  exit?: number
 }
 
 /** Layout of findings. */

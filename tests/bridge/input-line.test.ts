@@ -111,21 +111,6 @@ describe.concurrent('a line', () => {
   )
 
   it(
-    'with an id that is in use is refused, and the call that has it goes on',
-    staged(async (stage) => {
-      const { bridge, remote } = await opened(stage)
-      const first = bridge.call('slow', { ms: 400, text: 'first', key: 'one' }, 'same')
-      await until('the call', () => remote.counters.calls['one'] === 1)
-      const message = { jsonrpc: '2.0', id: 'same', method: 'tools/call', params: { name: 'echo' } }
-      bridge.write(message)
-      // Whoever waits for that id gets the refusal; the result comes under the same id.
-      expect(await first).toContain('no answer yet')
-      await bridge.find(({ id, result }) => id === 'same' && result !== undefined)
-      expect(remote.counters.calls['echo']).toBeUndefined()
-    }),
-  )
-
-  it(
     'that answers or cancels what nobody asked is of no effect',
     staged(async (stage) => {
       const { bridge, remote } = await opened(stage)
@@ -181,25 +166,6 @@ describe.concurrent('a client in the wrong order', () => {
       expect(await bridge.initialize()).toHaveProperty('result')
       expect(await bridge.call('echo', { text: 'next' })).toBe('next')
       await until('the first one is gone', () => remote.counters.sessionsOpen === 1)
-    }),
-  )
-
-  it(
-    'of 2025-03-26 may send batches, and every request in one is answered',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url)
-      await bridge.ask('initialize', { protocolVersion: '2025-03-26', capabilities: {} })
-      bridge.write({ jsonrpc: '2.0', method: 'notifications/initialized' })
-      const call = (id: string): JsonObject => ({
-        jsonrpc: '2.0',
-        id,
-        method: 'tools/call',
-        params: { name: 'echo', arguments: { text: id } },
-      })
-      bridge.write(JSON.stringify([call('a'), { jsonrpc: '2.0', method: 'notifications/x' }, call('b')]))
-      await bridge.find(({ id, result }) => id === 'a' && result !== undefined)
-      await bridge.find(({ id, result }) => id === 'b' && result !== undefined)
     }),
   )
 })

@@ -11,7 +11,7 @@ const faults: readonly [words: readonly string[], said: RegExp][] = [
   [['localhost:8787/mcp'], /Did you mean http:\/\/localhost:8787\/mcp\?/],
   [['https://me:hunter2@mcp.example.com/mcp'], /--header-file/],
   [['--allow-http'], /URL of the server is missing/],
-  [['conect', url], /conect/],
+  [['lgoin', url], /lgoin: there is no such command\. Did you mean login\?/],
   [['login', url, '--forse'], /--force/],
 ]
 

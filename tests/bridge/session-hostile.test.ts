@@ -401,36 +401,6 @@ describe.concurrent('a server that lies in its head', () => {
     })(),
   )
 
-  const long = `https://elsewhere.example/${'x'.repeat(50_000)}`
-  const redirects = [
-    [301, 'http://elsewhere.example/mcp?code=1', 'http://elsewhere.example/mcp.'],
-    [302, '//elsewhere.example/x', 'http://elsewhere.example/x.'],
-    [303, 'https://elsewhere.example/#f', 'https://elsewhere.example/.'],
-    [307, 'javascript:alert(1)', 'another address.'],
-    [308, long, `${long.slice(0, 300)}.`],
-    [308, 'https://[', 'another address.'],
-  ] as const
-
-  it(
-    'a redirect is not followed, and named at most',
-    staged(async (stage) => {
-      const crook = await eachWrong(
-        stage,
-        redirects.map(([status, Location]) => [
-          Location.slice(0, 50),
-          ({ response }) => void response.writeHead(status, { Location }).end(),
-        ]),
-        ({ data, message }, _, index) => {
-          const [status, , named] = redirects[index]!
-          expect(data).toMatchObject({ code: 'server_refused', status })
-          expect(message).toContain(`moved to ${named}`)
-        },
-      )
-      const calls = crook.heard.filter(({ message }) => message['method'] === 'tools/call')
-      expect(calls).toHaveLength(2 * redirects.length)
-    }),
-  )
-
   const heads: [line: string, code: string][] = [
     ['Content-Length: -5', 'network_protocol'],
     ['Content-Length: 5\r\nContent-Length: 6', 'network_protocol'],

@@ -282,34 +282,6 @@ describe.concurrent('the standing stream', () => {
   )
 
   it(
-    'comes back as late as the server asks for',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy', sseRetryMs: 2500 })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      await oneStream(remote)
-      const begin = performance.now()
-      remote.endStreams()
-      await until('it is gone', () => remote.counters.streamsOpen === 0)
-      await until('it is back', () => remote.counters.streamsOpen === 1)
-      // Without being asked it comes back sooner.
-      expect(performance.now() - begin).toBeGreaterThan(2450)
-    }),
-  )
-
-  it(
-    'that a server does not have is not asked for again',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy', getStream: false })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      await until('it was asked for', () => remote.counters.requests['GET /mcp'] === 1)
-      await bridge.call('slow', { ms: 2500 })
-      expect(remote.counters.requests['GET /mcp']).toBe(1)
-    }),
-  )
-
-  it(
     'of a subscription of 2026 is back after a cut for a client of 2025',
     staged(async (stage) => {
       const remote = await stage.remote({ era: 'modern' })

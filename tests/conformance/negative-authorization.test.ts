@@ -56,27 +56,7 @@ const neverRedirected: NegativeCase[] = [
   stranded('RFC 9700 4.1.3, MCP security Confused-Deputy: one parameter more', {
     redirect_uri: '{redirect_uri}?next=evil',
   }),
-  stranded('RFC 9700 4.1.3: the registered host as user name', {
-    client_id: '{two_uris}',
-    redirect_uri: 'https://client.example@evil.example/callback',
-  }),
-  stranded('RFC 9700 4.1.3: the registered host as prefix', {
-    client_id: '{two_uris}',
-    redirect_uri: 'https://client.example.evil.example/callback',
-  }),
-  stranded('RFC 9700 4.1.3: the registered host in another letter case', {
-    client_id: '{two_uris}',
-    redirect_uri: 'https://CLIENT.example/callback',
-  }),
-  stranded('RFC 9700 2.1: the port of a host that is not loopback counts', {
-    client_id: '{two_uris}',
-    redirect_uri: 'https://client.example:8443/callback',
-  }),
   stranded('OAuth 2.1 2.3: a fragment', { redirect_uri: '{redirect_uri}#evil' }),
-  stranded('OAuth 2.1 2.3.1: http for https', {
-    client_id: '{two_uris}',
-    redirect_uri: 'http://client.example/callback',
-  }),
   stranded('RFC 8252 8.3: localhost is not 127.0.0.1', { redirect_uri: 'http://localhost:4711/callback' }),
   stranded('RFC 8252 7.3: a port that is none', { redirect_uri: 'http://127.0.0.1:99999/callback' }),
   stranded('RFC 8252 7.1: a private-use scheme that is not registered', { redirect_uri: 'evil:/callback' }),
@@ -87,10 +67,6 @@ const neverRedirected: NegativeCase[] = [
     redirect_uri: 'https://evil.example/',
     response_type: 'token',
   }),
-  stranded('RFC 9700 4.11.2: a bad address beside prompt=none', {
-    redirect_uri: 'https://evil.example/',
-    prompt: 'none',
-  }),
   stranded('RFC 6749 A.1: a client_id of control characters', { client_id: '\u0000\u001B[31m' }),
   stranded('RFC 6749 A.1: an endless client_id', { client_id: 'x'.repeat(10_000) }),
 ]
@@ -99,25 +75,10 @@ const wentBack: NegativeCase[] = [
   refused('RFC 6749 4.1.2.1: no response_type', { response_type: undefined }, 'invalid_request'),
   refused('RFC 6749 3.1: an empty response_type', { response_type: '' }, 'invalid_request'),
   refused('RFC 9700 2.1.2: the implicit grant', { response_type: 'token' }, 'unsupported_response_type'),
-  refused(
-    'OAuth 2.1 10.1: the implicit grant with an id_token',
-    { response_type: 'id_token token' },
-    'unsupported_response_type',
-  ),
   refused('OAuth 2.1 10.1: the hybrid flow', { response_type: 'code token' }, 'unsupported_response_type'),
-  refused(
-    'RFC 6749 3.1.1: response_type is case-sensitive',
-    { response_type: 'CODE' },
-    'unsupported_response_type',
-  ),
   refused('RFC 6749 3.1: response_type twice', { response_type: ['code', 'code'] }, 'invalid_request'),
   refused('RFC 6749 3.1: scope twice', { scope: ['mcp', 'mcp'] }, 'invalid_request'),
   refused('RFC 6749 3.1: state twice, and none is echoed', { state: ['a', 'b'] }, 'invalid_request'),
-  refused(
-    'RFC 6749 3.1: code_challenge twice',
-    { code_challenge: [challenge, challenge] },
-    'invalid_request',
-  ),
   refused('RFC 6749 3.1: a parameter twice that is unknown', { x: ['1', '2'] }, 'invalid_request'),
   refused('RFC 6749 3.3: a quote in scope', { scope: 'mcp "' }, 'invalid_scope'),
   refused('RFC 6749 A.4: a back-slash in scope', { scope: 'mcp\\' }, 'invalid_scope'),
@@ -130,26 +91,11 @@ const wentBack: NegativeCase[] = [
   ),
   refused('RFC 7636 4.4.1: an empty code_challenge', { code_challenge: '' }, 'invalid_request'),
   refused('RFC 9700 2.1.1: plain', { code_challenge_method: 'plain' }, 'invalid_request'),
-  refused(
-    'RFC 7636 4.3: an omitted method means plain',
-    { code_challenge_method: undefined },
-    'invalid_request',
-  ),
   refused('RFC 7636 4.3: the method is case-sensitive', { code_challenge_method: 's256' }, 'invalid_request'),
   refused('RFC 7636 4.4.1: an unknown method', { code_challenge_method: 'S512' }, 'invalid_request'),
   refused(
     'RFC 7636 4.2: a challenge that is too short',
     { code_challenge: challenge.slice(1) },
-    'invalid_request',
-  ),
-  refused(
-    'RFC 7636 4.2: a challenge that is too long',
-    { code_challenge: `${challenge}A` },
-    'invalid_request',
-  ),
-  refused(
-    'RFC 7636 4.2: a challenge with padding',
-    { code_challenge: `${challenge.slice(1)}=` },
     'invalid_request',
   ),
   refused(
@@ -167,17 +113,7 @@ const wentBack: NegativeCase[] = [
   refused('RFC 8707 2: no absolute URI', { resource: '/mcp' }, 'invalid_target'),
   refused('RFC 8707 2: another scheme', { resource: 'https://localhost:8787/mcp' }, 'invalid_target'),
   refused('RFC 8707 2: another port', { resource: 'http://localhost:8788/mcp' }, 'invalid_target'),
-  refused(
-    'RFC 8707 2: our host as user name',
-    { resource: 'http://localhost:8787@evil.example/mcp' },
-    'invalid_target',
-  ),
   refused('RFC 8707 2: a path below ours', { resource: '{resource}/deeper' }, 'invalid_target'),
-  refused(
-    'RFC 8707 2: our path in another letter case',
-    { resource: 'http://localhost:8787/MCP' },
-    'invalid_target',
-  ),
   refused('RFC 9101 5: a request object', { request: 'e30.e30.' }, 'request_not_supported'),
   refused(
     'RFC 9101 5: a request_uri, which is not fetched',
@@ -190,11 +126,6 @@ const wentBack: NegativeCase[] = [
     'request_uri_not_supported',
   ),
   refused('OpenID Connect Core 3.1.2.6: prompt=none', { prompt: 'none' }, 'login_required'),
-  refused(
-    'OpenID Connect Core 3.1.2.1: prompt=none beside another',
-    { prompt: 'none login' },
-    'login_required',
-  ),
   refused('OAuth 2.1 4.1.2: response_mode=fragment', { response_mode: 'fragment' }, 'invalid_request'),
   refused(
     'OAuth 2.1 4.1.1, RFC 9700 4.17: an unknown response_mode',

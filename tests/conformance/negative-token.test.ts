@@ -25,11 +25,6 @@ const codes: NegativeCase[] = [
     'unsupported_grant_type',
   ),
   refusedCode(
-    'RFC 6749 5.2: client_credentials, which nobody is signed in with',
-    { grant_type: 'client_credentials' },
-    'unsupported_grant_type',
-  ),
-  refusedCode(
     'RFC 8693 2.1: token exchange',
     { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange' },
     'unsupported_grant_type',
@@ -37,16 +32,6 @@ const codes: NegativeCase[] = [
   refusedCode(
     'RFC 7523 2.1: a JWT as grant',
     { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: 'e30.e30.' },
-    'unsupported_grant_type',
-  ),
-  refusedCode(
-    'RFC 6749 5.2: a grant type named like a member of every object',
-    { grant_type: 'constructor' },
-    'unsupported_grant_type',
-  ),
-  refusedCode(
-    'RFC 6749 5.2: grant_type is case-sensitive',
-    { grant_type: 'Authorization_Code' },
     'unsupported_grant_type',
   ),
   refusedCode(
@@ -59,11 +44,6 @@ const codes: NegativeCase[] = [
   refusedCode('RFC 6749 4.1.3: an unknown code', { code: 'unknown' }, 'invalid_grant'),
   refusedCode('RFC 6749 4.1.3: an endless code', { code: 'x'.repeat(10_000) }, 'invalid_grant'),
   refusedCode('RFC 6749 4.1.3: another redirect_uri', { redirect_uri: '{redirect_uri}/x' }, 'invalid_grant'),
-  refusedCode(
-    'RFC 6749 4.1.3: another loopback port than at authorization',
-    { redirect_uri: 'http://127.0.0.1:4712/callback' },
-    'invalid_grant',
-  ),
   refusedCode('RFC 7636 4.5: no code_verifier', { code_verifier: undefined }, 'invalid_request'),
   refusedCode(
     'RFC 9700 4.5.3: the code of somebody else, without the verifier',
@@ -74,31 +54,6 @@ const codes: NegativeCase[] = [
     'RFC 7636 4.6, RFC 9700 2.1.1: a wrong code_verifier',
     { code_verifier: 'x'.repeat(43) },
     'invalid_grant',
-  ),
-  refusedCode(
-    'RFC 7636 4.1: a code_verifier that is too short',
-    { code_verifier: 'x'.repeat(42) },
-    'invalid_grant',
-  ),
-  refusedCode(
-    'RFC 7636 4.1: a code_verifier that is too long',
-    { code_verifier: 'x'.repeat(129) },
-    'invalid_grant',
-  ),
-  refusedCode(
-    'RFC 7636 4.1: a code_verifier with other characters',
-    { code_verifier: `${'x'.repeat(42)}+` },
-    'invalid_grant',
-  ),
-  refusedCode(
-    'RFC 7636 4.6: the challenge itself as verifier',
-    { code_verifier: '{challenge}' },
-    'invalid_grant',
-  ),
-  refusedCode(
-    'RFC 8707 2.2: a foreign resource',
-    { resource: 'https://other.example/mcp' },
-    'invalid_target',
   ),
   refusedCode(
     'RFC 8707 2.2, RFC 9700 2.3: a foreign resource beside ours',
@@ -115,15 +70,6 @@ const codes: NegativeCase[] = [
     { code: '{device_code}' },
     'invalid_grant',
   ),
-  {
-    title: 'RFC 6749 4.1.2: a code after its 60 seconds',
-    steps: [
-      // Contains the code, so that it is created before the time passes.
-      { request: redeem({ code_verifier: 'x'.repeat(43) }), expected: bad('invalid_grant') },
-      { advance: 60 },
-      { request: redeem(), expected: bad('invalid_grant') },
-    ],
-  },
   {
     title: 'RFC 6749 4.1.2, RFC 9700 4.3.1: a code a second time, at once',
     steps: [
@@ -187,16 +133,6 @@ const transport: NegativeCase[] = [
     bad('invalid_client', 401),
   ),
   row('RFC 6749 3.2: a body of JSON', { path: '/oauth/token', json: codeForm }, bad('invalid_request', 415)),
-  row(
-    'RFC 6749 3.2: a body of no type',
-    { path: '/oauth/token', body: 'grant_type=refresh_token', headers: { 'content-type': '' } },
-    bad('invalid_request', 415),
-  ),
-  row(
-    'RFC 6749 3.2: a multipart body',
-    { path: '/oauth/token', body: 'x', headers: { 'content-type': 'multipart/form-data; boundary=x' } },
-    bad('invalid_request', 415),
-  ),
   row('RFC 6749 3.2: an empty body', { path: '/oauth/token', form: {} }, bad('invalid_client', 401)),
   row(
     'RFC 9110 15.5.14: an endless body',

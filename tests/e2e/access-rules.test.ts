@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
-import type { Settings } from '../../server/config/setting.ts'
+import type { Settings } from '../../server/config/setting-table.ts'
 import type { ToolModule } from '../../server/mcp/tools/tool-module.ts'
 import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
 import {

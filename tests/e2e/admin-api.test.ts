@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
-import { runServer, type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer, until } from './server-process.ts'
 
 type Facts = Record<string, unknown>
 
 let folder: string
 let tokenFile: string
-let token = randomBytes(32).toString('base64')
+const token = randomBytes(32).toString('base64')
 let adminUrl: string
 let server: ServerProcess
 let person: Person
@@ -105,33 +105,6 @@ describe('the admin API', () => {
     }, 'the end of the grant')
   })
 
-  it('ends everything of a person by the email address, and nothing of others', async () => {
-    const other = await createPerson(server)
-    const kept = await (await registerPlainClient(server)).connect(other)
-    const first = await (await registerPlainClient(server)).connect(person)
-    const second = await (await registerPlainClient(server)).connect(person)
-    const address = encodeURIComponent(person.email.toUpperCase())
-    expect(await grantsOf(`user=${address}`)).toHaveLength(2)
-    expect(await factsOf('DELETE', `/users/${address}/grants`)).toMatchObject({ revoked: 2 })
-    expect(await callStatus(first.access_token)).toBe(401)
-    expect(await callStatus(second.access_token)).toBe(401)
-    expect(await callStatus(kept.access_token)).toBe(200)
-  })
-
-  it('removes a client with what it has', async () => {
-    const client = await registerPlainClient(server)
-    const tokens = await client.connect(person)
-    const ids = ((await factsOf('GET', '/clients'))['clients'] as Facts[]).map((row) => row['client_id'])
-    expect(ids).toContain(client.id)
-    expect(await factsOf('DELETE', `/clients/${client.id}`)).toEqual({
-      client_id: client.id,
-      removed: true,
-      grants_ended: 1,
-    })
-    expect(await callStatus(tokens.access_token)).toBe(401)
-    expect((await ask('DELETE', `/clients/${client.id}`)).status).toBe(404)
-  })
-
   it('rotates the keys while calls go on', async () => {
     const tokens = await (await registerPlainClient(server)).connect(person)
     const state = { calls: 0, isStopped: false }
@@ -171,7 +144,6 @@ describe('the admin API', () => {
       'token_issued',
       'tool_called',
       'admin_grant_revoked',
-      'admin_client_removed',
       'key_ring_changed',
       'admin_keys_rotated',
     ]) {
@@ -188,16 +160,6 @@ describe('the admin API', () => {
     await until(() => lines().length >= events.length, 'the last line of the audit file')
     const recorded = lines().slice(0, events.length)
     expect(events).toMatchObject(recorded.map((line) => JSON.parse(line) as Facts))
-  })
-
-  it('takes another token as soon as its file is replaced', async () => {
-    const [before, next] = [token, randomBytes(32).toString('base64')]
-    writeFileSync(`${tokenFile}.new`, next, { mode: 0o600 })
-    renameSync(`${tokenFile}.new`, tokenFile)
-    await until(async () => (await ask('GET', '/clients', next)).status === 200, 'the new token')
-    expect((await ask('GET', '/clients', before)).status).toBe(401)
-    token = next
-    expect((await allEvents()).map(({ event }) => event)).toContain('admin_token_changed')
   })
 
   it('does what docs/admin.md asks of it', async () => {
@@ -228,37 +190,5 @@ describe('the admin API', () => {
         operation,
       ).not.toEqual([])
     }
-  })
-
-  it('describes itself', async () => {
-    expect(await factsOf('GET', '/openapi.json')).toMatchObject({ openapi: '3.1.0' })
-    expect((await server.fetch(`${adminUrl}/openapi.json`)).status).toBe(401)
-  })
-})
-
-describe('a server with ADMIN_LISTEN', () => {
-  it.each([
-    [
-      'no ADMIN_TOKEN_FILE',
-      undefined,
-      0o600,
-      /^ {2}- DRAWBRIDGE_ADMIN_TOKEN_FILE: needed for ADMIN_LISTEN\./m,
-    ],
-    ['a token that is too short', 'short-and-secret', 0o600, /holds no token: expected one line/],
-    [
-      'a file that others can read',
-      'x'.repeat(40),
-      0o640,
-      /can be used by others than its owner\. chmod 600/,
-    ],
-  ])('and %s does not start, with 2', async (_what, text, mode, fault) => {
-    const path = join(folder, `faulty-${mode}-${text?.length ?? 0}`)
-    if (text !== undefined) writeFileSync(path, text, { mode })
-    const { code, stderr } = await runServer({
-      settings: { ADMIN_LISTEN: '127.0.0.1:1', ...(text !== undefined && { ADMIN_TOKEN_FILE: path }) },
-    })
-    expect(code).toBe(2)
-    expect(stderr).toMatch(fault)
-    expect(stderr).not.toContain('short-and-secret')
   })
 })

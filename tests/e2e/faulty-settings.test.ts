@@ -8,10 +8,8 @@ let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'drawbridge-faulty-'))
   write('garbage', 'not what belongs here: hunter2')
-  write('object.json', '{}')
   write('clients.json', '[{}, { "client_id": "with blank" }]')
   write('syntax.mjs', 'export const tools = [')
-  write('nothing.mjs', 'export const nothing = 1')
   write('tools.mjs', 'export const tools = [{}, { name: "a b" }]')
   write('lively.mjs', 'setInterval(() => {}, 1000); export const tools = 1')
   write('kept/secret-keys', 'hunter2')
@@ -42,24 +40,14 @@ async function faultsOf(
 
 describe('a file that a setting names and that cannot be used', () => {
   it.each<[setting: string, value: string, fault: RegExp]>([
-    ['SECRET_KEYS', 'file:FOLDER/missing', /there is no file .*missing\. .*keys generate/],
-    ['SECRET_KEYS', 'file:FOLDER', /is a folder, not a file\. It must hold/],
     ['SECRET_KEYS', 'file:FOLDER/garbage', /garbage holds no key ring: expected kid:base64.*keys generate/],
-    ['STORE', 'sqlite:FOLDER', /is a folder.*sqlite:.*server\.db/],
     ['STORE', 'sqlite:FOLDER/garbage', /garbage is not a SQLite database\. Name/],
-    ['STORE', 'sqlite:FOLDER/garbage/server.db', /cannot be made: .*garbage is not a folder\. Name/],
     ['CLIENTS', 'FOLDER/missing', /there is no file .*missing\. .*docs\/clients\.md/],
-    ['CLIENTS', 'FOLDER', /is a folder.*docs\/clients\.md/],
-    ['CLIENTS', 'FOLDER/garbage', /garbage is not valid JSON.*docs\/clients\.md/],
-    ['CLIENTS', 'FOLDER/object.json', /object\.json: the document must be an array.*docs\/clients\.md/],
-    ['TOOLS', 'FOLDER/missing.mjs', /there is no file .*missing\.mjs\. .*docs\/tools\.md/],
-    ['TOOLS', 'FOLDER', /is a folder.*docs\/tools\.md/],
     [
       'TOOLS',
       'FOLDER/syntax.mjs',
       /syntax\.mjs does not load: .+\. It is at \S+syntax\.mjs:\d\. .*docs\/tools\.md/,
     ],
-    ['TOOLS', 'FOLDER/nothing.mjs', /nothing\.mjs: The module exports only nothing/],
   ])('%s=%s is a fault of that setting, and exits 2', async (setting, value, fault) => {
     const { code, stdout, faults } = await faultsOf({ [setting]: value })
     expect([code, stdout, faults.length]).toEqual([2, '', 1])
@@ -152,37 +140,5 @@ describe('a file that a setting names and that cannot be used', () => {
       )
     }
     expect(failed.filter(({ fix }) => fix === undefined)).toEqual([])
-  })
-})
-
-describe('a file with a byte order mark', () => {
-  const entry = `one:${Buffer.alloc(32, 7).toString('base64')}`
-  const client = { client_id: 'crm', redirect_uris: ['https://crm.example/callback'] }
-  const encodings: [encoding: string, encode: (text: string) => Buffer][] = [
-    ['UTF-8', (text) => Buffer.from(`\uFEFF${text}`)],
-    ['UTF-16, as the shell of Windows writes it', (text) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
-  ]
-
-  it.each(encodings)('is read: %s', async (_, encode) => {
-    for (const [name, text] of [
-      ['marked-keys', `${entry}\n`],
-      ['marked-clients.json', JSON.stringify([client])],
-    ] as const) {
-      writeFileSync(join(folder, name), encode(text), { mode: 0o600 })
-    }
-    // Node reads it, and accepts UTF-8 only.
-    write('marked-tools.mjs', '\uFEFFexport const tools = []')
-    const { stdout } = await faultsOf(
-      {
-        STORE: 'sqlite:FOLDER/marked/server.db',
-        SECRET_KEYS: 'file:FOLDER/marked-keys',
-        CLIENTS: 'FOLDER/marked-clients.json',
-        TOOLS: 'FOLDER/marked-tools.mjs',
-      },
-      ['doctor', '--json'],
-    )
-    const { checks } = JSON.parse(stdout) as { checks: { state: string; name: string }[] }
-    const states = Object.fromEntries(checks.map(({ name, state }) => [name, state]))
-    expect(states).toMatchObject({ 'key-ring': 'ok', clients: 'ok', tools: 'ok' })
   })
 })

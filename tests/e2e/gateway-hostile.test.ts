@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sdkClients, type SignedInClient } from './gateway-client.ts'
-import { signToken, startGateway } from './gateway-server.ts'
+import { startGateway } from './gateway-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { postMcp, registerPlainClient } from './plain-client.ts'
 import {
@@ -101,13 +101,6 @@ describe('what says who calls', () => {
     expect(rawHeaders.join()).not.toContain(tokenOfAda)
     expect(headers).toMatchObject({ traceparent, 'x-api-key': 'key of the door' })
     const { payload } = await verified(headers['drawbridge-assertion'])
-    expect(payload['email']).toBe(ada.email)
-  })
-
-  it('is not taken from a valid assertion about another caller either', async () => {
-    const stolen = await signToken(server, { audience: upstream.url })
-    await send({ 'drawbridge-assertion': stolen })
-    const { payload } = await verified(upstream.requests[0]?.headers['drawbridge-assertion'])
     expect(payload['email']).toBe(ada.email)
   })
 
@@ -280,59 +273,10 @@ describe('a hostile upstream', () => {
     }
   })
 
-  it.each(['application/json', 'text/event-stream'])('with an endless body of %s is left', async (type) => {
-    const before = upstream.givenUp()
-    upstream.answer = (response) => {
-      response.writeHead(200, { 'content-type': type })
-      const chunk = 'a'.repeat(16_384)
-      const write = (): void => {
-        if (response.destroyed) return
-        if (response.write(chunk)) setImmediate(write)
-        else response.once('drain', write)
-      }
-      write()
-    }
-    await expectCallToFail()
-    await expect.poll(() => upstream.givenUp()).toBeGreaterThan(before)
-  })
-
   it('that redirects to itself is asked once', async () => {
     upstream.requests = []
     upstream.answer = (response) => void response.writeHead(307, { location: upstream.url }).end()
     await expectCallToFail()
     expect(upstream.requests).toHaveLength(1)
-  })
-
-  it.each(['application/json', 'text/event-stream'])(
-    'that answers other ids with %s leaves nobody waiting',
-    async (type) => {
-      upstream.answer = (response) => {
-        const text = JSON.stringify({ jsonrpc: '2.0', id: 987_654, result: { content: [] } })
-        response.writeHead(200, { 'content-type': type })
-        response.end(type === 'application/json' ? text : `data: ${text}\n\ndata: ${text}\n\n`)
-      }
-      await expectCallToFail()
-    },
-  )
-
-  it('that says nothing sensible leaves nobody waiting', async () => {
-    for (const text of ['', 'no JSON', '[]', '"text"', 'null', '{"jsonrpc":"2.0"}']) {
-      upstream.answer = (response) => {
-        response.writeHead(200, { 'content-type': 'application/json' })
-        response.end(text)
-      }
-      await expectCallToFail()
-    }
-  })
-
-  it('that hangs up leaves nobody waiting', async () => {
-    upstream.answer = (response) => void response.destroy()
-    await expectCallToFail()
-    upstream.answer = (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write(': soon\n\n')
-      setTimeout(() => response.destroy(), 20)
-    }
-    await expectCallToFail()
   })
 })

@@ -1,7 +1,4 @@
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,44 +12,15 @@ const scripted = fileURLToPath(new URL('../peers/stdio/named-tools-server.mjs', 
 const names = ['read', 'secret', 'debug_x', 'delete_a']
 
 let server: ServerProcess | undefined
-let http: Server | undefined
 let folder: string | undefined
 
 afterEach(async () => {
   await server?.close()
-  http?.closeAllConnections()
-  http?.close()
   if (folder !== undefined) rmSync(folder, { recursive: true })
   server = undefined
-  http = undefined
 })
 
-/** Starts an upstream that offers the tools of that name to every caller. */
-async function startUpstream(): Promise<string> {
-  http = createServer((request, response) => {
-    let body = ''
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
-    request.on('end', () => {
-      const { id, method, params } = JSON.parse(body) as {
-        id: number
-        method: string
-        params?: { name: string }
-      }
-      const tools = names.map((name) => ({ name, inputSchema: { type: 'object' } }))
-      const content = [{ type: 'text', text: `called ${params?.name}` }]
-      const result = method === 'tools/list' ? { tools } : { content }
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-    })
-  }).listen(0, '127.0.0.1')
-  await once(http, 'listening')
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
-}
-
-describe.each<[kind: string, upstream: () => Promise<object>]>([
-  ['by HTTP', async () => ({ url: await startUpstream() })],
-  ['over stdio', async () => ({ command: process.execPath, args: [scripted, ...names] })],
-])('tools of an upstream %s', (_kind, upstream) => {
+describe('tools of an upstream', () => {
   it('are denied, hidden by access rules, asked a scope for, and recorded as own ones', async () => {
     folder = mkdtempSync(join(tmpdir(), 'drawbridge-policy-'))
     const [access, audit] = [join(folder, 'access.json'), join(folder, 'audit.jsonl')]
@@ -60,7 +28,8 @@ describe.each<[kind: string, upstream: () => Promise<object>]>([
     writeFileSync(access, JSON.stringify({ rules: [rule] }))
     server = await startGateway(
       {
-        ...(await upstream()),
+        command: process.execPath,
+        args: [scripted, ...names],
         tools: { deny: ['debug_*'], scopes: { 'delete_*': 'notes:write' } },
         scopes: { 'notes:write': 'Change and delete your notes' },
       },

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, utimesSync, statSync } from 'node:fs'
+import { readFileSync, utimesSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -141,28 +141,5 @@ describe('keys', () => {
     expect(list.code).toBe(0)
     expect(list.stdout).toContain(stdout.split(':')[0])
     expect(list.stdout).not.toContain(stdout.split(':')[1]?.trim())
-  })
-
-  it('of a store in memory are refused with 2', async () => {
-    for (const command of ['list', 'rotate']) {
-      const { code, stderr } = await runServer({ argv: ['keys', command], settings: { STORE: 'memory:' } })
-      expect([command, code]).toEqual([command, 2])
-      expect(stderr).toContain('in memory')
-    }
-  })
-})
-
-describe('migrate', () => {
-  it('beside a server has nothing to do', async () => {
-    const { code, stdout } = await runCommand(server, ['migrate'])
-    expect(code).toBe(0)
-    expect(stdout).toContain('There is nothing to do.')
-  })
-
-  it('makes a store that is not there', async () => {
-    const settings = { STORE: 'sqlite:fresh/server.db' }
-    const { code, stdout } = await runCommand(server, ['migrate', '--json'], { settings })
-    expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true, from: 0 }])
-    expect(existsSync(join(server.directory, 'fresh', 'server.db'))).toBe(true)
   })
 })

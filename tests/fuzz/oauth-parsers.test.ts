@@ -7,7 +7,7 @@ import { readClientMetadata } from '../../server/core/clients/client-metadata.ts
 import { registerClient } from '../../server/core/clients/client-registration.ts'
 import type { Client } from '../../server/core/clients/client.ts'
 import { isOurResource } from '../../server/core/tokens/resource.ts'
-import { createScopeCatalogue } from '../../server/core/tokens/scope.ts'
+import { ScopeCatalogue } from '../../server/core/tokens/scope.ts'
 import { readForm } from '../../server/http/middleware/body.ts'
 import { readClientCredentials } from '../../server/http/oauth/client-authentication.ts'
 import { createFakeRuntime } from '../support/server/fake-runtime.ts'
@@ -58,7 +58,7 @@ const good: Readonly<Record<string, string>> = {
 it(
   'authorization parameters: only a registered address is redirected to (RFC 6749 section 4.1.2.1)',
   async () => {
-    const scopes = createScopeCatalogue()
+    const scopes = new ScopeCatalogue()
     const names = [
       ...Object.keys(good),
       'request',

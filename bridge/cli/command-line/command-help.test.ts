@@ -8,8 +8,7 @@ import { commandTable } from './command-table.ts'
 /** The help of the program, or of the command that `name` calls, on a terminal of `width` columns. */
 function helpOf(name: string, width: number): string {
   const printed: string[] = []
-  const nothing = async (): Promise<void> => {}
-  const runner = { print: (text: string) => void printed.push(text), connect: nothing, run: nothing }
+  const runner = { print: (text: string) => void printed.push(text), run: async () => {} }
   let command: Command | undefined = createProgram(name.split(' '), new FlagReader(), runner)
   for (const word of name.split(' ').filter(Boolean))
     command = command?.commands.find((known) => known.name() === word)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { settings } from '../../config/setting-table.ts'
-import { flagOf } from '../../config/setting.ts'
+import { flagOf } from '@drawbridge/shared/settings/setting.ts'
 import { commandName } from '../command.ts'
 import { commandTable } from './command-table.ts'
 import { runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
@@ -36,13 +36,6 @@ describe('the command line', () => {
       expect(stdout).toContain(setting.negative ?? flagOf(setting))
     }
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThan(120)
-  })
-
-  it('says what a misspelt command was meant to be', async () => {
-    const { code, stderr, stdout } = await runCommand(['lgoin', 'https://x.example'], { home })
-    expect(code).toBe(2)
-    expect(stderr).toContain('Did you mean login?')
-    expect(stdout).toBe('')
   })
 
   it('without a word prints the help on stderr', async () => {

@@ -1,13 +1,13 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { nearestName } from '@drawbridge/shared/nearest-name.ts'
 import { createBridgeConfig, readSettings, type Surroundings } from '../../config/config-reader.ts'
 import { ConfigError } from '../../config/config.ts'
-import { type CommandLine, FlagReader } from '../../config/setting-argument.ts'
+import { FlagReader } from '../../config/setting-argument.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { version } from '../../config/version.ts'
-import { type CommandInput, commandName, type CommandRow } from '../command.ts'
+import { type CommandInput, type CommandOptions, commandName, type CommandRow } from '../command.ts'
 import { connect } from '../connect/connect.ts'
-import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { exitCode } from '../failure/failure-table.ts'
 import { describeError, type Failure, failureJson, failureText } from '../failure/failure-text.ts'
 import { protocolStreams, say, systemTerminal, type Terminal } from '../terminal/output.ts'
 import { asTyped } from '../terminal/program-name.ts'
@@ -30,15 +30,16 @@ export async function runCommandLine(
   const flags = new FlagReader()
   const program = createProgram(words, flags, {
     print: (text) => terminalOf().print(asTyped(text.replace(/\n$/, ''))),
-    async connect(command) {
-      code = await connectLine(flags.lineOf(command), surroundings, terminal?.note ?? say)
-    },
     async run(row, command) {
-      code = await runCommand(row, command, {
-        line: flags.lineOf(command),
-        surroundings,
-        terminal: terminalOf(),
-      })
+      const line = flags.lineOf(command)
+      if (row === undefined) {
+        code = await runConnection({ line, surroundings }, terminal?.note ?? say)
+        return
+      }
+      const options = command.opts<CommandOptions & { json?: true }>()
+      const json = options.json === true
+      const runtime = systemRuntime
+      code = await runCommand(row, { line, surroundings, json, options, runtime, terminal: terminalOf() })
     },
   })
   try {
@@ -61,8 +62,8 @@ function missingValue({ message }: CommanderError): ConfigError {
 
 interface LineRunner {
   print(text: string): void
-  connect(command: Command): Promise<void>
-  run(row: CommandRow, command: Command): Promise<void>
+  /** Runs the command of `row`, or without one a connection. */
+  run(row: CommandRow | undefined, command: Command): Promise<void>
 }
 
 /** Creates the program for one line. Only the commands in it get the flags of settings, which take long to add. */
@@ -77,7 +78,7 @@ export function createProgram(words: readonly string[], flags: FlagReader, runne
   const program = prepare(new Command('drawbridge')).version(version, '-V, --version', 'Print the version.')
   flags.addFlags(program, true)
   describeProgram(program)
-  program.action(() => runner.connect(program))
+  program.action(() => runner.run(undefined, program))
   for (const row of commandTable) {
     const [first = '', second] = commandName(row).split(' ')
     const parent = program.commands.find((known) => known.name() === first) ?? program
@@ -89,9 +90,8 @@ export function createProgram(words: readonly string[], flags: FlagReader, runne
   return program
 }
 
-async function connectLine(
-  line: CommandLine,
-  surroundings: Surroundings,
+async function runConnection(
+  { line, surroundings }: Pick<CommandInput, 'line' | 'surroundings'>,
   tell: (text: string) => void,
 ): Promise<number> {
   const { environment, platform } = surroundings
@@ -101,12 +101,8 @@ async function connectLine(
     const read = readSettings(line, surroundings)
     const config = createBridgeConfig(read, surroundings)
     for (const warning of read.warnings) tell(warning)
-    return await connect(config, {
-      streams: protocolStreams(),
-      runtime: systemRuntime,
-      environment,
-      platform,
-    })
+    const ports = { streams: protocolStreams(), runtime: systemRuntime, environment, platform }
+    return await connect(config, ports)
   } catch (error) {
     const failure = describeError(error, { serverUrl })
     tell(failureText('', failure))
@@ -123,25 +119,10 @@ function unknownCommand(word: string): ConfigError {
   )
 }
 
-async function runCommand(
-  row: CommandRow,
-  command: Command,
-  given: Pick<CommandInput, 'line' | 'surroundings' | 'terminal'>,
-): Promise<ExitCode> {
-  const value = (flag: string): unknown => command.getOptionValue(new Option(flag).attributeName())
-  const json = value('--json') === true
-  const { line, terminal } = given
+async function runCommand(row: CommandRow, input: CommandInput): Promise<number> {
+  const { line, terminal, json } = input
   try {
-    return await row.run(
-      { ...given, json, runtime: systemRuntime },
-      {
-        isOn: (name) => value(name) === true,
-        valueOf(name) {
-          const text = value(name)
-          return typeof text === 'string' ? text : undefined
-        },
-      },
-    )
+    return await row.run(input)
   } catch (error) {
     const url = line.operands.find((word) => word.includes('://'))
     const failure = describeFailure(error, commandName(row), url)

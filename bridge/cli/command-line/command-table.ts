@@ -1,7 +1,4 @@
-import type { SettingGroup } from '../../config/setting.ts'
 import type { CommandRow } from '../command.ts'
-
-const forServer: readonly SettingGroup[] = ['Server', 'Signing in', 'Network', 'Storage']
 
 /** A login as `status`, `login` and `token` show it. */
 const loginMembers = {
@@ -34,9 +31,7 @@ export const commandTable: readonly CommandRow[] = [
       did: '"signed_in", "already_signed_in" or "not_needed"',
       ...loginMembers,
     },
-    shown: forServer,
-    run: async (input, { isOn }) =>
-      (await import('../login/login.ts')).login(input, { force: isOn('--force') }),
+    run: async (input) => (await import('../login/login.ts')).login(input),
   },
   {
     usage: 'logout [url]',
@@ -50,9 +45,7 @@ export const commandTable: readonly CommandRow[] = [
       logins:
         'list: id, server and profile (null of one that cannot be read), found, readable, revoked (null where the server cannot), kept (why it is still there; null when it is not)',
     },
-    shown: ['Storage', 'Network'],
-    run: async (input, { isOn }) =>
-      (await import('../login/logout.ts')).logout(input, { all: isOn('--all') }),
+    run: async (input) => (await import('../login/logout.ts')).logout(input),
   },
   {
     usage: 'status [url]',
@@ -67,7 +60,6 @@ export const commandTable: readonly CommandRow[] = [
       logins: `list: ${Object.keys(loginMembers).join(', ')}, next_step`,
       unreadable: 'list of those that cannot be read: id, file, code, reason, next_step',
     },
-    shown: ['Storage'],
     run: async (input) => (await import('../login/status.ts')).status(input),
   },
   {
@@ -87,9 +79,7 @@ export const commandTable: readonly CommandRow[] = [
       scope: 'what was granted; null when nobody said',
       token: 'the token, with --show only',
     },
-    shown: forServer,
-    run: async (input, { isOn }) =>
-      (await import('../login/token.ts')).printToken(input, { show: isOn('--show') }),
+    run: async (input) => (await import('../login/token.ts')).printToken(input),
   },
   {
     usage: 'token set <url>',
@@ -102,7 +92,6 @@ export const commandTable: readonly CommandRow[] = [
       expires_at: 'epoch seconds; null when the token does not say',
       expires_in: 'seconds from now; null when the token does not say',
     },
-    shown: ['Storage'],
     run: async (input) => (await import('../login/token.ts')).setToken(input),
   },
   {
@@ -115,7 +104,6 @@ export const commandTable: readonly CommandRow[] = [
       checks: 'list: name (stable), state ("ok", "warn" or "fail"), message, fix',
       settings: 'names of the settings by where they were set: flag, variable, file',
     },
-    shown: forServer,
     run: async (input) => (await import('../doctor/doctor.ts')).doctor(input),
   },
   {
@@ -151,17 +139,7 @@ export const commandTable: readonly CommandRow[] = [
       snippet: 'text to paste, with --print; else null',
       clients: 'with --list, in place of all but ok: client, title, file, exists, fault, entries',
     },
-    shown: forServer,
-    run: async (input, { isOn, valueOf }) =>
-      (await import('../install/install.ts')).install(input, {
-        name: valueOf('--name'),
-        project: isOn('--project'),
-        print: isOn('--print'),
-        list: isOn('--list'),
-        dryRun: isOn('--dry-run'),
-        yes: isOn('--yes'),
-        force: isOn('--force'),
-      }),
+    run: async (input) => (await import('../install/install.ts')).install(input),
   },
   {
     usage: 'uninstall <client> [url]',
@@ -188,14 +166,6 @@ export const commandTable: readonly CommandRow[] = [
       backup: 'the file as it was; null when nothing was written',
       diff: 'the change for people, with what looks like a secret masked',
     },
-    shown: [],
-    run: async (input, { isOn, valueOf }) =>
-      (await import('../install/uninstall.ts')).uninstall(input, {
-        name: valueOf('--name'),
-        project: isOn('--project'),
-        dryRun: isOn('--dry-run'),
-        yes: isOn('--yes'),
-        force: false,
-      }),
+    run: async (input) => (await import('../install/uninstall.ts')).uninstall(input),
   },
 ]

@@ -39,10 +39,7 @@ describe('what a connection loads before its first message', () => {
 
   it('is nothing of the sign-in but its types, and no command', () => {
     const loaded = [...files]
-    expect(loaded.filter((file) => file.startsWith('oauth/')).sort()).toEqual([
-      'oauth/login-port.ts',
-      'oauth/login/fixed-login.ts',
-    ])
+    expect(loaded.filter((file) => file.startsWith('oauth/')).sort()).toEqual(['oauth/login-port.ts'])
     expect(loaded.filter((file) => file.startsWith('credentials/')).sort()).toEqual([
       'credentials/credential-store.ts',
     ])

@@ -43,7 +43,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     ...ports.streams,
     http,
     runtime: ports.runtime,
-    tokens: login.tokens,
+    login,
     ...(login.signIn !== undefined && { signIn: login.signIn }),
     openBrowser(url) {
       if (config.openBrowser && !login.isShownElsewhere(url)) void openBrowser(config, url, ports)

@@ -6,8 +6,8 @@ import type { DebugLog } from './debug-log.ts'
 import { existsSync } from 'node:fs'
 import { type CredentialStore, type LoginId, loginId } from '../../credentials/credential-store.ts'
 import type { HttpClient, RefusalOutcome } from '../../http/http-client.ts'
-import { createFixedLogin } from '../../oauth/login/fixed-login.ts'
-import type { Login, PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
+import type { Login } from '../../oauth/login/login.ts'
+import type { PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
 import { linkOf } from '../../sign-in/sign-in-attempt.ts'
 
 /** Opens the debug log of a server if wanted. All processes with that login share it. */
@@ -25,6 +25,7 @@ export async function openConnectionLog(config: BridgeConfig): Promise<DebugLog 
 }
 
 export interface ConnectionLogin {
+  /** Replaced by the stored login once that is loaded. */
   tokens: TokenSource
   /** Undefined with a fixed token. */
   signIn: (() => PendingSignIn) | undefined
@@ -51,21 +52,25 @@ interface ConnectionLoginPorts extends LoginPorts {
  * which also finds a login of another process.
  */
 export function createConnectionLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {
-  if (config.token !== undefined) return fixedLogin(config.token, config.fixedBy)
-  if (config.fixedBy !== 'other_header') return storedLogin(config, ports)
-  const refused: RefusalOutcome = { kind: 'sign_in_needed' }
-  return {
-    ...withoutSignIn,
-    tokens: { authorization: async () => undefined, refused: async () => refused },
-    summary: 'Authorization header as given',
+  if (config.token !== undefined) {
+    const isVariable = config.fixedBy === 'environment'
+    return fixedLogin(config.token, isVariable ? 'token of DRAWBRIDGE_TOKEN' : 'token of a header')
   }
+  if (config.fixedBy !== 'other_header') return storedLogin(config, ports)
+  return fixedLogin(undefined, 'Authorization header as given')
 }
 
-const withoutSignIn = { signIn: undefined, isShownElsewhere: () => false, settle: async () => {} }
-
-function fixedLogin(token: string, by: BridgeConfig['fixedBy']): ConnectionLogin {
-  const summary = by === 'environment' ? 'token of DRAWBRIDGE_TOKEN' : 'token of a header'
-  return { ...withoutSignIn, tokens: createFixedLogin(token), summary }
+/** Creates the login of a configured token, which nobody renews, or of a header that the proxy adds itself. */
+function fixedLogin(token: string | undefined, summary: string): ConnectionLogin {
+  const authorization = token === undefined ? undefined : { header: `Bearer ${token}` }
+  const refused: RefusalOutcome = { kind: 'sign_in_needed' }
+  return {
+    tokens: { authorization: async () => authorization, refused: async () => refused },
+    signIn: undefined,
+    isShownElsewhere: () => false,
+    summary,
+    settle: async () => {},
+  }
 }
 
 function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {
@@ -74,17 +79,16 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
   const open = async (): Promise<Login> => {
     opening ??= openLogin(config, ports).then((session) => session.login)
     login = await opening
+    made.tokens = login
     return login
   }
   const record = join(config.credentials.home, 'credentials', 'records', `${loginIdOf(config)}.json`)
   const isStored = existsSync(record)
   const shownElsewhere = new Set<string>()
-  return {
+  const made: ConnectionLogin = {
     tokens: {
-      async authorization(signal) {
-        if (login !== undefined) return login.authorization(signal)
-        return isStored || opening !== undefined ? (await open()).authorization(signal) : undefined
-      },
+      authorization: async (signal) =>
+        isStored || opening !== undefined ? (await open()).authorization(signal) : undefined,
       refused: async (refusal) => (await open()).refused(refusal),
     },
     signIn() {
@@ -107,6 +111,7 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
     summary: isStored ? 'login stored' : 'no login stored',
     settle: async () => login?.settle(),
   }
+  return made
 }
 
 /** Returns whether to open the page unasked: not from two processes, and not if nothing confirms whose it is. */
@@ -136,13 +141,13 @@ export async function openLogin(
   { oauth, credentials }: Pick<BridgeConfig, 'oauth' | 'credentials'>,
   { http, runtime, announce, note }: LoginPorts,
 ): Promise<LoginSession> {
-  const [{ createCredentialStore }, { StoredLogin }] = await Promise.all([
+  const [{ createCredentialStore }, { Login }] = await Promise.all([
     import('../../credentials/sealed-store.ts'),
     import('../../oauth/login/login.ts'),
   ])
   const store = createCredentialStore(credentials, { runtime, announce })
   const ports = { http, runtime }
-  const login = new StoredLogin(oauth, {
+  const login = new Login(oauth, {
     store,
     async flow(request, announceSignIn, signal) {
       const { createSignInFlow } = await import('../../oauth/grants/sign-in-flow.ts')
@@ -151,10 +156,6 @@ export async function openLogin(
     async refresh(credential, signal) {
       const { refreshTokens } = await import('../../oauth/tokens/token-request.ts')
       return refreshTokens(credential, { ...ports, config: oauth, signal })
-    },
-    async revoke(credential) {
-      const { giveBack } = await import('../../oauth/login/sign-out.ts')
-      return giveBack(credential, oauth, ports)
     },
     runtime,
     note,

@@ -11,8 +11,8 @@ import type { OAuthConfig } from '../../oauth/oauth-config.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { version } from '../../config/version.ts'
 
-/** A server's response to one message. */
-export interface EndpointAnswer {
+/** A server's response to a new client. */
+export interface FirstAnswer {
   status: number
   contentType: string
   challenges: readonly AuthenticateChallenge[]
@@ -20,90 +20,17 @@ export interface EndpointAnswer {
   date: number | undefined
   /** The JSON-RPC response in the body, of JSON or of the first events. */
   message: Readonly<Record<string, unknown>> | undefined
-  sessionId: string | undefined
-}
-
-const maxBytes = 4_000_000
-const timeoutMs = 20_000
-
-/** Sends one JSON-RPC request to an MCP endpoint. Rejects with `NetworkError`; any status is a response. */
-async function askEndpoint(
-  http: HttpClient,
-  serverUrl: string,
-  message: Readonly<Record<string, unknown>>,
-  headers: Readonly<Record<string, string>>,
-): Promise<EndpointAnswer> {
-  const response = await http.send({
-    method: 'POST',
-    url: serverUrl,
-    headers: {
-      Accept: 'application/json, text/event-stream',
-      'Content-Type': 'application/json',
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-    signal: AbortSignal.timeout(timeoutMs),
-  })
-  const isStream = (headerOf(response, 'content-type') ?? '').startsWith('text/event-stream')
-  const text = isStream
-    ? await firstEvent(response)
-    : (await readBody(response, maxBytes).catch(() => Buffer.alloc(0))).toString('utf8')
-  return { ...answerOf(response), message: parseJsonObject(text) }
-}
-
-/** A server's response to a new client. */
-export interface FirstAnswer extends EndpointAnswer {
   /** HTTP+SSE of MCP 2024-11-05: the URL has a stream to GET, and nothing to POST to. */
   isSse: boolean
 }
 
-/**
- * Contacts a server like a new client: with `initialize`, and if there is nothing to POST to, with a GET, as for the older
- * transport. Ends the session that was opened. Rejects with `NetworkError`.
- */
-export async function askFirst(
-  http: HttpClient,
-  serverUrl: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<FirstAnswer> {
-  const answer = await askEndpoint(http, serverUrl, initializeRequest, headers)
-  await endSession(http, serverUrl, answer.sessionId, headers)
-  if (answer.status !== 404 && answer.status !== 405) return { ...answer, isSse: false }
-  const response = await http.send({
-    method: 'GET',
-    url: serverUrl,
-    headers: { Accept: 'text/event-stream', ...headers },
-    signal: AbortSignal.timeout(timeoutMs),
-  })
-  response.body.on('error', () => {})
-  response.body.destroy()
-  const streamed = answerOf(response)
-  const isSse = streamed.status === 200 && streamed.contentType.startsWith('text/event-stream')
-  return isSse || streamed.status === 401
-    ? { ...streamed, message: undefined, isSse }
-    : { ...answer, isSse: false }
-}
-
-/** Returns whether a server that answers without a token names an authorization server, as only some of its tools may be public. */
-export async function namesSignIn(config: OAuthConfig, ports: OAuthPorts): Promise<boolean> {
-  const context = { ...ports, config, signal: AbortSignal.timeout(timeoutMs) }
-  const { metadata } = await findProtectedResource(undefined, context)
-  return (metadata?.authorization_servers?.length ?? 0) > 0
-}
-
-function answerOf(response: HttpResponse): Omit<EndpointAnswer, 'message'> {
-  const date = Date.parse(headerOf(response, 'date') ?? '')
-  return {
-    status: response.status,
-    contentType: headerOf(response, 'content-type') ?? '',
-    challenges: challengesOf(response),
-    date: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
-    sessionId: headerOf(response, mcpHeader.sessionId.toLowerCase()),
-  }
-}
+const maxBytes = 4_000_000
+const timeoutMs = 20_000
+const endMs = 2000
 
 /** Opens a session in revisions up to 2025-11-25; a server that requires a sign-in refuses it in any revision. */
 const initializeRequest: Readonly<Record<string, unknown>> = {
+  jsonrpc: '2.0',
   id: 1,
   method: 'initialize',
   params: {
@@ -113,30 +40,82 @@ const initializeRequest: Readonly<Record<string, unknown>> = {
   },
 }
 
-/** Ends a session that was only opened for the check. Never rejects. */
-async function endSession(
+/**
+ * Contacts a server like a new client: with `initialize`, and if there is nothing to POST to, with a GET, as for the older
+ * transport. Ends the session that was opened. Rejects with `NetworkError`; any status is a response.
+ */
+export async function askFirst(
   http: HttpClient,
-  serverUrl: string,
-  sessionId: string | undefined,
+  url: string,
   headers: Readonly<Record<string, string>>,
-): Promise<void> {
-  if (sessionId === undefined) return
-  try {
-    const response = await http.send({
-      method: 'DELETE',
-      url: serverUrl,
+): Promise<FirstAnswer> {
+  const opened = await http.send({
+    method: 'POST',
+    url,
+    headers: {
+      Accept: 'application/json, text/event-stream',
+      'Content-Type': 'application/json',
+      ...headers,
+    },
+    body: JSON.stringify(initializeRequest),
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+  const answer = answerOf(opened)
+  const text = isStream(answer)
+    ? await firstEvent(opened)
+    : (await readBody(opened, maxBytes).catch(() => Buffer.alloc(0))).toString('utf8')
+  const sessionId = headerOf(opened, mcpHeader.sessionId.toLowerCase())
+  if (sessionId !== undefined) {
+    const signal = AbortSignal.timeout(endMs)
+    const request = {
+      method: 'DELETE' as const,
+      url,
       headers: { ...headers, [mcpHeader.sessionId]: sessionId },
-      signal: AbortSignal.timeout(2000),
-    })
-    response.body.destroy()
-  } catch {
+      signal,
+    }
     // Sessions end by themselves too.
+    await http.send(request).then(
+      ({ body }) => body.destroy(),
+      () => {},
+    )
+  }
+  if (answer.status !== 404 && answer.status !== 405) return { ...answer, message: parseJsonObject(text) }
+  const response = await http.send({
+    method: 'GET',
+    url,
+    headers: { Accept: 'text/event-stream', ...headers },
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+  response.body.on('error', () => {})
+  response.body.destroy()
+  const streamed = answerOf(response)
+  const isSse = streamed.status === 200 && isStream(streamed)
+  return isSse || streamed.status === 401
+    ? { ...streamed, isSse }
+    : { ...answer, message: parseJsonObject(text) }
+}
+
+function answerOf(response: HttpResponse): FirstAnswer {
+  const date = Date.parse(headerOf(response, 'date') ?? '')
+  return {
+    status: response.status,
+    contentType: headerOf(response, 'content-type') ?? '',
+    challenges: parseWwwAuthenticate(headerOf(response, 'www-authenticate') ?? ''),
+    date: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
+    message: undefined,
+    isSse: false,
   }
 }
 
-function challengesOf(response: HttpResponse): AuthenticateChallenge[] {
-  const value = headerOf(response, 'www-authenticate')
-  return value === undefined ? [] : parseWwwAuthenticate(value)
+function isStream({ contentType }: FirstAnswer): boolean {
+  return contentType.startsWith('text/event-stream')
+}
+
+/** Returns whether a server that answers without a token names an authorization server, as only some of its tools may be public. */
+export async function namesSignIn(config: OAuthConfig, ports: OAuthPorts): Promise<boolean> {
+  const context = { ...ports, config, signal: AbortSignal.timeout(timeoutMs) }
+  const { metadata } = await findProtectedResource(undefined, context)
+  return (metadata?.authorization_servers?.length ?? 0) > 0
 }
 
 function headerOf({ headers }: HttpResponse, name: string): string | undefined {

@@ -1,14 +1,13 @@
 import type { Credential } from '../../credentials/credential.ts'
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import type { StoredLogin } from '../../credentials/credential-store.ts'
-import type { ExitCode } from '../failure/command-failure.ts'
+import { type LoginState, loginStateOf } from '../../oauth/tokens/stored-tokens.ts'
+import type { ExitCode } from '../failure/failure-table.ts'
 import { type Failure, describeError } from '../failure/failure-text.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
-/** A stored login as commands show it: without secrets, safe for a terminal. Times in epoch seconds. */
-export interface LoginView {
-  server: string
-  profile: string
+/** The state of a login as commands show it: without secrets, safe for a terminal. Times in epoch seconds. */
+interface StateView {
   state: 'signed_in' | 'sign_in_needed'
   issuer: string
   client_id: string
@@ -19,31 +18,32 @@ export interface LoginView {
   reason: string | null
 }
 
-/** Describes a login without any request. An expired token counts as good while it can be renewed. */
-export function loginView(credential: Credential, now: number): LoginView {
-  const { tokens, serverUrl, profile, issuer, client, signedInAt, signInNeeded } = credential
-  const renews = tokens?.refreshToken !== undefined
-  const reason = signInNeeded ?? reasonOf(tokens, now)
+/** A stored login as commands show it. */
+export interface LoginView extends StateView {
+  server: string
+  profile: string
+}
+
+type KnownState = Exclude<LoginState, { kind: 'none' }>
+
+export function stateView(state: KnownState): StateView {
   return {
-    server: plainText(serverUrl),
-    profile,
-    state: reason === undefined ? 'signed_in' : 'sign_in_needed',
-    issuer: plainText(issuer),
-    client_id: plainText(client.clientId),
-    scope: tokens?.scope === undefined ? null : plainText(tokens.scope),
-    signed_in_at: signedInAt,
-    expires_at: tokens?.expiresAt ?? null,
-    renews,
-    reason: reason === undefined ? null : plainText(reason),
+    state: state.kind,
+    issuer: plainText(state.issuer),
+    client_id: plainText(state.clientId),
+    scope: state.scope === undefined ? null : plainText(state.scope),
+    signed_in_at: state.signedInAt,
+    expires_at: state.expiresAt ?? null,
+    renews: state.canRefresh,
+    reason: state.reason === undefined ? null : plainText(state.reason),
   }
 }
 
-function reasonOf(tokens: Credential['tokens'], now: number): string | undefined {
-  if (tokens === undefined) return 'everything was refused'
-  const hasEnded = tokens.expiresAt !== undefined && tokens.expiresAt <= now
-  return hasEnded && tokens.refreshToken === undefined
-    ? 'the access token has ended, and cannot be renewed'
-    : undefined
+/** Describes a login without any request. An expired token counts as good while it can be renewed. */
+export function loginView(credential: Credential, now: number): LoginView {
+  const { serverUrl, profile } = credential
+  const state = loginStateOf(credential, now) as KnownState
+  return { server: plainText(serverUrl), profile, ...stateView(state) }
 }
 
 /** An unreadable login as commands show it. Its server is unknown, as only its content names it. */
@@ -53,7 +53,7 @@ export interface UnreadableLogin {
   code: Failure['code']
   /** Sentences. */
   reason: string
-  nextStep: string
+  next_step: string
   exit: ExitCode
 }
 
@@ -64,6 +64,6 @@ export function describeUnreadable(
 ): UnreadableLogin {
   const { code, sentences, nextStep, exit } = describeError(failure, { serverUrl })
   // Only its id identifies it.
-  const next = failure.fault === 'corrupt' ? asTyped(`drawbridge logout ${id}`) : nextStep
-  return { id, file, code, reason: sentences.join(' '), nextStep: next, exit }
+  const next_step = failure.fault === 'corrupt' ? asTyped(`drawbridge logout ${id}`) : nextStep
+  return { id, file, code, reason: sentences.join(' '), next_step, exit }
 }

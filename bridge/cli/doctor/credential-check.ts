@@ -1,84 +1,115 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
+import type { BridgeConfig } from '../../config/config.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import { CredentialError, type CredentialsConfig } from '../../credentials/credential-store.ts'
-import { durationText } from '../terminal/progress.ts'
-import { exitCode } from '../failure/command-failure.ts'
-import { type FailureContext, fill } from '../failure/failure-text.ts'
+import { CredentialError } from '../../credentials/credential-store.ts'
+import { loginIdOf } from '../connect/connection-login.ts'
 import { loginView } from '../connect/login-view.ts'
-import { type Finding, fail, failureFinding, ok, warn } from './finding.ts'
+import { exitCode } from '../failure/failure-table.ts'
+import { failureContextOf, fill } from '../failure/failure-text.ts'
+import { durationText } from '../terminal/progress.ts'
+import { failed } from './finding.ts'
 
-/** Checks where the key of the logins is or would be. Writes, reads and removes a test item in the keychain. */
-export async function checkKeychain(config: CredentialsConfig, context: FailureContext): Promise<Finding> {
-  if (config.backend === 'memory') return ok('keychain', 'Not used: nothing is stored.')
-  if (config.backend !== 'keychain' && config.key !== undefined) {
-    return warn(
-      'keychain',
-      'Not used: the key of the logins is in DRAWBRIDGE_KEY, and whoever sees the environment has it.',
-    )
-  }
-  if (config.backend === 'file') {
-    return warn(
-      'keychain',
-      'Not used: the key of the logins is in a file, and whoever reads your files has it.',
-    )
-  }
-  const { probeKeychain } = await import('../../credentials/keychain/keychain.ts')
-  const probe = await probeKeychain(config)
-  if (probe.kind === 'works') return ok('keychain', 'The keychain takes, gives and forgets an item.')
-  const failure = failureFinding('keychain', new CredentialError(probe.kind, probe.detail), context)
-  if (config.backend === 'keychain') return failure
-  return warn(
-    'keychain',
-    `${failure.message} The key of new logins goes into a file.`,
-    'If that is fine, set --store file; else start a Secret Service such as gnome-keyring.',
-  )
+/** The stored login, or why it cannot be read, and the keychain. */
+export interface StoreFacts {
+  config: BridgeConfig
+  /** Undefined if no keychain is to be used. */
+  keychain: { kind: 'works' } | CredentialError | undefined
+  credential: Credential | undefined
+  error: unknown
+  /** How long the lock of the login has been held; renewing and signing in hold it for some seconds. */
+  lockedSeconds: number | undefined
+  /** The authorization server that the server names now. */
+  issuer: string | undefined
+  isWanted: boolean
+  now: number
 }
 
-/** Checks the stored login, and that it is from the authorization server that the server names now. */
-export function checkLogin(
-  credential: Credential | undefined,
-  { context, issuer, isWanted }: { context: FailureContext; issuer: string | undefined; isWanted: boolean },
-  now: number,
-): Finding {
-  const fix = fill('drawbridge login {url}', context)
-  if (credential === undefined && !isWanted) {
-    return ok('login', 'No login is stored; a tool that needs one will ask for it.')
+/** Reads the login. Writes, reads and removes a test item in the keychain. */
+export async function readStore(
+  config: BridgeConfig,
+  runtime: Runtime,
+): Promise<Omit<StoreFacts, 'issuer' | 'isWanted'>> {
+  const { credentials } = config
+  const id = loginIdOf(config)
+  const [{ probeKeychain }, { createCredentialStore }] = await Promise.all([
+    import('../../credentials/keychain/keychain.ts'),
+    import('../../credentials/sealed-store.ts'),
+  ])
+  const usesKeychain =
+    credentials.backend === 'keychain' || (credentials.backend === undefined && credentials.key === undefined)
+  const probe = usesKeychain ? await probeKeychain(credentials) : undefined
+  const keychain =
+    probe === undefined || probe.kind === 'works' ? probe : new CredentialError(probe.kind, probe.detail)
+  const lockedSeconds = lockAge(credentials.home, id)
+  const facts = { config, keychain, lockedSeconds, now: runtime.now() }
+  try {
+    const store = createCredentialStore(credentials, { runtime, announce: () => {} })
+    return { ...facts, credential: await store.read(id), error: undefined }
+  } catch (error) {
+    return { ...facts, credential: undefined, error }
   }
-  if (credential === undefined) {
-    return fail('login', 'No login is stored for this server.', fix, exitCode.signInNeeded)
+}
+
+function lockAge(home: string, id: string): number | undefined {
+  for (const name of [id, `signin-${id}`]) {
+    const path = join(home, 'credentials', 'locks', `${name}.lock`)
+    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {}
+    if (mtimeMs !== undefined) return Math.max(0, Math.round((Date.now() - mtimeMs) / 1000))
   }
-  const view = loginView(credential, now)
-  if (view.reason !== null) {
-    return fail('login', `A sign-in is needed: ${view.reason}.`, fix, exitCode.signInNeeded)
-  }
-  if (issuer !== undefined && view.issuer !== issuer) {
-    const text = `The login is from ${view.issuer}, but the server now signs in at ${issuer}.`
-    return warn('login', text, `${fix} --force`)
-  }
-  const left = view.expires_at === null ? undefined : view.expires_at - now
-  if (left === undefined) return ok('login', `Signed in at ${view.issuer}.`)
-  if (left > 0) return ok('login', `Signed in at ${view.issuer}; the token ends in ${durationText(left)}.`)
-  return ok('login', `Signed in at ${view.issuer}; the token has ended, and is renewed at its next use.`)
+  return undefined
 }
 
 const staleSeconds = 10
 
-/** Checks the locks: renewing and signing in hold one for some seconds. */
-export function checkLock({ home }: CredentialsConfig, id: string): Finding {
-  const ages = [id, `signin-${id}`].flatMap((name) => {
-    try {
-      const { mtimeMs } = statSync(join(home, 'credentials', 'locks', `${name}.lock`))
-      return [Math.max(0, Math.round((Date.now() - mtimeMs) / 1000))]
-    } catch {
-      return []
+export const storeChecks: Checks<StoreFacts> = {
+  keychain({ config, keychain }) {
+    const { backend } = config.credentials
+    if (backend === 'memory') return ok('Not used: nothing is stored.')
+    if (keychain === undefined) {
+      return warn(
+        config.credentials.key !== undefined
+          ? 'Not used: the key of the logins is in DRAWBRIDGE_KEY, and whoever sees the environment has it.'
+          : 'Not used: the key of the logins is in a file, and whoever reads your files has it.',
+      )
     }
-  })
-  const [age] = ages
-  if (age === undefined) return ok('lock', 'No process holds the login.')
-  if (age < staleSeconds) return warn('lock', 'Another process renews the login, or signs in, right now.')
-  return warn(
-    'lock',
-    `A process that was killed has held the login for ${durationText(age)}; the next one takes it over.`,
-  )
+    if (!(keychain instanceof CredentialError)) return ok('The keychain takes, gives and forgets an item.')
+    const outcome = failed(keychain, failureContextOf(config))
+    if (backend === 'keychain') return outcome
+    return warn(
+      `${outcome.message} The key of new logins goes into a file.`,
+      'If that is fine, set --store file; else start a Secret Service such as gnome-keyring.',
+    )
+  },
+  login({ config, credential, error, issuer, isWanted, now }) {
+    const context = failureContextOf(config)
+    if (error !== undefined) return failed(error, context)
+    const fix = fill('drawbridge login {url}', context)
+    if (credential === undefined && !isWanted)
+      return ok('No login is stored; a tool that needs one will ask for it.')
+    if (credential === undefined)
+      return fail('No login is stored for this server.', fix, exitCode.signInNeeded)
+    const view = loginView(credential, now)
+    if (view.reason !== null) return fail(`A sign-in is needed: ${view.reason}.`, fix, exitCode.signInNeeded)
+    if (issuer !== undefined && view.issuer !== issuer) {
+      const text = `The login is from ${view.issuer}, but the server now signs in at ${issuer}.`
+      return warn(text, `${fix} --force`)
+    }
+    const left = view.expires_at === null ? undefined : view.expires_at - now
+    if (left === undefined) return ok(`Signed in at ${view.issuer}.`)
+    return ok(
+      left > 0
+        ? `Signed in at ${view.issuer}; the token ends in ${durationText(left)}.`
+        : `Signed in at ${view.issuer}; the token has ended, and is renewed at its next use.`,
+    )
+  },
+  lock({ error, lockedSeconds }) {
+    if (error !== undefined) return undefined
+    if (lockedSeconds === undefined) return ok('No process holds the login.')
+    if (lockedSeconds < staleSeconds) return warn('Another process renews the login, or signs in, right now.')
+    const held = durationText(lockedSeconds)
+    return warn(`A process that was killed has held the login for ${held}; the next one takes it over.`)
+  },
 }

@@ -1,31 +1,25 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type ReadSettings,
-  createBridgeConfig,
-  namesByOrigin,
-  readSettings,
-} from '../../config/config-reader.ts'
+import { findingsOf, warn } from '@drawbridge/shared/terminal/check.ts'
+import { type Finding, findingSummary, findingText } from '@drawbridge/shared/terminal/finding.ts'
+import { createBridgeConfig, namesByOrigin, readSettings } from '../../config/config-reader.ts'
 import { type BridgeConfig, ConfigError } from '../../config/config.ts'
-import type { Credential } from '../../credentials/credential.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
-import { terminalColumns } from '../terminal/output.ts'
-import { waitFor } from '../terminal/progress.ts'
 import { type CommandInput, credentialsOf } from '../command.ts'
-import { loginIdOf } from '../connect/connection-login.ts'
-import { checkKeychain, checkLock, checkLogin } from './credential-check.ts'
-import { checkEndpoint, checkProxy } from './endpoint-check.ts'
-import { type Finding, exitCodeOf, factsOf, failureFinding, warn } from './finding.ts'
-import { findingSummary, findingText } from '@drawbridge/shared/terminal/finding.ts'
-import { checkSignIn } from './sign-in-check.ts'
-import { checkClock, checkCommandLine, checkConfiguration, checkFileMode, checkNode } from './own-check.ts'
-import { type FirstAnswer, askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
-import { type ExitCode, exitCode } from '../failure/command-failure.ts'
-import { failureContextOf } from '../failure/failure-text.ts'
+import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
 import { memoryOf } from '../connect/memory-file.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
+import { terminalColumns } from '../terminal/output.ts'
+import { asTyped } from '../terminal/program-name.ts'
+import { waitFor } from '../terminal/progress.ts'
+import { readStore, storeChecks } from './credential-check.ts'
+import { endpointChecks, type EndpointFacts, signInNeed } from './endpoint-check.ts'
+import { exitCodeOf } from './finding.ts'
+import { ownChecks } from './own-check.ts'
+import { findSignIn, signInChecks } from './sign-in-check.ts'
 
 /** Groups of findings, each printed as soon as it is there. */
-type Findings = AsyncGenerator<readonly Finding[]>
+type Findings<Result = void> = AsyncGenerator<readonly Finding[], Result>
 
 /**
  * Checks everything that a connection depends on, and says what to do about each fault. Continues after failures, in an
@@ -34,125 +28,102 @@ type Findings = AsyncGenerator<readonly Finding[]>
 export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { json, terminal, line, surroundings } = input
   const all: Finding[] = []
-  const columns = terminalColumns()
+  const layout = { nameWidth: 20, colour: terminal.colour, columns: terminalColumns() }
   const say = (findings: readonly Finding[]): void => {
-    all.push(...findings)
-    if (!json)
-      for (const finding of findings)
-        terminal.print(findingText(finding, { nameWidth: 20, colour: terminal.colour, columns }))
+    for (const { fix, ...rest } of findings) {
+      const finding = { ...rest, ...(fix !== undefined && { fix: asTyped(fix) }) }
+      all.push(finding)
+      if (!json) terminal.print(findingText(finding, layout))
+    }
   }
   const read = readSettings(line, surroundings)
-  const settings = namesByOrigin(read)
-  const { config, problems } = tryConfig(read, input)
-  say([
-    checkNode(process.versions.node),
-    ...checkConfiguration(problems, read.warnings, settings),
-    ...checkFileMode(
-      join(read.home, 'config.json'),
-      modeOf(join(read.home, 'config.json')),
-      surroundings.platform,
-    ),
-    ...checkCommandLine(line.flags),
-  ])
-  if (config !== undefined) {
+  const given = namesByOrigin(read)
+  const path = join(read.home, 'config.json')
+  let config: BridgeConfig | undefined
+  let problems: readonly string[] = []
+  try {
+    config = { ...createBridgeConfig(read, surroundings), credentials: credentialsOf(read) }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    problems = error.problems
+  }
+  const file = { path, mode: statSync(path, { throwIfNoEntry: false })?.mode }
+  const { platform } = surroundings
+  const { flags } = line
+  const { warnings } = read
+  const nodeVersion = process.versions.node
+  say(findingsOf(ownChecks, { nodeVersion, problems, warnings, given, file, platform, flags }))
+  if (config === undefined) {
+    say([{ name: 'endpoint', ...warn('The rest is checked once the configuration has no faults.') }])
+  } else {
     const findings = examine(config, input)
     for (;;) {
       const { value, done } = await waitFor(terminal, () => 'checking', findings.next())
       if (done) break
       say(value)
     }
-  } else say([warn('endpoint', 'The rest is checked once the configuration has no faults.')])
-  const code = problems.length > 0 ? exitCode.usage : exitCodeOf(all)
-  terminal.print(
-    json
-      ? JSON.stringify({ ok: code === exitCode.ok, checks: all.map(factsOf), settings })
-      : `\n${findingSummary(all)}`,
-  )
+  }
+  const code = config === undefined ? exitCode.usage : exitCodeOf(all)
+  const checks = all.map(({ exit: _exit, ...finding }) => finding)
+  const facts = { ok: code === exitCode.ok, checks, settings: given }
+  terminal.print(json ? JSON.stringify(facts) : `\n${findingSummary(all)}`)
   return code
 }
 
-function tryConfig(
-  read: ReadSettings,
-  { surroundings }: CommandInput,
-): { config: BridgeConfig | undefined; problems: readonly string[] } {
-  try {
-    const config = createBridgeConfig(read, surroundings)
-    return { config: { ...config, credentials: credentialsOf(read) }, problems: [] }
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return { config: undefined, problems: error.problems }
-  }
-}
-
-function modeOf(path: string): number | undefined {
-  try {
-    return statSync(path).mode
-  } catch {
-    return undefined
-  }
-}
-
-async function* examine(config: BridgeConfig, input: CommandInput): Findings {
+async function* examine(config: BridgeConfig, { runtime }: CommandInput): Findings {
   const http = createHttpClient(config.network)
-  const ports = { http, runtime: input.runtime }
-  const context = failureContextOf(config)
+  const ports = { http, runtime }
   try {
-    yield [checkProxy(config.serverUrl, config.network)]
-    let answer: FirstAnswer
-    try {
-      answer = await askFirst(http, config.serverUrl, withoutLogin(config.proxy.headers))
-    } catch (error) {
-      yield [failureFinding('endpoint', error, context)]
-      yield* examineStore(config, input, { context, issuer: undefined, isWanted: true })
-      return
-    }
-    const isNamed = answer.status !== 401 && (await namesSignIn(config.oauth, ports).catch(() => false))
-    const { finding, need } = checkEndpoint(answer, isNamed)
-    yield [finding, ...checkClock(answer.date, input.runtime.now())]
+    const facts = await askEndpoint(config, ports)
+    yield findingsOf(endpointChecks, facts)
+    const { answer } = facts
+    if (answer === undefined) return void (yield* examineStore(config, runtime, undefined, true))
+    const need = signInNeed(facts)
     if (need === undefined) return
     let token: string | undefined
     if (need !== 'none') {
-      const { findings, issuer } = await checkSignIn(answer.challenges, config.oauth, ports, context)
-      yield findings
+      const found = await findSignIn(answer.challenges, config, ports)
+      yield findingsOf(signInChecks, found)
       const isWanted = need === 'wanted'
-      token = config.token ?? (yield* examineStore(config, input, { context, issuer, isWanted }))
+      token = yield* examineStore(config, runtime, found.server?.metadata.issuer, isWanted)
       if (isWanted && token === undefined && config.fixedBy === undefined) return
     }
-    const { checkSession } = await import('./session-check.ts')
+    const { sessionChecks, listTools } = await import('./session-check.ts')
     const remembered = memoryOf(config, () => {}).read()
-    yield [await checkSession(config.proxy, { ...ports, token, remembered, context })]
+    yield findingsOf(sessionChecks, await listTools(config, { ...ports, token, remembered }))
   } finally {
     http.close()
   }
 }
 
-function withoutLogin(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'),
+async function askEndpoint(
+  config: BridgeConfig,
+  ports: Parameters<typeof namesSignIn>[1],
+): Promise<EndpointFacts> {
+  const headers = Object.entries(config.proxy.headers).filter(
+    ([name]) => name.toLowerCase() !== 'authorization',
   )
+  const now = ports.runtime.now()
+  try {
+    const answer = await askFirst(ports.http, config.serverUrl, Object.fromEntries(headers))
+    const isNamed = answer.status !== 401 && (await namesSignIn(config.oauth, ports).catch(() => false))
+    return { config, answer, error: undefined, namesSignIn: isNamed, now }
+  } catch (error) {
+    return { config, answer: undefined, error, namesSignIn: false, now }
+  }
 }
 
 /** Checks the stored login. Returns its token while that is valid: renewing it is left to a connection. */
 async function* examineStore(
   config: BridgeConfig,
-  { runtime }: CommandInput,
-  expected: Parameters<typeof checkLogin>[1],
-): AsyncGenerator<readonly Finding[], string | undefined> {
+  runtime: CommandInput['runtime'],
+  issuer: string | undefined,
+  isWanted: boolean,
+): Findings<string | undefined> {
   if (config.fixedBy !== undefined) return config.token
-  yield [await checkKeychain(config.credentials, expected.context)]
-  const id = loginIdOf(config)
-  let credential: Credential | undefined
-  try {
-    const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
-    const store = createCredentialStore(config.credentials, { runtime, announce: () => {} })
-    credential = await store.read(id)
-  } catch (error) {
-    yield [failureFinding('login', error, expected.context)]
-    return undefined
-  }
-  yield [checkLogin(credential, expected, runtime.now()), checkLock(config.credentials, id)]
-  const tokens = credential?.signInNeeded === undefined ? credential?.tokens : undefined
-  const isValid = (tokens?.expiresAt ?? Number.POSITIVE_INFINITY) > runtime.now()
-  if (!isValid) return undefined
+  const facts = await readStore(config, runtime)
+  yield findingsOf(storeChecks, { ...facts, issuer, isWanted })
+  const { tokens, signInNeeded } = facts.credential ?? {}
+  if (signInNeeded !== undefined || (tokens?.expiresAt ?? Infinity) <= facts.now) return undefined
   return config.oauth.useIdToken ? tokens?.idToken : tokens?.accessToken
 }

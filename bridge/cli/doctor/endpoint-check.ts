@@ -1,75 +1,88 @@
 import { parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { NetworkConfig } from '../../http/http-client.ts'
+import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
+import type { BridgeConfig } from '../../config/config.ts'
 import { chooseProxy } from '../../http/route.ts'
-import type { EndpointAnswer, FirstAnswer } from '../connect/endpoint-probe.ts'
-import { exitCode } from '../failure/command-failure.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import type { FirstAnswer } from '../connect/endpoint-probe.ts'
+import { exitCode } from '../failure/failure-table.ts'
+import { failureContextOf } from '../failure/failure-text.ts'
+import { failed } from './finding.ts'
 
-/** Reports the proxy that requests to the server go through. */
-export function checkProxy(serverUrl: string, { proxy: configured }: NetworkConfig): Finding {
-  const proxy = chooseProxy(new URL(serverUrl), configured)
-  if (proxy !== undefined) return ok('proxy', `Requests go through ${new URL(proxy).origin}.`)
-  return ok('proxy', configured === undefined ? 'None.' : 'There is one, but not for this server.')
+/** The first response of a server, to a client without a token, or why there was none. */
+export interface EndpointFacts {
+  config: BridgeConfig
+  answer: FirstAnswer | undefined
+  error: unknown
+  /** The server names an authorization server. */
+  namesSignIn: boolean
+  now: number
 }
 
-/** `wanted`: nothing works without a sign-in. `offered`: some tools may need one. */
-export type SignInNeed = 'wanted' | 'offered' | 'none'
-
-/**
- * Judges the first answer of a server, to a client without a token. `isNamed`: the server names an authorization server. No
- * `need` if nothing more can be checked.
- */
-export function checkEndpoint(
-  answer: FirstAnswer,
-  isNamed: boolean,
-): { finding: Finding; need?: SignInNeed } {
-  const { status, message, isSse } = answer
-  if (status === 401) return { finding: ok('endpoint', 'It wants a sign-in (401).'), need: 'wanted' }
-  // Other APIs say `error` as well, and mean something else by it.
-  const isMcp = message !== undefined && parseJsonRpcMessage(message).kind === 'response'
-  if (!isSse && !isMcp) {
-    return { finding: strange(answer), ...(status === 403 && { need: 'wanted' as const }) }
-  }
-  const text = isSse ? 'It answers with the older HTTP+SSE transport' : 'It answers'
-  return isNamed
-    ? {
-        finding: ok(
-          'endpoint',
-          `${text} without a sign-in, and offers one, which some of its tools may need.`,
-        ),
-        need: 'offered',
-      }
-    : { finding: ok('endpoint', `${text} without a sign-in.`), need: 'none' }
+export const endpointChecks: Checks<EndpointFacts> = {
+  proxy({ config: { serverUrl, network } }) {
+    const proxy = chooseProxy(new URL(serverUrl), network.proxy)
+    if (proxy !== undefined) return ok(`Requests go through ${new URL(proxy).origin}.`)
+    return ok(network.proxy === undefined ? 'None.' : 'There is one, but not for this server.')
+  },
+  endpoint({ config, answer, error, namesSignIn }) {
+    if (answer === undefined) return failed(error, failureContextOf(config))
+    if (answer.status === 401) return ok('It wants a sign-in (401).')
+    if (!isMcp(answer)) return strange(answer)
+    const text = answer.isSse ? 'It answers with the older HTTP+SSE transport' : 'It answers'
+    return ok(
+      namesSignIn
+        ? `${text} without a sign-in, and offers one, which some of its tools may need.`
+        : `${text} without a sign-in.`,
+    )
+  },
+  /** Both sides compute the end of a token with their own clock. */
+  clock({ answer, now }) {
+    if (answer?.date === undefined) return undefined
+    const off = Math.abs(answer.date - now)
+    if (off < noticeableSeconds) return ok('This computer and the server agree on the time.')
+    const text = `The clocks of this computer and the server are ${off} s apart.`
+    return (off >= tooFarSeconds ? fail : warn)(text, 'Set the clock of this computer from the network.')
+  },
 }
 
-function strange({ status, contentType }: EndpointAnswer): Finding {
+const tooFarSeconds = 300
+const noticeableSeconds = 30
+
+/** `wanted`: nothing works without a sign-in. `offered`: some tools may need one. Undefined if nothing more can be checked. */
+export function signInNeed({
+  answer,
+  namesSignIn,
+}: EndpointFacts): 'wanted' | 'offered' | 'none' | undefined {
+  if (answer === undefined) return undefined
+  if (answer.status === 401) return 'wanted'
+  if (isMcp(answer)) return namesSignIn ? 'offered' : 'none'
+  return answer.status === 403 ? 'wanted' : undefined
+}
+
+/** Other APIs say `error` as well, and mean something else by it. */
+function isMcp({ isSse, message }: FirstAnswer): boolean {
+  return isSse || (message !== undefined && parseJsonRpcMessage(message).kind === 'response')
+}
+
+function strange({ status, contentType }: FirstAnswer): Outcome {
   if (status === 404 || status === 405) {
     const fix = 'Check the path of the URL, often /mcp or /sse.'
-    return fail('endpoint', `There is no MCP endpoint at that URL (${status}).`, fix)
+    return fail(`There is no MCP endpoint at that URL (${status}).`, fix)
   }
   if (status === 403 && contentType.startsWith('text/html')) {
     const fix = 'Check the URL: what answers there is made for browsers.'
-    return warn('endpoint', 'It refuses, with a web page (403).', fix)
+    return warn('It refuses, with a web page (403).', fix)
   }
   if (status === 403) {
     const fix = 'Ask the operator of the server whether this computer is allowed; sign in if you have not.'
-    return warn('endpoint', 'It refuses without saying how to sign in (403).', fix)
+    return warn('It refuses without saying how to sign in (403).', fix)
   }
   if (status >= 500) {
-    return fail(
-      'endpoint',
-      `The server reported an internal error (${status}).`,
-      'Tell the operator of the server.',
-      exitCode.unreachable,
-    )
+    const text = `The server reported an internal error (${status}).`
+    return fail(text, 'Tell the operator of the server.', exitCode.unreachable)
   }
   if (status >= 300 && status < 400) {
-    return fail(
-      'endpoint',
-      `It sends elsewhere (${status}), which is never followed.`,
-      'Use the URL it sends to.',
-    )
+    return fail(`It sends elsewhere (${status}), which is never followed.`, 'Use the URL it sends to.')
   }
   const kind = contentType === '' ? 'nothing' : JSON.stringify(contentType)
-  return fail('endpoint', `What answers is not an MCP server (${status}, ${kind}).`, 'Check the URL.')
+  return fail(`What answers is not an MCP server (${status}, ${kind}).`, 'Check the URL.')
 }

@@ -1,33 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { NetworkError } from '../../http/http-client.ts'
 import { TransportError } from '../../transport/transport.ts'
-import { CommandFailure, exitCode } from '../failure/command-failure.ts'
-import { failureTable } from '../failure/failure-table.ts'
-import { failureFinding } from './finding.ts'
+import { CommandFailure } from '../failure/failure-text.ts'
+import { exitCode, failureTable } from '../failure/failure-table.ts'
+import { failed } from './finding.ts'
 
 const context = { serverUrl: 'https://mcp.example.com/a.b/mcp?c=d' }
 
-describe('a failure as a finding', () => {
+describe('a failure in doctor', () => {
   it('keeps its words, and what it means for the exit code', () => {
     const message = 'mcp.example.com refused the connection.'
     const error = new NetworkError('refused', 'https://mcp.example.com', message, { sent: false })
-    expect(failureFinding('endpoint', error, context)).toEqual({
-      name: 'endpoint',
-      state: 'fail',
-      message,
-      fix: 'Start the server, or correct the port in the URL.',
-      exit: 4,
-    })
-    expect(failureFinding('session', new TransportError('not_found', 'nothing'), context)).toMatchObject({
+    const fix = 'Start the server, or correct the port in the URL.'
+    expect(failed(error, context)).toEqual({ state: 'fail', message, fix, exit: 4 })
+    expect(failed(new TransportError('not_found', 'nothing'), context)).toMatchObject({
       fix: 'Check the path of the URL, often /mcp or /sse.',
       exit: 1,
     })
   })
 
   it.each(Object.entries(failureTable))(
-    'never advises to run doctor in doctor, for %s',
+    'never advises to run doctor, for %s',
     (_code, { nextStep, exit = exitCode.failed }) => {
-      const { fix } = failureFinding('endpoint', new CommandFailure('x', nextStep, { exit }), context)
+      const { fix } = failed(new CommandFailure('x', nextStep, { exit }), context)
       expect(fix).not.toContain('drawbridge doctor')
       expect(fix).toMatch(/^(?:[A-Z].*\.|.*drawbridge .*|Give .*)$/)
     },

@@ -1,8 +1,23 @@
 import type { CredentialFault } from '../../credentials/credential-store.ts'
 import type { OAuthFault } from '../../oauth/login-port.ts'
-import { type ExitCode, exitCode } from './command-failure.ts'
 import type { BodyError, NetworkFault } from '../../http/http-client.ts'
 import type { TransportFault } from '../../transport/transport.ts'
+
+/** Exit codes, stable for scripts. A connection ends with one of the first three. */
+export const exitCode = { ok: 0, failed: 1, usage: 2, signInNeeded: 3, unreachable: 4 } as const
+
+/** One of {@link exitCode}. */
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
+
+/** Stable code of a failure, in `--json`, in the `data` of JSON-RPC errors and in the documentation. */
+export type FailureCode =
+  | 'configuration'
+  | 'unexpected'
+  | `network_${NetworkFault}`
+  | `server_${TransportFault}`
+  | `body_${BodyError['fault']}`
+  | `oauth_${OAuthFault}`
+  | `credentials_${CredentialFault}`
 
 /** The texts of one kind of failure. */
 interface FailureRow {
@@ -18,8 +33,19 @@ const { signInNeeded, unreachable } = exitCode
 const doctor = 'drawbridge doctor {url}'
 const login = 'drawbridge login {url}'
 
-/** No response, or an incomplete one. */
-const networkFailures: Readonly<Record<`network_${NetworkFault}`, FailureRow>> = {
+/** Every failure with its next step. A new fault without a row is a compile error. */
+export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
+  configuration: {
+    meaning: 'A flag, a variable or the configuration file is wrong.',
+    nextStep: 'Every flag: drawbridge --help',
+    exit: exitCode.usage,
+  },
+  unexpected: {
+    meaning: 'Unexpected error.',
+    nextStep: 'Try again; if it persists, report this line and the output of --version.',
+  },
+
+  // No response, or an incomplete one.
   network_dns: {
     meaning: 'The host name has no address here.',
     nextStep:
@@ -76,10 +102,8 @@ const networkFailures: Readonly<Record<`network_${NetworkFault}`, FailureRow>> =
     meaning: 'It was stopped here.',
     nextStep: 'Run it again.',
   },
-}
 
-/** A response that carries no MCP message. */
-const remoteFailures: Readonly<Record<`server_${TransportFault}`, FailureRow>> = {
+  // A response that carries no MCP message.
   server_sign_in_needed: {
     meaning: 'The server requires a sign-in.',
     nextStep: 'drawbridge login {url}',
@@ -120,10 +144,8 @@ const remoteFailures: Readonly<Record<`server_${TransportFault}`, FailureRow>> =
     meaning: 'The response is larger than the bridge accepts.',
     nextStep: 'Request less: one page, a part, a filter.',
   },
-}
 
-/** A document that cannot be used. */
-const bodyFailures: Readonly<Record<`body_${BodyError['fault']}`, FailureRow>> = {
+  // A document that cannot be used.
   body_too_large: {
     meaning: 'A document is larger than it can reasonably be.',
     nextStep: `Check the URL. What answers there: ${doctor}`,
@@ -132,10 +154,8 @@ const bodyFailures: Readonly<Record<`body_${BodyError['fault']}`, FailureRow>> =
     meaning: 'A document is not JSON; often it is a page of a proxy or a login.',
     nextStep: `Check the URL and the proxy. What answers there: ${doctor}`,
   },
-}
 
-/** A failed sign-in or refresh. */
-const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> = {
+  // A failed sign-in or refresh.
   oauth_no_metadata: {
     meaning: 'The server requires a token and does not say where to get one.',
     nextStep: `Give it a token in the variable DRAWBRIDGE_TOKEN. What was found: ${doctor}`,
@@ -225,10 +245,8 @@ const oauthFailures: Readonly<Record<`oauth_${OAuthFault}`, FailureRow>> = {
     nextStep: login,
     exit: signInNeeded,
   },
-}
 
-/** Stored logins that cannot be used. */
-const credentialFailures: Readonly<Record<`credentials_${CredentialFault}`, FailureRow>> = {
+  // Stored logins that cannot be used.
   credentials_keychain_locked: {
     meaning: 'The system keychain is locked, or asks for permission.',
     nextStep: `Unlock it, then: ${login}`,
@@ -268,32 +286,4 @@ const credentialFailures: Readonly<Record<`credentials_${CredentialFault}`, Fail
     meaning: 'Another process holds the login.',
     nextStep: `Wait a minute and try again. More: ${doctor}`,
   },
-}
-
-/** Stable code of a failure, in `--json`, in the `data` of JSON-RPC errors and in the documentation. */
-export type FailureCode =
-  | 'configuration'
-  | 'unexpected'
-  | keyof typeof bodyFailures
-  | keyof typeof credentialFailures
-  | keyof typeof networkFailures
-  | keyof typeof oauthFailures
-  | keyof typeof remoteFailures
-
-/** Every failure with its next step. A new fault without a row is a compile error. */
-export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
-  configuration: {
-    meaning: 'A flag, a variable or the configuration file is wrong.',
-    nextStep: 'Every flag: drawbridge --help',
-    exit: exitCode.usage,
-  },
-  unexpected: {
-    meaning: 'Unexpected error.',
-    nextStep: 'Try again; if it persists, report this line and the output of --version.',
-  },
-  ...networkFailures,
-  ...remoteFailures,
-  ...bodyFailures,
-  ...oauthFailures,
-  ...credentialFailures,
 }

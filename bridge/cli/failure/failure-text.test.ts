@@ -4,12 +4,18 @@ import { CredentialError, type CredentialFault } from '../../credentials/credent
 import { NetworkError, type NetworkFault, BodyError } from '../../http/http-client.ts'
 import { OAuthFailure, type OAuthFault } from '../../oauth/login-port.ts'
 import { TransportError, type TransportFault } from '../../transport/transport.ts'
-import { CommandFailure, exitCode } from './command-failure.ts'
+import {
+  CommandFailure,
+  describeError,
+  failureJson,
+  failureText,
+  rpcFailure,
+  shellWord,
+} from './failure-text.ts'
+import { exitCode, failureTable, type FailureCode } from './failure-table.ts'
 import { commandName } from '../command.ts'
 import { commandTable } from '../command-line/command-table.ts'
 import { settingFlags } from '../../config/setting-argument.ts'
-import { failureTable, type FailureCode } from './failure-table.ts'
-import { describeError, failureJson, failureText, rpcFailure, shellWord } from './failure-text.ts'
 
 const serverUrl = 'https://mcp.example.com/mcp'
 const codes = Object.keys(failureTable) as FailureCode[]

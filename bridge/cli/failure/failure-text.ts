@@ -3,9 +3,21 @@ import { CredentialError } from '../../credentials/credential-store.ts'
 import { NetworkError, BodyError } from '../../http/http-client.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'
 import { TransportError } from '../../transport/transport.ts'
-import { CommandFailure, type ExitCode, exitCode } from './command-failure.ts'
-import { type FailureCode, failureTable } from './failure-table.ts'
+import { type ExitCode, exitCode, type FailureCode, failureTable } from './failure-table.ts'
 import { asTyped } from '../terminal/program-name.ts'
+
+/** A failed command, with the user's next step. Contains no secrets. */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure'
+  readonly nextStep: string
+  readonly exit: ExitCode
+
+  constructor(message: string, nextStep: string, options: { exit?: ExitCode; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.nextStep = nextStep
+    this.exit = options.exit ?? exitCode.failed
+  }
+}
 
 /** A failure as shown to users. Contains no secrets, as errors contain none. */
 export interface Failure {
@@ -19,7 +31,7 @@ export interface FailureContext {
   /** As given. */
   serverUrl: string | undefined
   /** Added to the URL in commands unless it is the default. */
-  profile?: string
+  profile?: string | undefined
   /** The source of a fixed token, which no sign-in replaces. */
   fixedBy?: BridgeConfig['fixedBy']
 }

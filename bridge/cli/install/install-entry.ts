@@ -9,8 +9,8 @@ import { resolve } from 'node:path'
 import { type BridgeConfig, ConfigError } from '../../config/config.ts'
 import { createLaunch } from '../../install/launch.ts'
 import { chooseProxy } from '../../http/route.ts'
-import { settings } from '../../config/setting-table.ts'
-import { type Setting, flagOf, negativeOf, variableOf } from '../../config/setting.ts'
+import { settings, type Setting, negativeOf } from '../../config/setting-table.ts'
+import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { type CommandInput, settingsOf } from '../command.ts'
 
 /** The program of the bridge, and the folder it runs in. */

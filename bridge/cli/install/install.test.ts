@@ -17,9 +17,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ConfigError } from '../../config/config.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
 import { readWords } from '../../../tests/support/bridge/cli/command-words.ts'
-import type { CommandInput } from '../command.ts'
-import { CommandFailure } from '../failure/command-failure.ts'
-import { install, type InstallOptions } from './install.ts'
+import type { CommandInput, CommandOptions } from '../command.ts'
+import { CommandFailure } from '../failure/failure-text.ts'
+import { install } from './install.ts'
 import type { InstallPlace } from './install-entry.ts'
 import { uninstall } from './uninstall.ts'
 
@@ -30,16 +30,6 @@ const place: InstallPlace = {
   projectFolder: '',
   temporaryFolders: ['/tmp'],
 }
-const plain: InstallOptions = {
-  name: undefined,
-  project: false,
-  print: false,
-  list: false,
-  dryRun: false,
-  yes: false,
-  force: false,
-}
-
 let home: string
 beforeEach(() => {
   home = realpathSync(mkdtempSync(join(tmpdir(), 'drawbridge-install-command-')))
@@ -54,7 +44,7 @@ interface Run {
 }
 
 interface RunOptions {
-  options?: Partial<InstallOptions>
+  options?: CommandOptions
   environment?: Record<string, string>
   json?: boolean
   /** What a person in front of a terminal types. */
@@ -76,6 +66,7 @@ async function run(words: readonly string[], given: RunOptions = {}): Promise<Ru
       readText: (path) => readFileSync(path, 'utf8'),
     },
     json: given.json === true,
+    options: given.options ?? {},
     runtime: { now: () => 1_800_000_000 } as Runtime,
     terminal: {
       print: (text) => void out.push(text),
@@ -86,12 +77,11 @@ async function run(words: readonly string[], given: RunOptions = {}): Promise<Ru
       input,
     },
   }
-  const options = { ...plain, ...given.options }
   const where = { ...place, projectFolder: join(home, 'project'), ...given.place }
   const result: Run = { code: undefined, error: undefined, out: '', notes: '' }
   try {
     const command = given.command === 'uninstall' ? uninstall : install
-    result.code = await command(commandInput, options, where)
+    result.code = await command(commandInput, where)
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
     result.error = error

@@ -1,23 +1,20 @@
-import { createHttpClient } from '../../http/undici-client.ts'
 import type { HttpClient } from '../../http/http-client.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import { confirmed, durationText, waitFor } from '../terminal/progress.ts'
-import {
-  type Login,
-  type LoginState,
-  OAuthFailure,
-  type PendingSignIn,
-  type SignInPrompt,
-} from '../../oauth/login-port.ts'
+import type { Login } from '../../oauth/login/login.ts'
+import { OAuthFailure, type PendingSignIn, type SignInPrompt } from '../../oauth/login-port.ts'
+import type { LoginState } from '../../oauth/tokens/stored-tokens.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { openBrowser } from '../terminal/open-browser.ts'
-import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
-import { type CommandInput, configOf } from '../command.ts'
+import { type CommandInput, configOf, printResult } from '../command.ts'
 import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
 import { linkOf, signInLine } from '../../sign-in/sign-in-attempt.ts'
-import { isOpenedByItself, openConnectionLog, openLogin } from '../connect/connection-login.ts'
-import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { isOpenedByItself } from '../connect/connection-login.ts'
+import { stateView } from '../connect/login-view.ts'
+import { CommandFailure } from '../failure/failure-text.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { pasteRedirect } from './paste-redirect.ts'
+import { withLogin } from './with-login.ts'
 
 type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
 
@@ -25,42 +22,30 @@ type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
  * Signs in to a server, or says that there is a login already. With `force` it signs in anew; what was stored before stays
  * until the new login is there.
  */
-export async function login(input: CommandInput, { force }: { force: boolean }): Promise<ExitCode> {
+export async function login(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
-  const { terminal, json } = input
+  const { terminal } = input
   if (config.fixedBy !== undefined) {
-    terminal.note(
-      `The ${config.fixedBy === 'environment' ? 'token of DRAWBRIDGE_TOKEN' : 'header'} is the login.`,
-    )
-    if (json) terminal.print(JSON.stringify({ ok: true, did: 'not_needed' satisfies Outcome }))
+    const what = config.fixedBy === 'environment' ? 'token of DRAWBRIDGE_TOKEN' : 'header'
+    terminal.note(`The ${what} is the login.`)
+    printResult(input, { ok: true, did: 'not_needed' satisfies Outcome }, () => {})
     return exitCode.ok
   }
   try {
-    return await signIn(config, input, force)
+    await signIn(config, input)
   } catch (error) {
     const moved = await agreedMove(error, config, input)
     if (moved === undefined) throw error
-    return await signIn(moved, input, force)
+    await signIn(moved, input)
   }
+  return exitCode.ok
 }
 
-async function signIn(config: BridgeConfig, input: CommandInput, force: boolean): Promise<ExitCode> {
-  const { terminal, runtime } = input
-  const log = await openConnectionLog(config)
-  const http = createHttpClient(config.network)
-  try {
-    const { login: own } = await openLogin(config, {
-      http,
-      runtime,
-      announce: (line) => terminal.note(line),
-      note: log?.note ?? (() => {}),
-    })
-    const did = await signInUnlessDone(own, config, http, input, force)
+async function signIn(config: BridgeConfig, input: CommandInput): Promise<void> {
+  await withLogin(config, input, async (own, http) => {
+    const did = await signInUnlessDone(own, config, http, input)
     report(did, await own.state(), config, input)
-    return exitCode.ok
-  } finally {
-    http.close()
-  }
+  })
 }
 
 /**
@@ -88,8 +73,8 @@ async function signInUnlessDone(
   config: BridgeConfig,
   http: HttpClient,
   input: CommandInput,
-  force: boolean,
 ): Promise<Outcome> {
+  const force = input.options.force === true
   const state = await own.state()
   if (state.kind === 'signed_in' && !force) return 'already_signed_in'
   const { need, isPage } = await waitFor(
@@ -208,34 +193,15 @@ function report(
   { serverUrl, oauth }: BridgeConfig,
   input: CommandInput,
 ): void {
-  const { json, terminal } = input
-  const known = state.kind === 'signed_in' || state.kind === 'sign_in_needed' ? state : undefined
-  if (json) {
-    terminal.print(
-      JSON.stringify({
-        ok: true,
-        did,
-        server: serverUrl,
-        profile: oauth.profile,
-        ...(known && {
-          state: known.kind,
-          issuer: known.issuer,
-          client_id: known.clientId,
-          scope: known.scope ?? null,
-          signed_in_at: known.signedInAt,
-          expires_at: known.expiresAt ?? null,
-          renews: known.canRefresh,
-          reason: known.reason ?? null,
-        }),
-      }),
-    )
-    return
-  }
-  const at = known === undefined ? '' : ` at ${plainText(known.issuer)}`
-  const texts: Readonly<Record<Outcome, string>> = {
-    signed_in: `Signed in to ${serverUrl}${at}.`,
-    already_signed_in: `Already signed in to ${serverUrl}${at}. To sign in again, use --force.`,
-    not_needed: `${serverUrl} answers without a sign-in, and names no authorization server.`,
-  }
-  terminal.note(texts[did])
+  const known = state.kind === 'none' ? undefined : stateView(state)
+  const facts = { ok: true, did, server: serverUrl, profile: oauth.profile }
+  printResult(input, { ...facts, ...known }, () => {
+    const at = known === undefined ? '' : ` at ${known.issuer}`
+    const texts: Readonly<Record<Outcome, string>> = {
+      signed_in: `Signed in to ${serverUrl}${at}.`,
+      already_signed_in: `Already signed in to ${serverUrl}${at}. To sign in again, use --force.`,
+      not_needed: `${serverUrl} answers without a sign-in, and names no authorization server.`,
+    }
+    input.terminal.note(texts[did])
+  })
 }

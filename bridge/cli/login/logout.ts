@@ -1,28 +1,28 @@
+import { createBridgeConfig, type ReadSettings } from '../../config/config-reader.ts'
 import { networkConfig, oauthConfig } from '../../config/config-part.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import {
   CredentialError,
   type CredentialFault,
   type CredentialStore,
-  type StoredLogin,
   isLoginId,
+  type StoredLogin,
 } from '../../credentials/credential-store.ts'
-import type { NetworkConfig } from '../../http/http-client.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
-import { readIfPossible } from '../../oauth/login/login-sign-in.ts'
-import { type CommandInput, configOf, credentialsOf, settingsOf } from '../command.ts'
-import { describeError } from '../failure/failure-text.ts'
-import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
-import { loginIdOf, openConnectionLog, openLogin } from '../connect/connection-login.ts'
+import { type CommandInput, credentialsOf, printResult, settingsOf } from '../command.ts'
+import { loginIdOf } from '../connect/connection-login.ts'
+import { CommandFailure, describeError } from '../failure/failure-text.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 
-const lockMs = 20_000
-
-/** Result of signing out of one login. */
-export interface Forgotten {
+/** A login to sign out of. Server and profile are null where only its content names them. */
+interface NamedLogin {
   id: string
-  /** Null if it is unreadable. */
   server: string | null
   profile: string | null
+}
+
+/** Result of signing out of one login. */
+interface Forgotten extends NamedLogin {
   found: boolean
   /** An unreadable login cannot be revoked. */
   readable: boolean
@@ -32,19 +32,51 @@ export interface Forgotten {
   kept: string | null
 }
 
-/** Removes the login of that id, which `status` shows for unreadable logins. Rejects with `CredentialError`. */
-export async function forgetById(id: string, input: CommandInput): Promise<Forgotten> {
-  const place = await openPlace(input)
-  const isStored = (await place.store.list()).some((stored) => stored.id === id)
-  return isStored ? await forget(id, place) : { ...unknownLogin(id), found: false, revoked: null }
+interface Place {
+  store: CredentialStore
+  read: ReadSettings
+  input: CommandInput
+}
+
+/**
+ * Revokes and removes one login, or all. Also removes one whose tokens could not be revoked, and says so. Returns 1 if an
+ * unreadable login was kept.
+ */
+export async function logout(input: CommandInput): Promise<ExitCode> {
+  const [operand] = input.line.operands
+  const { all } = input.options
+  if (all && operand !== undefined) {
+    throw new CommandFailure('A URL and --all: only one of them.', 'drawbridge logout --all', {
+      exit: exitCode.usage,
+    })
+  }
+  const read = settingsOf(input)
+  const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
+  const { runtime, terminal } = input
+  const named = all ? undefined : nameOf(operand, read, input)
+  const store = createCredentialStore(credentialsOf(read), { runtime, announce: () => {} })
+  const place = { store, read, input }
+  const logins = named === undefined ? await forgetAll(place) : [await forget(named, place)]
+  const ok = logins.every(({ kept }) => kept === null)
+  printResult(input, { ok, logins }, () => {
+    if (logins.length === 0) terminal.note('No login is stored.')
+    for (const login of logins) terminal.note(textOf(login))
+  })
+  return ok ? exitCode.ok : exitCode.failed
+}
+
+/** `operand` is a URL, or the id that `status` shows for unreadable logins. */
+function nameOf(operand: string | undefined, read: ReadSettings, { surroundings }: CommandInput): NamedLogin {
+  if (operand !== undefined && isLoginId(operand)) return { id: operand, server: null, profile: null }
+  const config = createBridgeConfig(read, surroundings)
+  return { id: loginIdOf(config), server: config.serverUrl, profile: config.oauth.profile }
 }
 
 /**
  * Removes all logins. Keeps those that become readable once the keychain is unlocked or the bridge is updated, so that their
  * tokens can be revoked then.
  */
-export async function forgetAll(input: CommandInput): Promise<Forgotten[]> {
-  const place = await openPlace(input)
+async function forgetAll(place: Place): Promise<Forgotten[]> {
   const logins: Forgotten[] = []
   for (const login of await place.store.list()) logins.push(await forgetIfLost(login, place))
   // Also removes the key, which may be the one that was lost.
@@ -52,112 +84,41 @@ export async function forgetAll(input: CommandInput): Promise<Forgotten[]> {
   return logins
 }
 
-async function forgetIfLost(login: StoredLogin, place: Place): Promise<Forgotten> {
-  if (login.kind === 'unreadable' && !lostFaults.has(login.failure.fault)) {
-    return { ...unknownLogin(login.id), kept: whyKept(login.failure) }
-  }
-  try {
-    return await forget(login.id, place)
-  } catch (error) {
-    if (!(error instanceof CredentialError)) throw error
-    return { ...unknownLogin(login.id), kept: whyKept(error) }
-  }
-}
-
 const lostFaults: ReadonlySet<CredentialFault> = new Set(['corrupt', 'key_missing'])
 
-function whyKept(failure: CredentialError): string {
-  const { sentences, nextStep } = describeError(failure, { serverUrl: undefined })
-  return [...sentences, nextStep].join(' ')
+async function forgetIfLost(login: StoredLogin, place: Place): Promise<Forgotten> {
+  const named = { id: login.id, server: null, profile: null }
+  try {
+    if (login.kind === 'unreadable' && !lostFaults.has(login.failure.fault)) throw login.failure
+    return await forget(named, place)
+  } catch (error) {
+    if (!(error instanceof CredentialError)) throw error
+    const { sentences, nextStep } = describeError(error, { serverUrl: undefined })
+    const kept = [...sentences, nextStep].join(' ')
+    return { ...named, found: true, readable: false, revoked: false, kept }
+  }
 }
 
-interface Place {
-  store: CredentialStore
-  network: NetworkConfig
-  input: CommandInput
+/** Rejects with `CredentialError`. */
+async function forget(named: NamedLogin, place: Place): Promise<Forgotten> {
+  const { signOut } = await import('../../oauth/login/sign-out.ts')
+  const report = await signOut(place.store, named.id, (credential) => revoke(credential, place))
+  const { serverUrl: server = named.server, profile = named.profile } = report.credential ?? {}
+  const { found, readable, revoked = null } = report
+  return { id: named.id, server, profile, found, readable, revoked, kept: null }
 }
 
-async function openPlace(input: CommandInput): Promise<Place> {
-  const read = settingsOf(input)
-  const { runtime, surroundings } = input
-  const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
-  const store = createCredentialStore(credentialsOf(read), { runtime, announce: () => {} })
-  return { store, network: networkConfig(read.values, surroundings), input }
-}
-
-async function forget(id: string, place: Place): Promise<Forgotten> {
-  const { store } = place
-  return await store.exclusively(id, { waitMs: lockMs }, async () => {
-    const { credential } = await readIfPossible(store, id)
-    const revoked = credential === undefined ? false : await revoke(credential, place)
-    await store.remove(id)
-    if (credential === undefined) return unknownLogin(id)
-    const { serverUrl: server, profile } = credential
-    return { id, server, profile, found: true, readable: true, revoked: revoked ?? null, kept: null }
-  })
-}
-
-function unknownLogin(id: string): Forgotten {
-  return { id, server: null, profile: null, found: true, readable: false, revoked: false, kept: null }
-}
-
+/** Allows plain http as the sign-in did. */
 async function revoke(
   credential: Credential,
-  { network, input: { runtime, surroundings } }: Place,
+  { read: { values }, input: { runtime, surroundings } }: Place,
 ): Promise<boolean | undefined> {
   const { giveBack } = await import('../../oauth/login/sign-out.ts')
-  const oauth = oauthConfig(credential.serverUrl, { profile: credential.profile }, undefined, surroundings)
-  const http = createHttpClient({ ...network, allowHttp: true })
+  const given = { ...values, profile: credential.profile, allowHttp: true }
+  const oauth = oauthConfig(credential.serverUrl, given, undefined, surroundings)
+  const http = createHttpClient(networkConfig(given, surroundings))
   try {
-    return await giveBack(credential, { ...oauth, allowHttp: true }, { http, runtime })
-  } catch {
-    return false
-  } finally {
-    http.close()
-  }
-}
-
-/**
- * Revokes and removes one login, or all. Also removes one whose tokens could not be revoked, and says so. Returns 1 if an
- * unreadable login was kept.
- */
-export async function logout(input: CommandInput, { all }: { all: boolean }): Promise<ExitCode> {
-  const [operand] = input.line.operands
-  if (all && operand !== undefined) {
-    throw new CommandFailure('A URL and --all: only one of them.', 'drawbridge logout --all', {
-      exit: exitCode.usage,
-    })
-  }
-  const logins = all
-    ? await forgetAll(input)
-    : [
-        operand !== undefined && isLoginId(operand)
-          ? await forgetById(operand, input)
-          : await forgetOne(input),
-      ]
-  const { json, terminal } = input
-  const ok = logins.every(({ kept }) => kept === null)
-  if (json) terminal.print(JSON.stringify({ ok, logins }))
-  else
-    for (const line of logins.length === 0 ? ['No login is stored.'] : logins.map(textOf)) terminal.note(line)
-  return ok ? exitCode.ok : exitCode.failed
-}
-
-async function forgetOne(input: CommandInput): Promise<Forgotten> {
-  const config = configOf(input)
-  const log = await openConnectionLog(config)
-  const http = createHttpClient(config.network)
-  try {
-    const { login } = await openLogin(config, {
-      http,
-      runtime: input.runtime,
-      announce: () => {},
-      note: log?.note ?? (() => {}),
-    })
-    const { found, readable, revoked } = await login.signOut()
-    const { serverUrl: server, oauth } = config
-    const { profile } = oauth
-    return { id: loginIdOf(config), server, profile, found, readable, revoked: revoked ?? null, kept: null }
+    return await giveBack(credential, oauth, { http, runtime })
   } finally {
     http.close()
   }

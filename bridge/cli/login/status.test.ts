@@ -142,7 +142,7 @@ describe('status', () => {
           signed_in_at: at,
           expires_at: at - 10,
           renews: false,
-          reason: 'the access token has ended, and cannot be renewed',
+          reason: 'the token has expired, and there is no refresh token',
           next_step: 'drawbridge login https://b.example/mcp',
         },
       ],

@@ -10,8 +10,8 @@ import type { ReadSettings } from '../../config/config-reader.ts'
 import { serverUrlProblem } from '../../config/config-rule.ts'
 import { durationText } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/output.ts'
-import { type CommandInput, credentialsOf, settingsOf } from '../command.ts'
-import { type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { type CommandInput, credentialsOf, printResult, settingsOf } from '../command.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { fill } from '../failure/failure-text.ts'
 import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } from '../connect/login-view.ts'
 
@@ -21,7 +21,7 @@ import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } f
  * reason that a sign-in does not solve. Throws `ConfigError` for anything but a URL or an id.
  */
 export async function status(input: CommandInput): Promise<ExitCode> {
-  const { json, terminal, runtime } = input
+  const { terminal, runtime } = input
   const read = settingsOf(input)
   const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
   const config = credentialsOf(read)
@@ -33,32 +33,21 @@ export async function status(input: CommandInput): Promise<ExitCode> {
   if (logins.length + unreadable.length === 0) refuseNoUrl(read)
   const backend = await backendOf(store)
   const code = codeOf(logins, unreadable)
-  if (json) {
-    terminal.print(
-      JSON.stringify({
-        ok: code === exitCode.ok,
-        home: config.home,
-        key: backend === 'unknown' ? null : (backend ?? null),
-        logins: logins.map((login) => ({ ...login, next_step: nextStep(login) ?? null })),
-        unreadable: unreadable.map(({ id, file, code: why, reason, nextStep: next_step }) => ({
-          id,
-          file,
-          code: why,
-          reason,
-          next_step,
-        })),
-      }),
-    )
-    return code
+  const facts = {
+    ok: code === exitCode.ok,
+    home: config.home,
+    key: backend === 'unknown' ? null : (backend ?? null),
+    logins: logins.map((login) => ({ ...login, next_step: nextStep(login) ?? null })),
+    unreadable: unreadable.map(({ exit: _exit, ...login }) => login),
   }
-  for (const login of logins) terminal.print(loginText(login, now, terminal))
-  for (const login of unreadable) terminal.print(unreadableText(login, terminal))
-  if (logins.length + unreadable.length > 0) terminal.print(keyText(backend, config.home))
-  else {
+  printResult(input, facts, () => {
+    for (const login of logins) terminal.print(loginText(login, now, terminal))
+    for (const login of unreadable) terminal.print(unreadableText(login, terminal))
+    if (logins.length + unreadable.length > 0) return terminal.print(keyText(backend, config.home))
     const { serverUrl } = read
     terminal.print(`No login is stored${serverUrl === undefined ? '' : ` for ${serverUrl}`}.`)
     terminal.note(fill('drawbridge login {url}', { serverUrl }))
-  }
+  })
   return code
 }
 
@@ -140,7 +129,7 @@ function loginText(login: LoginView, now: number, { colour }: Pick<Terminal, 'co
 
 function unreadableText(login: UnreadableLogin, { colour }: Pick<Terminal, 'colour'>): string {
   const mark = colour('red', 'cannot be read')
-  return `${login.file}\n  ${mark}\n  reason   ${login.reason}\n  -> ${login.nextStep}\n`
+  return `${login.file}\n  ${mark}\n  reason   ${login.reason}\n  -> ${login.next_step}\n`
 }
 
 function tokenText({ expires_at: expiresAt, renews }: LoginView, now: number): string {
@@ -151,20 +140,14 @@ function tokenText({ expires_at: expiresAt, renews }: LoginView, now: number): s
 }
 
 function keyText(backend: Backend | undefined, home: string): string {
-  switch (backend) {
-    case 'keychain':
-      return `Logins are sealed in ${home}; their key is in the keychain.`
-    case 'file':
-      return `Logins are sealed in ${home}; their key is in a file there: whoever can read your files has both.`
-    case 'environment':
-      return `Logins are sealed in ${home}; their key is in DRAWBRIDGE_KEY: whoever can see that has it.`
-    case 'memory':
-      return 'Logins are kept in memory only, and gone with each process.'
-    case 'unknown':
-      return `Logins are sealed in ${home}; where their key is cannot be told.`
-    case undefined:
-      return `Logins are sealed in ${home}; their key is gone.`
+  if (backend === 'memory') return 'Logins are kept in memory only, and gone with each process.'
+  const places = {
+    keychain: 'their key is in the keychain',
+    file: 'their key is in a file there: whoever can read your files has both',
+    environment: 'their key is in DRAWBRIDGE_KEY: whoever can see that has it',
+    unknown: 'where their key is cannot be told',
   }
+  return `Logins are sealed in ${home}; ${backend === undefined ? 'their key is gone' : places[backend]}.`
 }
 
 function nextStep({ state, server, profile }: LoginView): string | undefined {

@@ -2,13 +2,14 @@ import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import { createHttpClient } from '../../http/undici-client.ts'
-import { type LoginState, OAuthFailure } from '../../oauth/login-port.ts'
-import { type CommandInput, configOf } from '../command.ts'
-import { loginIdOf, openConnectionLog, openLogin } from '../connect/connection-login.ts'
-import { CommandFailure, type ExitCode, exitCode } from '../failure/command-failure.ts'
+import { OAuthFailure } from '../../oauth/login-port.ts'
+import { type CommandInput, configOf, printResult } from '../command.ts'
+import { loginIdOf } from '../connect/connection-login.ts'
+import { CommandFailure } from '../failure/failure-text.ts'
+import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { durationText } from '../terminal/progress.ts'
 import { parseToken } from '@drawbridge/shared/settings/value.ts'
+import { withLogin } from './with-login.ts'
 
 const maxBytes = 64 * 1024
 const lockMs = 20_000
@@ -19,8 +20,8 @@ const lockMs = 20_000
  */
 export async function setToken(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
-  const { json, terminal, runtime } = input
-  if (input.terminal.isInteractive) terminal.note('Paste the token, then press Enter and Ctrl-D.')
+  const { terminal, runtime } = input
+  if (terminal.isInteractive) terminal.note('Paste the token, then press Enter and Ctrl-D.')
   const token = await readToken(input)
   const now = runtime.now()
   const expiresAt = readJwt(token)?.expiresAt
@@ -45,15 +46,14 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
       signInId,
     })
   })
-  const expiresIn = expiresAt === undefined ? undefined : expiresAt - now
-  if (json) {
-    const facts = { ok: true, server: config.serverUrl, expires_at: expiresAt ?? null }
-    terminal.print(JSON.stringify({ ...facts, expires_in: expiresIn ?? null }))
-    return exitCode.ok
-  }
-  const life =
-    expiresIn === undefined ? 'it does not say when it ends' : `it ends in ${durationText(expiresIn)}`
-  terminal.note(`Stored the token for ${config.serverUrl}: ${life}, and nobody can renew it.`)
+  const ends = endOf(expiresAt, now)
+  printResult(input, { ok: true, server: config.serverUrl, ...ends }, () => {
+    const life =
+      ends.expires_in === null
+        ? 'it does not say when it ends'
+        : `it ends in ${durationText(ends.expires_in)}`
+    terminal.note(`Stored the token for ${config.serverUrl}: ${life}, and nobody can renew it.`)
+  })
   return exitCode.ok
 }
 
@@ -95,61 +95,46 @@ async function readToken({ terminal }: CommandInput): Promise<string> {
 
 /**
  * Says how long the access token of a login lasts, renewing it when that is due. Prints the token itself on stdout only
- * with `show`. Fails with 3 when there is no login.
+ * with `--show`. Fails with 3 when there is no login.
  */
-export async function printToken(input: CommandInput, { show }: { show: boolean }): Promise<ExitCode> {
+export async function printToken(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
+  const { terminal, runtime, options } = input
   if (config.fixedBy !== undefined) {
     throw new CommandFailure(
       'The token is fixed by a variable or a header: there is no stored one.',
       'Leave that out, or use the token you have.',
     )
   }
-  const { terminal, runtime } = input
-  const log = await openConnectionLog(config)
-  const http = createHttpClient(config.network)
-  try {
-    const { login } = await openLogin(config, {
-      http,
-      runtime,
-      announce: (line) => terminal.note(line),
-      note: log?.note ?? (() => {}),
-    })
+  await withLogin(config, input, async (login) => {
     const authorization = await login.authorization()
     const state = await login.state()
     await login.settle()
     if (authorization === undefined || state.kind !== 'signed_in') {
       throw new OAuthFailure('sign_in_needed', `There is no good login for ${config.serverUrl}.`)
     }
-    const token = show ? authorization.header.replace(/^\S+ +/, '') : undefined
-    report(token, state, config.serverUrl, input)
-    return exitCode.ok
-  } finally {
-    http.close()
-  }
+    const token = options.show ? authorization.header.replace(/^\S+ +/, '') : undefined
+    const ends = endOf(state.expiresAt, runtime.now())
+    const facts = { ok: true, server: config.serverUrl, ...ends, scope: state.scope ?? null }
+    printResult(input, { ...facts, ...(token !== undefined && { token }) }, () => {
+      if (token !== undefined) terminal.print(token)
+      const life =
+        ends.expires_in === null
+          ? 'The server did not say how long it lasts'
+          : `It ends in ${durationText(ends.expires_in)}`
+      const renewal = state.canRefresh ? 'the bridge renews it' : 'nobody can renew it'
+      const hint = token === undefined ? ' To print the token itself: --show' : ''
+      terminal.note(`${life}; ${renewal}.${hint}`)
+    })
+  })
+  return exitCode.ok
 }
 
-function report(
-  token: string | undefined,
-  { expiresAt, scope, canRefresh }: Extract<LoginState, { kind: 'signed_in' | 'sign_in_needed' }>,
-  server: string,
-  { json, terminal, runtime }: CommandInput,
-): void {
-  const expiresIn = expiresAt === undefined ? undefined : expiresAt - runtime.now()
-  if (json) {
-    const ends = { expires_at: expiresAt ?? null, expires_in: expiresIn ?? null, scope: scope ?? null }
-    terminal.print(JSON.stringify({ ok: true, server, ...ends, ...(token !== undefined && { token }) }))
-    return
-  }
-  if (token !== undefined) terminal.print(token)
-  const hint = token === undefined ? ' To print the token itself: --show' : ''
-  terminal.note(`${lifeText(expiresIn, canRefresh)}${hint}`)
-}
-
-function lifeText(expiresIn: number | undefined, canRefresh: boolean): string {
-  const life =
-    expiresIn === undefined
-      ? 'The server did not say how long it lasts'
-      : `It ends in ${durationText(expiresIn)}`
-  return `${life}; ${canRefresh ? 'the bridge renews it' : 'nobody can renew it'}.`
+function endOf(
+  expiresAt: number | undefined,
+  now: number,
+): { expires_at: number | null; expires_in: number | null } {
+  return expiresAt === undefined
+    ? { expires_at: null, expires_in: null }
+    : { expires_at: expiresAt, expires_in: expiresAt - now }
 }

@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { AsyncEntry } from 'keytar'
 
 /** One use of the user's keychain. `probe` writes, reads and removes a dummy item. */
 export type KeychainOperation =
-  | { operation: 'read' | 'remove' | 'probe'; account: string }
+  | { operation: 'read' | 'remove'; account: string }
   | { operation: 'write'; account: string; value: string }
+  | { operation: 'probe' }
 
 /** The helper's answer on its standard output: one line of JSON. */
 export type KeychainAnswer = { kind: 'done'; value: string | null } | { kind: 'failed'; message: string }
@@ -16,22 +18,14 @@ export type KeychainAnswer = { kind: 'done'; value: string | null } | { kind: 'f
  */
 export async function performOnKeychain(request: KeychainOperation): Promise<string | null> {
   const { AsyncEntry } = loadKeytar()
+  const account = request.operation === 'probe' ? `probe:${randomBytes(8).toString('hex')}` : request.account
   // Without the store it would silently use the kernel's keyring, which is lost at the next boot.
-  const item = new AsyncEntry('drawbridge', request.account, { linux: { store: 'secret-service' } })
-  switch (request.operation) {
-    case 'read':
-      return await item.getPassword()
-    case 'write':
-      await writeSurely(item, request.value)
-      return null
-    case 'probe':
-      await writeSurely(item, 'probe')
-      await item.deletePassword()
-      return null
-    case 'remove':
-      await item.deletePassword()
-      return null
-  }
+  const item = new AsyncEntry('drawbridge', account, { linux: { store: 'secret-service' } })
+  if (request.operation === 'read') return await item.getPassword()
+  if (request.operation === 'write') await writeSurely(item, request.value)
+  if (request.operation === 'probe') await writeSurely(item, 'probe')
+  if (request.operation !== 'write') await item.deletePassword()
+  return null
 }
 
 /** Rejects also when the keychain accepts an item but does not return it. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,16 +6,11 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { CredentialError, type CredentialFault, type CredentialsConfig } from '../credential-store.ts'
 import { type KeychainOperation, performOnKeychain } from './keychain-operation.ts'
 
-/** The keychain of this user. All methods reject with {@link CredentialError} of a `keychain_` fault. */
-export interface Keychain {
-  /** Returns null when there is no such item, or when it is not accessible. */
-  read(account: string): Promise<string | null>
-  /** Resolves after the value has been read back. */
-  write(account: string, value: string): Promise<void>
-  remove(account: string): Promise<void>
-  /** Writes, reads and removes a dummy item. */
-  probe(): Promise<void>
-}
+/**
+ * Performs one operation on the keychain of this user. Resolves with what was read: null when there is no such item, or
+ * when it is not accessible. Rejects with {@link CredentialError} of a `keychain_` fault.
+ */
+export type Keychain = (request: KeychainOperation) => Promise<string | null>
 
 /** Native code cannot be interrupted in this process: a longer time limit uses the helper. */
 const inProcessMs = 2500
@@ -30,41 +24,19 @@ export function createKeychain({
   keychainTimeoutMs: timeoutMs,
 }: Pick<CredentialsConfig, 'keychainTimeoutMs'>): Keychain {
   let inProcess = timeoutMs <= inProcessMs
-
-  async function inHelper(request: KeychainOperation): Promise<string | null> {
+  return async (request) => {
     repairBusAddress()
-    return readAnswer(await runHelper(JSON.stringify(request), timeoutMs), timeoutMs)
-  }
-
-  async function inThisProcess(account: string): Promise<string | null> {
-    repairBusAddress()
-    const reading = performOnKeychain({ operation: 'read', account }).catch((error: unknown) => {
-      throw explainKeychain(String(error), error)
-    })
-    const value = await within(timeoutMs, reading)
-    if (value === undefined) throw tooSlow(timeoutMs)
-    return value
-  }
-
-  return {
-    async read(account) {
-      if (!inProcess) return await inHelper({ operation: 'read', account })
-      try {
-        return await inThisProcess(account)
-      } catch (error) {
-        inProcess = false
-        throw error
-      }
-    },
-    async write(account, value) {
-      await inHelper({ operation: 'write', account, value })
-    },
-    async remove(account) {
-      await inHelper({ operation: 'remove', account })
-    },
-    async probe() {
-      await inHelper({ operation: 'probe', account: `probe:${randomBytes(8).toString('hex')}` })
-    },
+    if (!inProcess || request.operation !== 'read') {
+      return readAnswer(await runHelper(JSON.stringify(request), timeoutMs), timeoutMs)
+    }
+    try {
+      const value = await within(timeoutMs, performOnKeychain(request))
+      if (value === undefined) throw tooSlow(timeoutMs)
+      return value
+    } catch (error) {
+      inProcess = false
+      throw error instanceof CredentialError ? error : explainKeychain(String(error), error)
+    }
   }
 }
 
@@ -76,7 +48,7 @@ export async function probeKeychain(
   config: CredentialsConfig,
 ): Promise<{ kind: 'works' } | { kind: CredentialFault; detail: string }> {
   try {
-    await createKeychain(config).probe()
+    await createKeychain(config)({ operation: 'probe' })
     return { kind: 'works' }
   } catch (error) {
     if (error instanceof CredentialError) return { kind: error.fault, detail: error.message }

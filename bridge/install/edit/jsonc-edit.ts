@@ -1,138 +1,49 @@
-import { type Node, getNodeValue } from 'jsonc-parser'
 import {
-  type JsonStyle,
-  childIndentOf,
-  findComma,
-  findProperty,
-  isLineCommentBefore,
-  isMinified,
-  isOnOneLine,
-  jsonStyleOf,
-  keyOf,
-  parseJsonc,
-  propertiesOf,
-  renderJson,
-  renderJsonLine,
-  valueOf,
-} from './jsonc-tree.ts'
-import {
-  type TextEdit,
-  TextFaultError,
-  applyTextEdits,
-  endOfContent,
-  indentAt,
-  isFirstOnLine,
-} from './text.ts'
+  applyEdits,
+  createScanner,
+  type Edit,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser'
+import { lineEndOf, TextFaultError } from './text.ts'
 
-/** Replaces the value of a property, keeping its layout. */
-function jsonReplacement(text: string, property: Node, value: unknown, style: JsonStyle): TextEdit[] {
-  const { offset = 0, length = 0 } = valueOf(property) ?? {}
-  const onOneLine = !isFirstOnLine(text, property.offset)
-  const content = onOneLine
-    ? renderJsonLine(value, !/:\s/.test(text.slice(property.offset, offset)))
-    : renderJson(value, indentAt(text, property.offset), style)
-  return [{ offset, length, content }]
-}
+// `modify` of jsonc-parser is not used: it drops the comments beside a removed member, leaves a comma behind the last one that had a
+// trailing one, and formats the lines of other members.
 
 /**
- * Inserts a property after the last one of an object and any comments there, with a trailing comma if the object has
- * one.
+ * Parses JSON with comments and trailing commas, which every client here accepts or ignores. Returns undefined for
+ * only white space and comments. Throws {@link TextFaultError} at the first error.
  */
-function jsonInsertion(text: string, node: Node, key: string, value: unknown, style: JsonStyle): TextEdit[] {
-  const close = node.offset + node.length - 1
-  const contentEnd = endOfContent(text, node.offset + 1, close)
-  const last = propertiesOf(node).at(-1)
-  if (last === undefined) {
-    const line = style.lineEnd + propertyLine(text, node, key, value, style)
-    return [belowComments(text, node, contentEnd, line, style)]
-  }
-  const lastEnd = last.offset + last.length
-  const hasComma = findComma(text, lastEnd, close) !== undefined
-  const property = isOnOneLine(text, node)
-    ? propertyBehind(text, node, key, value)
-    : style.lineEnd + propertyLine(text, node, key, value, style)
-  if (hasComma) return [{ offset: contentEnd, length: 0, content: `${property},` }]
-  // Two edits at one offset would have no defined order.
-  if (lastEnd === contentEnd) return [{ offset: lastEnd, length: 0, content: `,${property}` }]
-  return [
-    { offset: lastEnd, length: 0, content: ',' },
-    { offset: contentEnd, length: 0, content: property },
-  ]
+export function parseJsonc(text: string): Node | undefined {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
+  const [first] = errors
+  if (first === undefined) return root
+  const before = text.slice(0, first.offset)
+  const detail = printParseErrorCode(first.error)
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase()
+  throw new TextFaultError({
+    kind: 'syntax',
+    line: before.split('\n').length,
+    column: first.offset - before.lastIndexOf('\n'),
+    detail,
+  })
 }
 
-function propertyLine(text: string, node: Node, key: string, value: unknown, style: JsonStyle): string {
-  const indent = childIndentOf(text, node, style)
-  return `${indent}${JSON.stringify(key)}: ${renderJson(value, indent, style)}`
+export function membersOf(node: Node): readonly Node[] {
+  return node.children ?? []
 }
 
-function propertyBehind(text: string, node: Node, key: string, value: unknown): string {
-  if (isMinified(text, node)) return `${JSON.stringify(key)}:${renderJsonLine(value, true)}`
-  return ` ${JSON.stringify(key)}: ${renderJsonLine(value, false)}`
+export function keyOf(member: Node): string {
+  return String(member.children?.[0]?.value)
 }
 
-/** Inserts into an object that contains only comments. A brace on their line moves to a line of its own. */
-function belowComments(
-  text: string,
-  node: Node,
-  contentEnd: number,
-  line: string,
-  style: JsonStyle,
-): TextEdit {
-  const close = node.offset + node.length - 1
-  if (text.slice(contentEnd, close).includes('\n')) return { offset: contentEnd, length: 0, content: line }
-  const content = line + style.lineEnd + indentAt(text, node.offset)
-  return { offset: contentEnd, length: close - contentEnd, content }
-}
-
-/** Removes a property with one comma and the blanks before it. Keeps comments. */
-function jsonRemoval(text: string, node: Node, property: Node): TextEdit[] {
-  const properties = propertiesOf(node)
-  const open = node.offset + 1
-  const close = node.offset + node.length - 1
-  const { comma, stop } = commaToTake(text, properties, property, close)
-  const blanksStart = endOfContent(text, open, property.offset)
-  const isAlone = properties.length === 1 && blanksStart === open && text.slice(stop, close).trim() === ''
-  if (isAlone) return [{ offset: open, length: close - open, content: '' }]
-  const start = keepsItsLine(text, blanksStart, property, stop) ? property.offset : blanksStart
-  return [...comma, { offset: start, length: stop - start, content: '' }]
-}
-
-/**
- * Returns the comma after the property, or before it if it is the last; `stop` is the end of the text removed in one
- * piece.
- */
-function commaToTake(
-  text: string,
-  properties: readonly Node[],
-  property: Node,
-  close: number,
-): { comma: TextEdit[]; stop: number } {
-  const index = properties.indexOf(property)
-  const end = property.offset + property.length
-  const behind = findComma(text, end, properties[index + 1]?.offset ?? close)
-  if (behind !== undefined) {
-    // A comment between the property and its comma stays.
-    const isNext = text.slice(end, behind).trim() === ''
-    return isNext ? { comma: [], stop: behind + 1 } : { comma: [taken(behind)], stop: end }
-  }
-  const last = properties[index - 1]
-  const before = last && findComma(text, last.offset + last.length, property.offset)
-  return { comma: before === undefined ? [] : [taken(before)], stop: end }
-}
-
-function taken(offset: number): TextEdit {
-  return { offset, length: 1, content: '' }
-}
-
-/**
- * Returns whether the line end before a removed property has to stay: a line comment before it would swallow what
- * follows, and a comment after it would seem to belong to the property above.
- */
-function keepsItsLine(text: string, blanksStart: number, property: Node, stop: number): boolean {
-  if (!isFirstOnLine(text, property.offset)) return false
-  const lineEnd = text.indexOf('\n', stop)
-  const rest = text.slice(stop, lineEnd === -1 ? text.length : lineEnd).trim()
-  return rest !== '' && (rest.startsWith('/') || isLineCommentBefore(text, blanksStart))
+export function valueOf(member: Node): Node | undefined {
+  return member.children?.[1]
 }
 
 /**
@@ -141,32 +52,33 @@ function keepsItsLine(text: string, blanksStart: number, property: Node, stop: n
  */
 export function readJsonEntries(text: string, keys: readonly string[]): Map<string, unknown> {
   const { node, missing } = descend(parseJsonc(text), keys)
-  const entries = new Map<string, unknown>()
-  if (node === undefined || missing.length > 0) return entries
-  for (const property of propertiesOf(node)) {
-    const value = valueOf(property)
-    entries.set(keyOf(property), value && getNodeValue(value))
-  }
-  return entries
+  if (node === undefined || missing.length > 0) return new Map()
+  return new Map(
+    membersOf(node).map((member) => {
+      const value = valueOf(member)
+      return [keyOf(member), value && getNodeValue(value)]
+    }),
+  )
 }
 
 /** Sets `keys.name` to `value`, creating missing objects on the path. Throws {@link TextFaultError}. */
 export function setJsonEntry(text: string, keys: readonly string[], name: string, value: unknown): string {
   const root = parseJsonc(text)
-  const style = jsonStyleOf(text, root)
+  const style = styleOf(text, root)
   const { node, missing } = descend(root, keys)
   const [key = name] = missing
   const rest = missing.length > 0 ? [...missing.slice(1), name] : []
   const wrapped = rest.reduceRight<unknown>((inner, outer) => ({ [outer]: inner }), value)
   if (node === undefined) {
     const before = text.trim() === '' ? '' : text.trimEnd() + style.lineEnd
-    return before + renderJson({ [key]: wrapped }, '', style) + style.lineEnd
+    return before + render({ [key]: wrapped }, '', style) + style.lineEnd
   }
-  const existing = missing.length === 0 ? findProperty(node, name, keys) : undefined
-  const edits = existing
-    ? jsonReplacement(text, existing, value, style)
-    : jsonInsertion(text, node, key, wrapped, style)
-  return applyTextEdits(text, edits)
+  const existing = missing.length === 0 ? findMember(node, name, keys) : undefined
+  const old = existing && valueOf(existing)
+  if (existing === undefined || old === undefined)
+    return applyEdits(text, insertion(text, node, key, wrapped, style))
+  const content = render(value, indentAt(text, existing.offset), style)
+  return applyEdits(text, [{ offset: old.offset, length: old.length, content }])
 }
 
 /**
@@ -175,9 +87,8 @@ export function setJsonEntry(text: string, keys: readonly string[], name: string
  */
 export function removeJsonEntry(text: string, keys: readonly string[], name: string): string {
   const { node, missing } = descend(parseJsonc(text), keys)
-  if (node === undefined || missing.length > 0) return text
-  const property = findProperty(node, name, keys)
-  return property === undefined ? text : applyTextEdits(text, jsonRemoval(text, node, property))
+  const member = node && missing.length === 0 ? findMember(node, name, keys) : undefined
+  return node && member ? applyEdits(text, removal(text, node, member)) : text
 }
 
 /** Returns the deepest existing object on the path `keys`, and the missing keys. */
@@ -188,13 +99,151 @@ function descend(
   if (root && root.type !== 'object') throw new TextFaultError({ kind: 'not_object', path: [] })
   let node = root
   for (const [depth, key] of keys.entries()) {
-    const property = node && findProperty(node, key, keys.slice(0, depth))
-    if (property === undefined) return { node, missing: keys.slice(depth) }
-    const value = valueOf(property)
+    const member = node && findMember(node, key, keys.slice(0, depth))
+    if (member === undefined) return { node, missing: keys.slice(depth) }
+    const value = valueOf(member)
     if (value?.type !== 'object') {
       throw new TextFaultError({ kind: 'not_object', path: keys.slice(0, depth + 1) })
     }
     node = value
   }
   return { node, missing: [] }
+}
+
+/** Finds the member with that key. Throws {@link TextFaultError} for duplicates. `path` is the path of `node`. */
+function findMember(node: Node, key: string, path: readonly string[]): Node | undefined {
+  const [found, second] = membersOf(node).filter((member) => keyOf(member) === key)
+  if (second) throw new TextFaultError({ kind: 'duplicate', path: [...path, key] })
+  return found
+}
+
+/** The layout of a file, as far as new lines need it. */
+interface Style {
+  lineEnd: string
+  /** One step of indentation. */
+  unit: string
+}
+
+function styleOf(text: string, root: Node | undefined): Style {
+  const first = root && membersOf(root)[0]
+  const unit = first && isFirstOnLine(text, first.offset) ? indentAt(text, first.offset) : ''
+  return { lineEnd: lineEndOf(text), unit: unit === '' ? '  ' : unit }
+}
+
+/** Renders on several lines; all but the first begin with `indent`. */
+function render(value: unknown, indent: string, { lineEnd, unit }: Style): string {
+  return JSON.stringify(value, undefined, unit).replaceAll('\n', lineEnd + indent)
+}
+
+/**
+ * Inserts a member on lines of its own, after the last one of an object and any comments there, with a trailing comma if the
+ * object has one.
+ */
+function insertion(text: string, node: Node, key: string, value: unknown, style: Style): Edit[] {
+  const close = node.offset + node.length - 1
+  const contentEnd = endOfContent(text, node.offset + 1, close)
+  const members = membersOf(node)
+  const [first] = members
+  const last = members.at(-1)
+  const outer = indentAt(text, node.offset)
+  const indent =
+    first && isFirstOnLine(text, first.offset) ? indentAt(text, first.offset) : outer + style.unit
+  const line = `${style.lineEnd}${indent}${JSON.stringify(key)}: ${render(value, indent, style)}`
+  if (last === undefined) {
+    // A brace on the line of a comment moves to a line of its own.
+    if (text.slice(contentEnd, close).includes('\n')) return [inserted(contentEnd, line)]
+    return [{ offset: contentEnd, length: close - contentEnd, content: line + style.lineEnd + outer }]
+  }
+  const lastEnd = last.offset + last.length
+  if (commaIn(tokensBetween(text, lastEnd, close)) !== undefined) return [inserted(contentEnd, `${line},`)]
+  // Two edits at one offset would have no defined order.
+  if (lastEnd === contentEnd) return [inserted(lastEnd, `,${line}`)]
+  return [inserted(lastEnd, ','), inserted(contentEnd, line)]
+}
+
+function inserted(offset: number, content: string): Edit {
+  return { offset, length: 0, content }
+}
+
+/** Removes a member with one comma and the blanks before it. Keeps comments. */
+function removal(text: string, node: Node, member: Node): Edit[] {
+  const open = node.offset + 1
+  const close = node.offset + node.length - 1
+  const end = member.offset + member.length
+  const members = membersOf(node)
+  const index = members.indexOf(member)
+  const before = tokensBetween(text, endOf(members[index - 1]) ?? open, member.offset)
+  const behind = tokensBetween(text, end, members[index + 1]?.offset ?? close)
+  const comma = commaIn(behind) ?? commaIn(before)
+  // A comment between the member and its comma stays.
+  const isNext = comma !== undefined && comma === behind[0]
+  const stop = isNext ? comma.offset + 1 : end
+  if (members.length === 1 && [...before, ...behind].every((found) => found === comma)) {
+    return [{ offset: open, length: close - open, content: '' }]
+  }
+  const isBelowComment = before.at(-1)?.kind === token.lineComment
+  const keepsLine = isLineKept(text, member, stop, isBelowComment)
+  const start = keepsLine ? member.offset : endOfContent(text, open, member.offset)
+  const removed = { offset: start, length: stop - start, content: '' }
+  return isNext ? [removed] : [...takenOut(comma), removed]
+}
+
+function takenOut(comma: Token | undefined): Edit[] {
+  return comma === undefined ? [] : [{ offset: comma.offset, length: 1, content: '' }]
+}
+
+/**
+ * Returns whether the line end before a removed member stays: a line comment before it would swallow what follows, and a comment
+ * after it would seem to belong to the member above.
+ */
+function isLineKept(text: string, member: Node, stop: number, isBelowComment: boolean): boolean {
+  const rest = /^.*/.exec(text.slice(stop))?.[0].trim() ?? ''
+  return isFirstOnLine(text, member.offset) && rest !== '' && (isBelowComment || rest.startsWith('/'))
+}
+
+// The library's const enum does not exist at run time.
+const token = { comma: 5, lineComment: 12, lineBreak: 14, blanks: 15, end: 17 } as const
+
+interface Token {
+  kind: number
+  offset: number
+}
+
+function commaIn(tokens: readonly Token[]): Token | undefined {
+  return tokens.find(({ kind }) => kind === token.comma)
+}
+
+function endOf(member: Node | undefined): number | undefined {
+  return member && member.offset + member.length
+}
+
+/** Returns the commas and comments between two offsets. */
+function tokensBetween(text: string, from: number, to: number): Token[] {
+  const scanner = createScanner(text)
+  scanner.setPosition(from)
+  const tokens: Token[] = []
+  for (let kind: number = scanner.scan(); kind !== token.end; kind = scanner.scan()) {
+    const offset = scanner.getTokenOffset()
+    if (offset >= to) break
+    if (kind !== token.lineBreak && kind !== token.blanks) tokens.push({ kind, offset })
+  }
+  return tokens
+}
+
+/** Returns the offset after the last character before `offset` that is not white space, at least `from`. */
+function endOfContent(text: string, from: number, offset: number): number {
+  return from + text.slice(from, offset).trimEnd().length
+}
+
+/** Returns the text before `offset` on its line. */
+function lineBefore(text: string, offset: number): string {
+  return text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
+}
+
+function indentAt(text: string, offset: number): string {
+  return /^[ \t]*/.exec(lineBefore(text, offset))?.[0] ?? ''
+}
+
+function isFirstOnLine(text: string, offset: number): boolean {
+  return lineBefore(text, offset).trim() === ''
 }

@@ -23,7 +23,7 @@ describe('the difference of two texts', () => {
       'of a last line without end',
       'a',
       'a\nb',
-      '@@ line 1 @@\n a\n+b\n \\ no line end at the end of the file',
+      '@@ line 1 @@\n-a\n\\ No newline at end of file\n+a\n+b\n\\ No newline at end of file',
     ],
     ['whatever the line ends', 'a\r\nb\r\n', 'a\r\nc\r\nb\r\n', '@@ line 1 @@\n a\n+c\n b'],
   ])('%s', (_, before, after, diff) => {

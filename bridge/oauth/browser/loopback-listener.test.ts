@@ -208,16 +208,6 @@ describe('what it answers', () => {
     }
   })
 
-  it('a sign-in that failed with its own page', async () => {
-    const listener = await listen()
-    const arriving = visit(`${listener.redirectUri}?state=right&code=1`)
-    await listener.response
-    await listener.finish({ kind: 'failed', fault: 'unavailable' })
-    const { status, html } = await arriving
-    expect(status).toBe(502)
-    expect(html).toContain('The sign-in failed')
-  })
-
   it('with the page of the user after it worked', async () => {
     const target = await listen({ path: '/done' }, { state: 'x' })
     await target.finish({ kind: 'signed_in' })
@@ -226,14 +216,6 @@ describe('what it answers', () => {
     await listener.response
     await listener.finish({ kind: 'signed_in' })
     expect((await arriving).url).toBe(target.redirectUri)
-  })
-
-  it('not with the page of the user when it did not work', async () => {
-    const listener = await listen({}, { successUrl: 'https://done.example/' })
-    const arriving = visit(`${listener.redirectUri}?state=right&error=access_denied`)
-    await listener.response
-    await listener.finish({ kind: 'failed', fault: 'access_denied' })
-    expect((await arriving).html).toContain('Access was denied')
   })
 
   it('no browser that has disconnected, without waiting for it', async () => {

@@ -28,19 +28,17 @@ async function listenOnLoopback(
   answer: RequestListener,
 ): Promise<LoopbackSockets> {
   const addresses = host === 'localhost' ? ['127.0.0.1', '::1'] : [host]
-  if (port !== undefined) {
-    const sockets = await tryListen(addresses, port, answer)
-    if (sockets !== undefined) return sockets
-    throw new OAuthFailure(
-      'no_callback_port',
-      `Port ${port} of ${host} is in use, and the browser has to return to it.`,
-    )
-  }
-  for (let tries = 0; tries < maxTries; tries++) {
-    const sockets = await tryListen(addresses, tries === 0 ? (preferred ?? 0) : 0, answer)
+  const others = Array.from({ length: maxTries - 1 }, () => 0)
+  for (const wanted of port === undefined ? [preferred ?? 0, ...others] : [port]) {
+    const sockets = await tryListen(addresses, wanted, answer)
     if (sockets !== undefined) return sockets
   }
-  throw new OAuthFailure('no_callback_port', `Cannot listen on any port of ${host}.`)
+  throw new OAuthFailure(
+    'no_callback_port',
+    port === undefined
+      ? `Cannot listen on any port of ${host}.`
+      : `Port ${port} of ${host} is in use, and the browser has to return to it.`,
+  )
 }
 
 /** Returns undefined when the port is taken on one of the addresses. */

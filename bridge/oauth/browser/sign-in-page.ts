@@ -103,21 +103,15 @@ async function publishedMetadata(
   const folders = segments.map((_segment, index) => `${origin}/${segments.slice(0, index + 1).join('/')}`)
   const places = new Set([origin, ...folders].flatMap(authorizationServerMetadataUrls))
   const found = await withLimit(limitMs, context.signal, (signal) =>
-    Promise.all([...places].map((place) => readMetadata(place, { ...context, signal }))),
+    Promise.all(
+      // Network, TLS or timeout error: the host publishes nothing.
+      [...places].map((place) =>
+        findMetadata('other', [place], parseAuthorizationServerMetadata, { ...context, signal }).catch(
+          () => undefined,
+        ),
+      ),
+    ),
   )
   if (context.signal.aborted) throw cancelled()
-  return found.filter((metadata) => metadata !== undefined)
-}
-
-async function readMetadata(
-  place: string,
-  context: OAuthContext,
-): Promise<AuthorizationServerMetadata | undefined> {
-  try {
-    const found = await findMetadata('other', [place], parseAuthorizationServerMetadata, context)
-    return found.metadata
-  } catch {
-    // Network, TLS or timeout error: the host publishes nothing.
-    return undefined
-  }
+  return found.flatMap((each) => each?.metadata ?? [])
 }

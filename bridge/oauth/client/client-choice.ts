@@ -1,5 +1,5 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { ClientIdentity, Credential, IssuerQuirks } from '../../credentials/credential.ts'
+import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
 import type { DiscoveredServer } from '../discovery/discovery.ts'
 import { endpointBesideToken, noRegistration, takesDocument } from '../discovery/server-use.ts'
 import { isSameOrigin } from '../discovery/server-url.ts'
@@ -26,13 +26,7 @@ export interface ChosenClient {
    * Registers a replacement when the server has forgotten an earlier registration or refuses the document. Undefined
    * where that is not possible.
    */
-  replace: (() => Promise<ReplacedClient>) | undefined
-}
-
-/** A newly registered replacement, with what this reveals about the issuer. */
-export interface ReplacedClient {
-  client: ClientIdentity
-  quirks: IssuerQuirks
+  replace: (() => Promise<ClientIdentity>) | undefined
 }
 
 /**
@@ -49,24 +43,22 @@ export async function chooseClient(need: ClientNeed, context: OAuthContext): Pro
     return { client: configuredClient(config, need), replace: undefined }
   }
   const endpoint = endpointBesideToken(metadata, 'registration_endpoint', config)
-  const registerNew = async (quirks: IssuerQuirks): Promise<ReplacedClient> => {
+  const registerNew = async (): Promise<ClientIdentity> => {
     const { grant } = config
     if (endpoint === undefined || grant === 'client_credentials') throw noRegistration(metadata)
     const scope = registrationScope(need.scope, server, config)
-    const client = await register({ endpoint, metadata, grant, redirectUri, scope, isAssumed }, context)
-    return { client, quirks }
+    return await register({ endpoint, metadata, grant, redirectUri, scope, isAssumed }, context)
   }
   const { clientMetadataUrl: url } = config
   if (url !== undefined && takesDocument(metadata, config)) {
     const client = documentClient(url, config, server)
     if (endpoint === undefined) return { client, replace: undefined }
     const isRefused = previous?.issuer === metadata.issuer && previous.quirks?.refusesDocument === url
-    if (!isRefused) return { client, replace: () => registerNew({ refusesDocument: url }) }
+    if (!isRefused) return { client, replace: registerNew }
   }
   const known = registeredBefore(need, runtime.now())
-  if (known !== undefined) return { client: known, replace: () => registerNew({}) }
-  const { client } = await registerNew({})
-  return { client, replace: undefined }
+  if (known !== undefined) return { client: known, replace: registerNew }
+  return { client: await registerNew(), replace: undefined }
 }
 
 /**

@@ -1,13 +1,16 @@
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { AuthorizationServerMetadata, ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
-import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
-import { NetworkError } from '../../http/http-client.ts'
-import { retryAfterSeconds } from '../../http/retry.ts'
+import type { ClientIdentity } from '../../credentials/credential.ts'
 import { deviceGrantType } from '../discovery/server-use.ts'
-import { isSameOrigin } from '../discovery/server-url.ts'
 import { OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import { type OAuthContext, type OAuthPorts, type ServerResponse, requestJson } from '../server-request.ts'
+import {
+  type OAuthContext,
+  type ServerResponse,
+  busyFailure,
+  memberText,
+  requestJson,
+} from '../server-request.ts'
 import { quoteServerError, quoteServerText } from '../server-text.ts'
 
 /** Parameters of a registration. */
@@ -26,7 +29,10 @@ export interface RegistrationRequest {
 type Method = ClientIdentity['tokenEndpointAuthMethod']
 
 /** Errors of servers that require a redirect URI, even where none is used. */
-const wantsRedirectUri: ReadonlySet<unknown> = new Set(['invalid_redirect_uri', 'invalid_client_metadata'])
+const wantsRedirectUri: ReadonlySet<string | undefined> = new Set([
+  'invalid_redirect_uri',
+  'invalid_client_metadata',
+])
 
 /**
  * Registers the bridge as a native client (RFC 7591, MCP 2026-07-28 authorization). Rejects with {@link OAuthFailure}
@@ -41,9 +47,8 @@ export async function register(request: RegistrationRequest, context: OAuthConte
   const send = (document: ClientMetadata): Promise<ServerResponse> =>
     requestJson({ method: 'POST', url, headers, body: JSON.stringify(document) }, context)
   let response = await send(wanted)
-  const error = isJsonObject(response.json) ? response.json['error'] : undefined
   const isBare = grant === 'device_code' && wanted.redirect_uris === undefined
-  if (isBare && response.status === 400 && wantsRedirectUri.has(error)) {
+  if (isBare && response.status === 400 && wantsRedirectUri.has(memberText(response.json, 'error'))) {
     const { host, path } = config.callback
     response = await send({ ...wanted, redirect_uris: [`http://${host}${path}`] })
   }
@@ -83,10 +88,10 @@ function readClient(
   wanted: ClientMetadata,
   metadata: AuthorizationServerMetadata,
 ): ClientIdentity | undefined {
-  const { client_id: clientId, client_secret: secret, client_secret_expires_at: expiresAt } = json
+  const { client_id: clientId, client_secret_expires_at: expiresAt } = json
   // RFC 6749 appendix A.1. The value is stored and displayed.
   if (typeof clientId !== 'string' || !/^[\x20-\x7E]+$/.test(clientId)) return undefined
-  const clientSecret = typeof secret === 'string' && secret !== '' ? secret : undefined
+  const clientSecret = memberText(json, 'client_secret')
   const doesExpire = clientSecret !== undefined && typeof expiresAt === 'number' && expiresAt > 0
   // RFC 7592 section 3.
   const { registration_client_uri: uri, registration_access_token: token } = json
@@ -121,52 +126,23 @@ function methodOf(
 }
 
 function registrationFailure(
-  { status, headers, json }: ServerResponse,
+  response: ServerResponse,
   { metadata: { issuer }, isAssumed }: RegistrationRequest,
   now: number,
 ): OAuthFailure {
+  const { status, json } = response
   const name = quoteServerText(issuer)
-  if (status === 429 || status >= 500) {
-    return new OAuthFailure('unavailable', `Registering at ${name} answered with status ${status}.`, {
-      issuer,
-      retryAfterSeconds: retryAfterSeconds(headers, now),
-    })
+  const busy = busyFailure(response, `Registering at ${name}`, now, issuer)
+  if (busy !== undefined) return busy
+  const error = memberText(json, 'error')
+  if (error === undefined && isAssumed) {
+    return new OAuthFailure('no_metadata', `${name} names no OAuth metadata.`, { issuer })
   }
-  const { error, error_description: description } = isJsonObject(json) ? json : {}
-  if (typeof error === 'string') {
-    const quoted = quoteServerError(error, typeof description === 'string' ? description : undefined)
-    const text = `${name} refused to register the bridge: ${quoted}`
-    return new OAuthFailure('registration_refused', text, { issuer })
-  }
-  if (isAssumed) return new OAuthFailure('no_metadata', `${name} names no OAuth metadata.`, { issuer })
   const what =
     status < 300 ? 'answered without a client_id that can be used' : `answered with status ${status}`
-  const text = `${name} did not register the bridge: it ${what}.`
+  const text =
+    error === undefined
+      ? `${name} did not register the bridge: it ${what}.`
+      : `${name} refused to register the bridge: ${quoteServerError(error, memberText(json, 'error_description'))}`
   return new OAuthFailure('registration_refused', text, { issuer })
-}
-
-/** The user waits for it, and nothing depends on it. */
-const removalMs = 5000
-
-/**
- * Removes the registration of a discarded login (RFC 7592 section 2.3). Returns true when the server removed it;
- * undefined when there is no registration of ours, or the server gave no address for it, or one on another origin
- * than the token endpoint that it was made at. Never rejects because of the server.
- */
-export async function removeRegistration(
-  { client, tokenEndpoint }: Credential,
-  { http }: Pick<OAuthPorts, 'http'>,
-): Promise<boolean | undefined> {
-  const { origin, registrationClientUri: url, registrationAccessToken: token } = client
-  if (origin !== 'dynamic' || url === undefined || token === undefined) return undefined
-  if (!isSameOrigin(url, tokenEndpoint)) return undefined
-  const headers = { authorization: `Bearer ${token}`, accept: 'application/json' }
-  const signal = AbortSignal.timeout(removalMs)
-  try {
-    const { status } = await requestJson({ method: 'DELETE', url, headers }, { http, signal })
-    return status >= 200 && status < 300
-  } catch (error) {
-    if (error instanceof NetworkError) return false
-    throw error
-  }
 }

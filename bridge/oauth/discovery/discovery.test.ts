@@ -29,8 +29,7 @@ async function find(
   }
 }
 
-const usedBefore = (issuer: string): Credential =>
-  loginAt({ serverUrl: 'https://mcp.example/mcp', issuer, origin: issuer })
+const usedBefore = (issuer: string): Credential => loginAt({ origin: issuer })
 
 describe('what is asked for, and in which order', () => {
   it.each<[name: string, OAuthServerPlaces, challengePath: string | undefined, asked: string[]]>([

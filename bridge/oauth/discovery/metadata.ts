@@ -7,9 +7,8 @@ import {
   parseProtectedResourceMetadata,
   protectedResourceMetadataUrls,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
-import { retryAfterSeconds } from '../../http/retry.ts'
 import { OAuthFailure } from '../login-port.ts'
-import { type OAuthContext, type ServerResponse, requestJson } from '../server-request.ts'
+import { type OAuthContext, type ServerResponse, busyFailure, requestJson } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
 import { coversServer, isSafeUrl } from './server-url.ts'
 
@@ -91,13 +90,12 @@ export async function findMetadata<Document>(
   for (const place of places) {
     const response = await fetchDocument(place, context)
     if (response === undefined) continue
-    if (response.status !== 200) {
-      failure ??= unavailable(place, response, context.runtime.now())
-      continue
-    }
-    const parsed = parseResponse(response, parse)
+    const { origin, pathname } = new URL(place)
+    const busy = busyFailure(response, `${origin}${pathname}`, context.runtime.now())
+    failure ??= busy
+    const parsed = busy === undefined ? parseResponse(response, parse) : undefined
     if (parsed?.kind === 'parsed') return { metadata: parsed.metadata, fault: undefined }
-    if (parsed !== undefined) fault = `the ${kind} metadata at ${new URL(place).pathname}: ${parsed.reason}`
+    if (parsed !== undefined) fault = `the ${kind} metadata at ${pathname}: ${parsed.reason}`
   }
   if (failure !== undefined) throw failure
   return { metadata: undefined, fault }
@@ -130,11 +128,4 @@ function parseResponse<Document>(
   if (json !== undefined) return parse(json)
   const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(String(headers['content-type'] ?? ''))
   return isJson ? { kind: 'invalid', reason: 'it is not valid JSON, or is larger than 256 KB' } : undefined
-}
-
-function unavailable(place: string, { status, headers }: ServerResponse, now: number): OAuthFailure {
-  const { origin, pathname } = new URL(place)
-  return new OAuthFailure('unavailable', `${origin}${pathname} answered with status ${status}.`, {
-    retryAfterSeconds: retryAfterSeconds(headers, now),
-  })
 }

@@ -1,7 +1,7 @@
-import type { Credential } from '../../credentials/credential.ts'
+import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
 import { type LoopbackListener, openLoopbackListener } from '../browser/loopback-listener.ts'
 import { checkSignInPage } from '../browser/sign-in-page.ts'
-import { type ChosenClient, type ReplacedClient, chooseClient } from '../client/client-choice.ts'
+import { chooseClient } from '../client/client-choice.ts'
 import { type AnnounceSignIn, OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import type { OAuthContext } from '../server-request.ts'
@@ -23,8 +23,7 @@ const retryMs = 500
  * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3).
  * Registers and requests nothing until the page is known to be the issuer's or can be announced with a warning. The
  * listener is open before a link exists, is the only holder of `state`, and is closed when this resolves or rejects.
- * The browser gets its page after the code has been redeemed. The user sees one link only: if the server refuses the
- * client after all, another one is registered and the returning browser is redirected.
+ * The browser gets its page after the code has been redeemed.
  */
 export async function signInWithCode(
   request: GrantRequest,
@@ -32,18 +31,18 @@ export async function signInWithCode(
   announce: AnnounceSignIn,
 ): Promise<GrantedTokens> {
   const { config, runtime } = context
-  const { server, previous } = request
-  const page = { kind: 'authorization' as const, url: server.metadata.authorization_endpoint ?? '' }
-  const foreign = await checkSignInPage(page, server.metadata, previous, context)
+  const { metadata } = request.server
+  const page = { kind: 'authorization' as const, url: metadata.authorization_endpoint ?? '' }
+  const foreign = await checkSignInPage(page, metadata, request.previous, context)
   const secrets = await createAuthorizationSecrets(runtime)
   const listener = await openLoopbackListener({
     callback: config.callback,
-    preferredPort: portOfBefore(previous, config),
+    preferredPort: portOfBefore(request.previous, config),
     state: secrets.state,
     successUrl: config.successUrl,
   })
   try {
-    const granted = await askOnceOrTwice({ request, listener, context }, secrets, (url) =>
+    const granted = await askOnceOrTwice({ request, context, listener }, secrets, (url) =>
       announce({ kind: 'browser', url, unconfirmed: foreign?.unconfirmed }),
     )
     await listener.finish({ kind: 'signed_in' })
@@ -59,91 +58,68 @@ export async function signInWithCode(
 /** A sign-in that has started. */
 interface BegunSignIn {
   request: GrantRequest
-  listener: LoopbackListener
   context: OAuthContext
+  listener: LoopbackListener
 }
 
-/** One authorization request: its client, and the secrets that bind it to its response. */
-interface Attempt extends ReplacedClient {
-  secrets: AuthorizationSecrets
-  url: string
-}
-
+/**
+ * Shows the user one link only: if the server refuses the client after all, another one is registered and the
+ * returning browser is redirected.
+ */
 async function askOnceOrTwice(
   begun: BegunSignIn,
   secrets: AuthorizationSecrets,
   announce: (url: string) => void,
 ): Promise<GrantedTokens> {
-  const { listener, context } = begun
-  const { first, replace } = await prepare(begun, secrets)
-  announce(first.url)
-  const endsAt = performance.now() + context.config.signInTimeoutMs
+  const { request, context, listener } = begun
+  const { config, runtime } = context
+  const { redirectUri } = listener
+  const urlFor = (client: ClientIdentity, secrets: AuthorizationSecrets): string =>
+    authorizationUrl(request, client, secrets, redirectUri, config)
+  let { client, replace } = await chooseClient({ ...request, redirectUri }, context)
+  let url = urlFor(client, secrets)
+  const isInDoubt = isClientInDoubt(client, request, runtime.now())
+  if (replace !== undefined && isInDoubt && (await isRequestRefused(url, client, redirectUri, context))) {
+    client = await replace()
+    replace = undefined
+    url = urlFor(client, secrets)
+  }
+  announce(url)
+  const endsAt = performance.now() + config.signInTimeoutMs
   try {
-    return await complete(first, listener.response, endsAt, begun)
+    return await complete(client, secrets, listener.response, endsAt, begun)
   } catch (error) {
     if (replace === undefined || !isClientRefused(error)) throw error
-    const second = attemptOf(await replace(), await createAuthorizationSecrets(context.runtime), begun)
-    return await complete(second, listener.askAgain(second.secrets.state, second.url), endsAt, begun)
+    const other = await replace()
+    const fresh = await createAuthorizationSecrets(runtime)
+    const response = listener.askAgain(fresh.state, urlFor(other, fresh))
+    return await complete(other, fresh, response, endsAt, begun)
   }
-}
-
-/** Prepares the first attempt shown to the user. `replace` is undefined once a replacement client was registered. */
-async function prepare(
-  begun: BegunSignIn,
-  secrets: AuthorizationSecrets,
-): Promise<{ first: Attempt; replace: ChosenClient['replace'] }> {
-  const { request, listener, context } = begun
-  const { redirectUri } = listener
-  const { client, replace } = await chooseClient({ ...request, redirectUri }, context)
-  const first = attemptOf({ client, quirks: {} }, secrets, begun)
-  const isInDoubt = replace !== undefined && isClientInDoubt(client, request, context.runtime.now())
-  if (!isInDoubt || !(await isRequestRefused({ ...first, redirectUri }, context))) return { first, replace }
-  return { first: attemptOf(await replace(), secrets, begun), replace: undefined }
-}
-
-function attemptOf(
-  { client, quirks }: ReplacedClient,
-  secrets: AuthorizationSecrets,
-  { request: { server, scope }, listener: { redirectUri }, context: { config } }: BegunSignIn,
-): Attempt {
-  const url = authorizationUrl(
-    {
-      endpoint: server.metadata.authorization_endpoint ?? '',
-      clientId: client.clientId,
-      redirectUri,
-      scope,
-      resource: server.resource,
-      more: config.authorizeParameters,
-    },
-    secrets,
-  )
-  return { client, quirks, secrets, url }
 }
 
 /** Waits for the user to return, and redeems the code. */
 async function complete(
-  attempt: Attempt,
-  answered: Promise<URLSearchParams>,
+  client: ClientIdentity,
+  { codeVerifier }: AuthorizationSecrets,
+  response: Promise<URLSearchParams>,
   endsAt: number,
-  begun: BegunSignIn,
+  { request, context, listener }: BegunSignIn,
 ): Promise<GrantedTokens> {
-  const { request, listener, context } = begun
   const { config, runtime, signal } = context
-  const response = await beforeTimeout(answered, Math.max(0, endsAt - performance.now()), signal)
-  const { issuer, authorization_response_iss_parameter_supported: sendsIss = false } = request.server.metadata
+  const returned = await beforeTimeout(response, Math.max(0, endsAt - performance.now()), signal)
   const parameters = {
     grant_type: 'authorization_code',
-    code: readAuthorizationResponse(response, { issuer, sendsIss }),
+    code: readAuthorizationResponse(returned, request),
     redirect_uri: listener.redirectUri,
-    code_verifier: attempt.secrets.codeVerifier,
+    code_verifier: codeVerifier,
   }
-  let answer = await requestGrant(request, attempt.client, parameters, context)
+  let answer = await requestGrant(request, client, parameters, context)
   // A code works once. Only a request that was never sent may be repeated.
-  if (answer.answer.kind === 'unavailable' && !answer.answer.sent && !signal.aborted) {
+  if (answer.kind === 'unavailable' && !answer.sent && !signal.aborted) {
     await runtime.sleep(retryMs)
-    answer = await requestGrant(request, attempt.client, parameters, context)
+    answer = await requestGrant(request, client, parameters, context)
   }
-  return grantedTokens(attempt, answer, issuer, config)
+  return grantedTokens(client, answer, request.server.metadata.issuer, config)
 }
 
 /**

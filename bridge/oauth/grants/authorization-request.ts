@@ -1,12 +1,13 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { OAuthFailure } from '../login-port.ts'
-import { quoteServerText } from '../server-text.ts'
-import { refusal } from '../tokens/token-response.ts'
 import type { ClientIdentity } from '../../credentials/credential.ts'
 import { NetworkError } from '../../http/http-client.ts'
+import { OAuthFailure } from '../login-port.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
 import { type OAuthContext, type ServerResponse, requestJson } from '../server-request.ts'
+import { quoteServerText } from '../server-text.ts'
+import { refusal } from '../tokens/token-response.ts'
 import type { GrantRequest } from './grant.ts'
 
 /** Values that bind one authorization request to its response. Secret. */
@@ -21,40 +22,30 @@ export async function createAuthorizationSecrets({
   randomBytes,
 }: Pick<Runtime, 'randomBytes'>): Promise<AuthorizationSecrets> {
   const codeVerifier = createCodeVerifier(randomBytes)
-  return {
-    state: encodeBase64url(randomBytes(32)),
-    codeVerifier,
-    codeChallenge: await deriveCodeChallenge(codeVerifier),
-  }
-}
-
-/** Parameters of an authorization request. */
-interface AuthorizationRequest {
-  endpoint: string
-  clientId: string
-  redirectUri: string
-  scope: string | undefined
-  resource: string | undefined
-  /** Set by the user. May replace `scope` and `resource`, but nothing that the security of the sign-in depends on. */
-  more: Readonly<Record<string, string>>
+  const codeChallenge = await deriveCodeChallenge(codeVerifier)
+  return { state: encodeBase64url(randomBytes(32)), codeVerifier, codeChallenge }
 }
 
 /**
  * Builds the URL for the user to open (RFC 6749 section 4.1.1, RFC 7636 section 4.3, RFC 8707 section 2). Keeps an
- * existing query of the endpoint.
+ * existing query of the endpoint. Parameters set by the user may replace `scope` and `resource`, but nothing that the
+ * security of the sign-in depends on.
  */
 export function authorizationUrl(
-  request: AuthorizationRequest,
+  { server, scope }: GrantRequest,
+  { clientId }: ClientIdentity,
   { state, codeChallenge }: AuthorizationSecrets,
+  redirectUri: string,
+  { authorizeParameters }: OAuthConfig,
 ): string {
-  const url = new URL(request.endpoint)
+  const url = new URL(server.metadata.authorization_endpoint ?? '')
   const parameters = {
-    scope: request.scope,
-    resource: request.resource,
-    ...request.more,
+    scope,
+    resource: server.resource,
+    ...authorizeParameters,
     response_type: 'code',
-    client_id: request.clientId,
-    redirect_uri: request.redirectUri,
+    client_id: clientId,
+    redirect_uri: redirectUri,
     state,
     code_challenge: codeChallenge,
     code_challenge_method: 'S256',
@@ -66,16 +57,17 @@ export function authorizationUrl(
 }
 
 /**
- * Returns the code of an authorization response whose `state` was checked. `issuer` was recorded before the browser
- * was sent away (RFC 9207 section 2.4); `sendsIss` is its `authorization_response_iss_parameter_supported`. Throws {@link OAuthFailure}
- * `issuer_mismatch` when `iss` differs, or is missing although announced; nothing of that response is then displayed,
- * since its sender is unknown. Otherwise throws `access_denied`, `scope_refused`, `client_refused`, `unavailable` or
- * `refused` (RFC 6749 section 4.1.2, RFC 9207 section 2.4, MCP 2026-07-28 authorization).
+ * Returns the code of an authorization response whose `state` was checked. The issuer was recorded before the browser
+ * was sent away (RFC 9207 section 2.4). Throws {@link OAuthFailure} `issuer_mismatch` when `iss` differs, or is missing
+ * although announced; nothing of that response is then displayed, since its sender is unknown. Otherwise throws
+ * `access_denied`, `scope_refused`, `client_refused`, `unavailable` or `refused` (RFC 6749 section 4.1.2, RFC 9207
+ * section 2.4, MCP 2026-07-28 authorization).
  */
 export function readAuthorizationResponse(
   parameters: URLSearchParams,
-  { issuer, sendsIss }: { issuer: string; sendsIss: boolean },
+  { server: { metadata } }: GrantRequest,
 ): string {
+  const { issuer, authorization_response_iss_parameter_supported: sendsIss = false } = metadata
   const given = parameters.getAll('iss')
   const isMissing = given.length === 0 && sendsIss
   if (isMissing || given.some((iss) => iss !== issuer) || given.length > 1) {
@@ -84,9 +76,7 @@ export function readAuthorizationResponse(
     throw new OAuthFailure('issuer_mismatch', text, { issuer })
   }
   const error = parameters.get('error')
-  if (error !== null) {
-    throw refusal(error, parameters.get('error_description') ?? undefined, { issuer })
-  }
+  if (error !== null) throw refusal(error, parameters.get('error_description') ?? undefined, issuer)
   const [code, ...more] = parameters.getAll('code')
   if (code !== undefined && code !== '' && more.length === 0) return code
   const text = `${quoteServerText(issuer)} sent the browser back without a code.`
@@ -109,7 +99,7 @@ const clientErrors = new Set(['invalid_client', 'unauthorized_client'])
  */
 export function isClientInDoubt(
   { clientId }: ClientIdentity,
-  { previous, isForced, server }: Pick<GrantRequest, 'previous' | 'isForced' | 'server'>,
+  { previous, isForced, server }: GrantRequest,
   now: number,
 ): boolean {
   if (isForced || previous === undefined || previous.issuer !== server.metadata.issuer) return true
@@ -125,7 +115,9 @@ export function isClientInDoubt(
  * aborted.
  */
 export async function isRequestRefused(
-  { url, client, redirectUri }: { url: string; client: ClientIdentity; redirectUri: string },
+  url: string,
+  client: ClientIdentity,
+  redirectUri: string,
   context: OAuthContext,
 ): Promise<boolean> {
   const headers = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }

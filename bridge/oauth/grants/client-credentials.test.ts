@@ -26,7 +26,7 @@ it('proves the client with its secret, and keeps no refresh token', async () => 
     resource: server.serverUrl,
   })
   expect(headers?.authorization).toBe(`Basic ${Buffer.from('robot:s3cret').toString('base64')}`)
-  expect(credential.tokens?.accessToken).toMatch(/^access-/)
+  expect(credential.tokens?.accessToken).toMatch(/^remote-secret-at-/)
   expect(credential.tokens).not.toHaveProperty('refreshToken')
   expect(server.requests('/register')).toEqual([])
 })

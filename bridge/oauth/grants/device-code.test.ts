@@ -56,7 +56,7 @@ describe('a device', () => {
     })
     const credential = await trial.done
     expect(runtime.slept).toEqual([5000, 5000, 5000])
-    expect(credential.tokens?.accessToken).toMatch(/^access-/)
+    expect(credential.tokens?.accessToken).toMatch(/^remote-secret-at-/)
     const { clientId } = credential.client
     expect(Object.fromEntries(server.requests('/device')[0]?.form ?? [])).toEqual({
       client_id: clientId,

@@ -1,13 +1,11 @@
 import type { ClientIdentity, Credential, IssuedTokens, IssuerQuirks } from '../../credentials/credential.ts'
-import type { ReplacedClient } from '../client/client-choice.ts'
 import type { DiscoveredServer } from '../discovery/discovery.ts'
 import { OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import type { OAuthContext } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
-import { sendWithQuirks } from '../tokens/issuer-quirks.ts'
 import { requestTokens } from '../tokens/token-request.ts'
-import { type RefreshAnswer, failureOf } from '../tokens/token-response.ts'
+import { type TokenAnswer, failureOf } from '../tokens/token-response.ts'
 
 /** Input of a grant. */
 export interface GrantRequest {
@@ -22,7 +20,7 @@ export interface GrantRequest {
 export interface GrantedTokens {
   client: ClientIdentity
   tokens: IssuedTokens
-  quirks: IssuerQuirks
+  quirks: IssuerQuirks | undefined
   /** See `Credential`. */
   acceptedPage?: string | undefined
 }
@@ -33,27 +31,25 @@ export async function requestGrant(
   client: ClientIdentity,
   parameters: Readonly<Record<string, string | undefined>>,
   context: OAuthContext,
-): Promise<RefreshAnswer> {
-  const { issuer, token_endpoint: url = '' } = server.metadata
-  const known = previous?.issuer === issuer ? previous.quirks : undefined
-  const optional = { resource: server.resource, scope: undefined }
-  return await sendWithQuirks(optional, known, ({ resource }) =>
-    requestTokens({ url, issuer, client, parameters: { ...parameters, resource }, scope }, context),
-  )
+): Promise<TokenAnswer> {
+  const { metadata, resource } = server
+  const { issuer, token_endpoint: url = '' } = metadata
+  const quirks = previous?.issuer === issuer ? previous.quirks : undefined
+  return await requestTokens({ url, issuer, client, parameters, resource, scope, quirks }, context)
 }
 
 /**
- * Reads the tokens of a token response, with what was learned about its issuer. Throws {@link OAuthFailure} for any
- * other response, and when an ID token is required but missing.
+ * Reads the tokens of a token response. Throws {@link OAuthFailure} for any other response, and when an ID token is
+ * required but missing.
  */
 export function grantedTokens(
-  { client, quirks: learned }: ReplacedClient,
-  { answer, quirks }: RefreshAnswer,
+  client: ClientIdentity,
+  answer: TokenAnswer,
   issuer: string,
   { useIdToken }: OAuthConfig,
 ): GrantedTokens {
   if (answer.kind !== 'issued') throw failureOf(answer, issuer)
-  const { tokens } = answer
+  const { tokens, quirks } = answer
   if (useIdToken && tokens.idToken === undefined) {
     throw new OAuthFailure(
       'refused',
@@ -61,5 +57,5 @@ export function grantedTokens(
       { issuer },
     )
   }
-  return { client, tokens, quirks: { ...quirks, ...learned } }
+  return { client, tokens, quirks }
 }

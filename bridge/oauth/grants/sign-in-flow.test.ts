@@ -29,7 +29,7 @@ it('signs in at a server that nothing is known about, asking nothing twice', asy
     revocationEndpoint: `${server.origin}/revoke`,
     client: { origin: 'dynamic', tokenEndpointAuthMethod: 'none' },
   })
-  expect(credential.tokens?.accessToken).toMatch(/^access-/)
+  expect(credential.tokens?.accessToken).toMatch(/^remote-secret-at-/)
 })
 
 describe('a resource above the server', () => {

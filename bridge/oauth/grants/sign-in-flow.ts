@@ -1,7 +1,8 @@
 import type { Credential } from '../../credentials/credential.ts'
+import { configuredClient } from '../client/client-choice.ts'
 import { chooseScope } from '../client/scope-choice.ts'
 import { type DiscoveredServer, discover } from '../discovery/discovery.ts'
-import { grantAt, whyUnusable } from '../discovery/server-use.ts'
+import { grantAt, takesDocument, whyUnusable } from '../discovery/server-use.ts'
 import { coversMore } from '../discovery/server-url.ts'
 import { type AnnounceSignIn, OAuthFailure, type SignInFlow, type SignInRequest } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
@@ -10,9 +11,8 @@ import { quoteServerError, quoteServerText } from '../server-text.ts'
 import { hasEnded } from '../tokens/stored-tokens.ts'
 import { cancelled } from '../wait.ts'
 import { signInWithCode } from './authorization-code.ts'
-import { serverAtTokenEndpoint, signInAsClient } from './client-credentials.ts'
 import { signInWithDevice } from './device-code.ts'
-import type { GrantRequest, GrantedTokens } from './grant.ts'
+import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } from './grant.ts'
 
 /**
  * Creates the flow from a refusal to tokens: discovery, scope, client, grant. Stores nothing. Sends requests only to
@@ -82,11 +82,21 @@ function tellWiderResource(
   )
 }
 
+/**
+ * Discovers the server, except with a configured token endpoint. That endpoint then stands for the issuer, also as the
+ * audience of a client assertion. The resource is the server's URL without its query, which may contain a key.
+ */
 async function findServer(request: SignInRequest, context: OAuthContext): Promise<DiscoveredServer> {
-  const { grant, tokenEndpoint } = context.config
-  return grant === 'client_credentials' && tokenEndpoint !== undefined
-    ? serverAtTokenEndpoint(tokenEndpoint, context.config)
-    : await discover(request, context)
+  const { grant, tokenEndpoint, serverUrl, sendResource, resource } = context.config
+  if (grant !== 'client_credentials' || tokenEndpoint === undefined) return await discover(request, context)
+  const { origin, pathname } = new URL(serverUrl)
+  const canonical = `${origin}${pathname === '/' ? '' : pathname}`
+  return {
+    metadata: { issuer: tokenEndpoint, token_endpoint: tokenEndpoint },
+    resource: sendResource ? (resource ?? canonical) : undefined,
+    resourceScopes: undefined,
+    isAssumed: false,
+  }
 }
 
 function askForGrant(
@@ -106,6 +116,21 @@ function askForGrant(
     case 'client_credentials':
       return signInAsClient(request, context)
   }
+}
+
+/**
+ * Signs in as the client itself (RFC 6749 section 4.4), with its secret or private key. Rejects with `OAuthFailure`
+ * `no_registration` when no client is configured, or `issuer_changed` when it belongs to another issuer. Does not
+ * request a refresh token: the client can sign in again.
+ */
+async function signInAsClient(request: GrantRequest, context: OAuthContext): Promise<GrantedTokens> {
+  const { config } = context
+  const client = configuredClient(config, request)
+  const parameters = { grant_type: 'client_credentials', scope: request.scope }
+  const answer = await requestGrant(request, client, parameters, context)
+  const granted = grantedTokens(client, answer, request.server.metadata.issuer, config)
+  const { refreshToken: _unwanted, ...tokens } = granted.tokens
+  return { ...granted, tokens }
 }
 
 /**
@@ -136,10 +161,13 @@ async function signInWithDeviceOrCode(
 }
 
 function credentialOf(
-  { client, tokens, quirks, acceptedPage }: GrantedTokens,
+  { client, tokens, quirks: known, acceptedPage }: GrantedTokens,
   { metadata, resource }: DiscoveredServer,
   { config, runtime }: OAuthContext,
 ): Credential {
+  // Where the server takes the document, nothing is registered unless it was refused.
+  const isRefused = client.origin === 'dynamic' && takesDocument(metadata, config)
+  const quirks = { ...known, ...(isRefused && { refusesDocument: config.clientMetadataUrl }) }
   return {
     generation: 0,
     serverUrl: config.serverUrl,

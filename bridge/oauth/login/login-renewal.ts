@@ -1,11 +1,10 @@
 import { within } from '@drawbridge/shared/async.ts'
-import type { LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { OAuthFailure } from '../login-port.ts'
 import {
   type RefreshNeed,
   type RefreshOutcome,
-  type RefreshTurnPorts,
+  type RefreshTurn,
   refreshUnderLock,
 } from '../tokens/refresh.ts'
 
@@ -16,18 +15,18 @@ const maxWaitMs = 2000
 /** Retry period of a call, enough for an authorization server to restart. */
 const patienceMs = 5000
 
+/** Dependencies of a {@link LoginRenewal}. `note` receives debug messages. */
+type LoginRenewalPorts = Omit<RefreshTurn, 'need' | 'maySend'> & { note(text: string): void }
+
 /** Renews the tokens of one process, one request at a time and with pauses. */
 export class LoginRenewal {
-  readonly #id: LoginId
-  readonly #ports: Omit<RefreshTurnPorts, 'maySend'> & { note(text: string): void }
+  readonly #ports: LoginRenewalPorts
   readonly pace: RefreshPace
   #flight: Promise<RefreshOutcome> | undefined
   #isSent = false
   #lastCause: unknown
 
-  /** `note` receives debug messages. */
-  constructor(id: LoginId, ports: Omit<RefreshTurnPorts, 'maySend'> & { note(text: string): void }) {
-    this.#id = id
+  constructor(ports: LoginRenewalPorts) {
     this.#ports = ports
     const { runtime } = ports
     this.pace = new RefreshPace(
@@ -89,7 +88,7 @@ export class LoginRenewal {
     }
     let outcome: RefreshOutcome
     try {
-      outcome = await refreshUnderLock(this.#id, credential, need, { ...this.#ports, maySend })
+      outcome = await refreshUnderLock(credential, { ...this.#ports, need, maySend })
     } catch (error) {
       this.pace.failed(undefined)
       throw error

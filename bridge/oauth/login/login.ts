@@ -3,22 +3,21 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CredentialStore, type LoginId, loginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import type { Authorization, Refusal, RefusalOutcome } from '../../http/http-client.ts'
-import type {
-  Login,
-  LoginState,
-  PendingSignIn,
-  SignInFlow,
-  SignOutReport,
-  WantedSignIn,
-} from '../login-port.ts'
+import type { PendingSignIn, SignInFlow, SignInRequest, TokenSource } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { isUnsaved } from '../tokens/refresh.ts'
-import { hasEnded, hasTokens, isRefreshDue, loginHeader, loginStateOf } from '../tokens/stored-tokens.ts'
-import type { RefreshAnswer } from '../tokens/token-response.ts'
+import {
+  type LoginState,
+  hasEnded,
+  hasTokens,
+  isRefreshDue,
+  loginHeader,
+  loginStateOf,
+} from '../tokens/stored-tokens.ts'
+import type { TokenAnswer } from '../tokens/token-response.ts'
 import { LoginRenewal } from './login-renewal.ts'
-import { beginSignIn, readIfPossible } from './login-sign-in.ts'
+import { SharedSignIn } from './shared-sign-in.ts'
 
-const lockMs = 20_000
 const settleMs = 5000
 const signInNeeded: RefusalOutcome = { kind: 'sign_in_needed' }
 const retry: RefusalOutcome = { kind: 'retry' }
@@ -27,8 +26,7 @@ const retry: RefusalOutcome = { kind: 'retry' }
 export interface LoginPorts {
   store: CredentialStore
   flow: SignInFlow
-  refresh(credential: Credential, signal: AbortSignal): Promise<RefreshAnswer>
-  revoke(credential: Credential): Promise<boolean | undefined>
+  refresh(credential: Credential, signal: AbortSignal): Promise<TokenAnswer>
   runtime: Runtime
   /** Receives debug messages. */
   note(text: string): void
@@ -39,7 +37,7 @@ export interface LoginPorts {
  * refresh token is used only once. Reads the store only when needed: without a token, when one expires, or after a
  * refusal. Client credentials are requested again the same way, without the user.
  */
-export class StoredLogin implements Login {
+export class Login implements TokenSource {
   readonly #config: OAuthConfig
   readonly #ports: LoginPorts
   readonly #id: LoginId
@@ -47,11 +45,11 @@ export class StoredLogin implements Login {
   readonly #jitter: number
   /** Needs no user: client credentials. */
   readonly #isAlone: boolean
-  readonly #leaving = new Set<Promise<void>>()
+  readonly #signIns = new Set<SharedSignIn>()
   #current: Credential | undefined
-  #wanted: WantedSignIn = {}
+  #wanted: SignInRequest = {}
   #refusedSignIn: { signInId: string | undefined } | undefined
-  #signingIn: PendingSignIn | undefined
+  #signingIn: SharedSignIn | undefined
   #signingInAlone: Promise<boolean> | undefined
   #lastSignIn: Promise<void> = Promise.resolve()
 
@@ -60,7 +58,7 @@ export class StoredLogin implements Login {
     this.#config = config
     this.#ports = ports
     this.#id = loginId({ serverUrl, resource, profile, client: config.staticClient?.clientId })
-    this.#renewal = new LoginRenewal(this.#id, ports)
+    this.#renewal = new LoginRenewal({ ...ports, id: this.#id })
     this.#jitter = (ports.runtime.randomBytes(1)[0] ?? 0) / 255
     this.#isAlone = config.grant === 'client_credentials'
   }
@@ -88,54 +86,49 @@ export class StoredLogin implements Login {
     return hasTokens(this.#current) ? retry : signInNeeded
   }
 
+  /**
+   * Starts a sign-in, or joins a pending one of this or another process: there is never a second one for the same
+   * login. Requests what the refusals passed to {@link Login.refused} asked for. `isForced`: the user asked to sign in
+   * although a login exists.
+   */
   signIn({ isForced = false }: { isForced?: boolean } = {}): PendingSignIn {
-    if (this.#signingIn !== undefined) return this.#signingIn
-    const begun = beginSignIn(
-      this.#id,
+    if (this.#signingIn?.isCancelled === false) return this.#signingIn
+    const pending = new SharedSignIn(
       {
         request: { ...this.#wanted, isForced },
         refused: this.#refusedSignIn,
         timeoutMs: this.#config.signInTimeoutMs,
         after: this.#lastSignIn,
       },
-      { ...this.#ports, signedIn: (credential) => this.#signedIn(credential) },
+      { ...this.#ports, id: this.#id, signedIn: (credential) => this.#signedIn(credential) },
     )
-    this.#lastSignIn = begun.finished
+    this.#signingIn = pending
+    this.#lastSignIn = pending.finished
+    this.#signIns.add(pending)
     const forget = (): void => {
       if (this.#signingIn === pending) this.#signingIn = undefined
     }
-    const pending = {
-      ...begun,
-      cancel: () => {
-        forget()
-        begun.cancel()
-        this.#leaving.add(begun.finished)
-        void begun.finished.then(() => this.#leaving.delete(begun.finished))
-      },
-    }
-    this.#signingIn = pending
-    begun.done.then(forget, forget)
+    pending.done.then(forget, forget)
+    void pending.finished.then(() => this.#signIns.delete(pending))
     return pending
   }
 
-  async signOut(): Promise<SignOutReport> {
-    const { store, revoke } = this.#ports
-    return await store.exclusively(this.#id, { waitMs: lockMs }, async () => {
-      const { credential, isUnreadable } = await readIfPossible(store, this.#id)
-      const isRevoked = credential && (await revoke(credential).catch(() => false))
-      const found = await store.remove(this.#id)
-      this.#current = undefined
-      return { found, readable: !isUnreadable, revoked: isUnreadable ? false : isRevoked }
-    })
-  }
-
+  /** Reads what is known without a network request. */
   async state(): Promise<LoginState> {
     const state = loginStateOf(await this.#ports.store.read(this.#id), this.#ports.runtime.now())
     return this.#isAlone && state.kind === 'signed_in' ? { ...state, canRefresh: true } : state
   }
 
+  /**
+   * Await this before the process exits: resolves once no response with tokens could be lost, after 5 seconds at the
+   * latest. Starts nothing, and does not wait for the user.
+   */
   async settle(): Promise<void> {
-    await within(settleMs, Promise.allSettled([this.#renewal.underway(), ...this.#leaving]))
+    const leaving = [...this.#signIns].filter((pending) => pending.isCancelled)
+    await within(
+      settleMs,
+      Promise.allSettled([this.#renewal.underway(), ...leaving.map(({ finished }) => finished)]),
+    )
   }
 
   /** Returns the credential of this process while it needs no renewal. */
@@ -210,7 +203,7 @@ export class StoredLogin implements Login {
 }
 
 /** Returns what the last bearer challenge asks for (RFC 9728 section 5.1, RFC 6750 section 3). */
-function challengeOf(refusal: Refusal): WantedSignIn | undefined {
+function challengeOf(refusal: Refusal): SignInRequest | undefined {
   const bearer = refusal.challenges.findLast(({ scheme }) => scheme === 'bearer')
   return (
     bearer && {

@@ -39,6 +39,33 @@ describe('what is given back', () => {
     expect(asked()).toEqual(['DELETE /register/id'])
   })
 
+  it.each<[name: string, isRefused: (hint: string | null) => boolean, isRevoked: boolean]>([
+    ['the access token', (hint) => hint === 'access_token', true],
+    ['the refresh token', (hint) => hint === 'refresh_token', false],
+    ['either token', () => true, false],
+  ])(
+    'counts by its refresh token, when the server does not revoke %s',
+    async (_name, isRefused, isRevoked) => {
+      server.answers.set('/revoke', ({ form }) => ({
+        status: isRefused(form.get('token_type_hint')) ? 503 : 200,
+      }))
+      expect(await signOut(credentialOf())).toBe(isRevoked)
+      expect(server.requests('/revoke').map(({ form }) => Object.fromEntries(form))).toEqual([
+        { token: 'r3fresh', token_type_hint: 'refresh_token', client_id: 'before' },
+        { token: 'acc3ss', token_type_hint: 'access_token', client_id: 'before' },
+      ])
+    },
+  )
+
+  it('nothing without tokens, and no token to a server that is gone', async () => {
+    const { tokens: _none, ...empty } = credentialOf({ origin: 'static' })
+    expect(await signOut(empty)).toBeUndefined()
+    expect(asked()).toEqual([])
+    const nowhere = 'http://127.0.0.1:9'
+    const gone = { tokenEndpoint: `${nowhere}/token`, revocationEndpoint: `${nowhere}/revoke` }
+    expect(await signOut({ ...credentialOf(), ...gone })).toBe(false)
+  })
+
   it.each<[name: string, client: Partial<ClientIdentity>]>([
     ['a configured client', { origin: 'static' }],
     ['a document', { origin: 'metadata_document' }],

@@ -1,12 +1,44 @@
+import type { CredentialStore, LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
+import { NetworkError } from '../../http/http-client.ts'
+import { isSameOrigin } from '../discovery/server-url.ts'
+import { OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import { removeRegistration } from '../client/registration.ts'
-import type { OAuthPorts } from '../server-request.ts'
-import { revokeTokens } from '../tokens/token-request.ts'
+import { type OAuthPorts, type ServerResponse, requestJson } from '../server-request.ts'
+import { clientNow, postAsClient } from '../tokens/token-request.ts'
+import { readIfPossible } from './shared-sign-in.ts'
+
+const lockMs = 20_000
+
+/** Result of {@link signOut}. */
+export interface SignOutReport {
+  /** Undefined if nothing was stored, or it could not be read. */
+  credential: Credential | undefined
+  found: boolean
+  /** False: the login is forgotten, but its tokens stay valid at the server. */
+  readable: boolean
+  /** Undefined where the server offers no revocation. */
+  revoked: boolean | undefined
+}
+
+/** Revokes the tokens of a login if possible, then forgets everything. Rejects with `CredentialError`. */
+export async function signOut(
+  store: CredentialStore,
+  id: LoginId,
+  revoke: (credential: Credential) => Promise<boolean | undefined>,
+): Promise<SignOutReport> {
+  return await store.exclusively(id, { waitMs: lockMs }, async () => {
+    const { credential, isUnreadable } = await readIfPossible(store, id)
+    const isRevoked = credential && (await revoke(credential).catch(() => false))
+    const found = await store.remove(id)
+    return { credential, found, readable: !isUnreadable, revoked: isUnreadable ? false : isRevoked }
+  })
+}
 
 /**
- * Revokes the tokens of a login and then removes its registration, since only a known client can revoke tokens.
- * Returns the result of {@link revokeTokens}: a leftover registration is useless to anyone.
+ * Revokes the tokens of a login (RFC 7009) and then removes its registration, since only a known client can revoke
+ * tokens. Sends nothing to another host than the one that issued the tokens. Returns true when the server accepted the
+ * revocation; undefined when there is nothing to revoke, or no endpoint. A leftover registration is useless to anyone.
  */
 export async function giveBack(
   credential: Credential,
@@ -16,4 +48,52 @@ export async function giveBack(
   const revoked = await revokeTokens(credential, config, ports)
   await removeRegistration(credential, ports)
   return revoked
+}
+
+async function revokeTokens(
+  credential: Credential,
+  config: OAuthConfig,
+  ports: OAuthPorts,
+): Promise<boolean | undefined> {
+  const { issuer, tokenEndpoint, revocationEndpoint: url, tokens } = credential
+  if (url === undefined || tokens === undefined || !isSameOrigin(url, tokenEndpoint)) return undefined
+  const client = clientNow(credential, config)
+  const context = { ...ports, config, signal: new AbortController().signal }
+  const revoke = (token: string, hint: string): Promise<boolean> => {
+    const parameters = { token, token_type_hint: hint }
+    return isAccepted(postAsClient({ url, issuer, client, parameters }, context))
+  }
+  const { refreshToken, accessToken } = tokens
+  // First, because most servers end the access token with it.
+  const isRefreshRevoked = refreshToken === undefined || (await revoke(refreshToken, 'refresh_token'))
+  const isAccessRevoked = await revoke(accessToken, 'access_token')
+  // Self-contained access tokens cannot be revoked (RFC 7009 section 2.2.1) and expire soon without their refresh
+  // token.
+  return refreshToken === undefined ? isAccessRevoked : isRefreshRevoked
+}
+
+/** The user waits for it, and nothing depends on it. */
+const removalMs = 5000
+
+/**
+ * Removes the registration of a discarded login (RFC 7592 section 2.3), unless it is not ours, or the server gave no
+ * address for it, or one on another origin than the token endpoint that it was made at.
+ */
+async function removeRegistration({ client, tokenEndpoint }: Credential, ports: OAuthPorts): Promise<void> {
+  const { origin, registrationClientUri: url, registrationAccessToken: token } = client
+  if (origin !== 'dynamic' || url === undefined || token === undefined) return
+  if (!isSameOrigin(url, tokenEndpoint)) return
+  const headers = { authorization: `Bearer ${token}`, accept: 'application/json' }
+  const context = { ...ports, signal: AbortSignal.timeout(removalMs) }
+  await isAccepted(requestJson({ method: 'DELETE', url, headers }, context))
+}
+
+async function isAccepted(response: Promise<ServerResponse>): Promise<boolean> {
+  try {
+    const { status } = await response
+    return status >= 200 && status < 300
+  } catch (error) {
+    if (error instanceof NetworkError || error instanceof OAuthFailure) return false
+    throw error
+  }
 }

@@ -49,7 +49,9 @@ const store = {
 } as unknown as CredentialStore
 
 const refresh = (): Promise<RefreshOutcome> =>
-  refreshUnderLock(id, used, 'ended', {
+  refreshUnderLock(used, {
+    id,
+    need: 'ended',
     store,
     runtime: systemRuntime,
     maySend: () => true,
@@ -57,7 +59,7 @@ const refresh = (): Promise<RefreshOutcome> =>
       sent.push(tokens?.refreshToken ?? '')
       const number = sent.length + 1
       const issued = { accessToken: `access ${number}`, refreshToken: `refresh ${number}`, issuedAt: 2 }
-      return { answer: { kind: 'issued', tokens: { ...issued, expiresAt: 9_999_999_999 } }, quirks: {} }
+      return { kind: 'issued', tokens: { ...issued, expiresAt: 9_999_999_999 } }
     },
   })
 

@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CredentialStore, LoginId } from '../../credentials/credential-store.ts'
 import type { Credential, IssuedTokens } from '../../credentials/credential.ts'
 import { hasEnded } from './stored-tokens.ts'
-import type { RefreshAnswer, TokenAnswer } from './token-response.ts'
+import type { TokenAnswer } from './token-response.ts'
 
 const lockMs = 20_000
 /** Shorter than the wait for the lock: waiting processes must not give up while the owner is merely slow. */
@@ -20,17 +20,19 @@ export type RefreshOutcome =
   /** The user has to sign in. Undefined: signed out meanwhile, or the stored tokens must not be tried again. */
   | { kind: 'sign_in_needed'; credential: Credential | undefined }
 
-/** Dependencies of a renewal. */
-export interface RefreshTurnPorts {
+/** Reason for a renewal. While an access token is still valid, a failed renewal changes nothing. */
+export type RefreshNeed = 'early' | 'ended' | 'refused'
+
+/** One renewal of a login, with its dependencies. */
+export interface RefreshTurn {
+  id: LoginId
+  need: RefreshNeed
   store: CredentialStore
-  refresh(credential: Credential, signal: AbortSignal): Promise<RefreshAnswer>
+  refresh(credential: Credential, signal: AbortSignal): Promise<TokenAnswer>
   runtime: Runtime
   /** Called before every first request. False: repeatedly refused tokens are left to the user. */
   maySend(): boolean
 }
-
-/** Reason for a renewal. While an access token is still valid, a failed renewal changes nothing. */
-export type RefreshNeed = 'early' | 'ended' | 'refused'
 
 /**
  * Renews the tokens of a login once for all processes. Marks the refresh token as spent before sending it, and stores
@@ -39,13 +41,8 @@ export type RefreshNeed = 'early' | 'ended' | 'refused'
  *
  * Rejects with `CredentialError`, including `busy`. Never sends without the lock.
  */
-export async function refreshUnderLock(
-  id: LoginId,
-  used: Credential,
-  need: RefreshNeed,
-  ports: RefreshTurnPorts,
-): Promise<RefreshOutcome> {
-  const { store, runtime } = ports
+export async function refreshUnderLock(used: Credential, turn: RefreshTurn): Promise<RefreshOutcome> {
+  const { id, store, runtime } = turn
 
   async function newer(): Promise<RefreshOutcome | undefined> {
     const stored = await store.read(id)
@@ -62,60 +59,51 @@ export async function refreshUnderLock(
     const stored = await store.read(id)
     // Tokens that could not be stored exist only in this process, whose refresh token is the valid one.
     const base = stored === undefined || isUnsaved(used, stored) ? used : stored
-    return await refreshHeld(id, base, need, ports)
+    return await refreshHeld(base, turn)
   })
 }
 
-async function refreshHeld(
-  id: LoginId,
-  base: Credential,
-  need: RefreshNeed,
-  ports: RefreshTurnPorts,
-): Promise<RefreshOutcome> {
+async function refreshHeld(base: Credential, turn: RefreshTurn): Promise<RefreshOutcome> {
+  const { id, need, store, runtime } = turn
   const refreshToken = base.tokens?.refreshToken
   if (base.signInNeeded !== undefined || refreshToken === undefined) {
     return { kind: 'sign_in_needed', credential: base }
   }
-  if (!ports.maySend()) return { kind: 'sign_in_needed', credential: undefined }
+  if (!turn.maySend()) return { kind: 'sign_in_needed', credential: undefined }
   const refreshHash = createHash('sha256').update(refreshToken).digest('hex')
   // The lock's previous owner was killed or lost the lock: the successor may have been sent to a process that is
   // gone.
   const wasSent = base.pendingRefresh?.refreshHash === refreshHash
-  const pending = {
-    ...base,
-    generation: base.generation + 1,
-    pendingRefresh: { refreshHash, at: ports.runtime.now() },
-  }
-  await ports.store.write(id, pending)
-  let answered = await ask(pending, ports)
-  const { answer } = answered
+  const pendingRefresh = { refreshHash, at: runtime.now() }
+  const pending = { ...base, generation: base.generation + 1, pendingRefresh }
+  await store.write(id, pending)
+  let answer = await ask(pending, turn)
   const isSpent = answer.kind === 'refused' && answer.error === 'invalid_grant'
   if (isSpent && wasSent && need !== 'early') {
-    await ports.runtime.sleep(replayPauseMs)
-    const meanwhile = await ports.store.read(id)
-    if (meanwhile !== undefined && !isOther(meanwhile, pending)) answered = await ask(pending, ports)
+    await runtime.sleep(replayPauseMs)
+    const meanwhile = await store.read(id)
+    if (meanwhile !== undefined && !isOther(meanwhile, pending)) answer = await ask(pending, turn)
   }
-  return await settle(id, { pending, wasSent }, answered, need, ports)
+  return await settle(pending, wasSent, answer, turn)
 }
 
-async function ask(pending: Credential, ports: RefreshTurnPorts): Promise<RefreshAnswer> {
+async function ask(pending: Credential, turn: RefreshTurn): Promise<TokenAnswer> {
   try {
-    return await ports.refresh(pending, AbortSignal.timeout(requestMs))
+    return await turn.refresh(pending, AbortSignal.timeout(requestMs))
   } catch (error) {
     // The thrown value may quote anything.
     const cause = new Error('something unexpected happened', { cause: error })
-    return { answer: { kind: 'unavailable', retryAfterSeconds: undefined, cause, sent: true }, quirks: {} }
+    return { kind: 'unavailable', retryAfterSeconds: undefined, cause, sent: true }
   }
 }
 
 async function settle(
-  id: LoginId,
-  { pending, wasSent }: { pending: Credential; wasSent: boolean },
-  { answer, quirks }: RefreshAnswer,
-  need: RefreshNeed,
-  ports: RefreshTurnPorts,
+  pending: Credential,
+  wasSent: boolean,
+  answer: TokenAnswer,
+  turn: RefreshTurn,
 ): Promise<RefreshOutcome> {
-  const { store } = ports
+  const { id, need, store } = turn
   const stored = await store.read(id)
   if (stored === undefined) return { kind: 'sign_in_needed', credential: undefined }
   // The stored login has changed. No other process can have spent our refresh token since, so this is a new sign-in,
@@ -126,10 +114,11 @@ async function settle(
       : { kind: 'sign_in_needed', credential: stored }
   }
   const { pendingRefresh: _answered, ...rest } = stored
-  const next = { ...rest, generation: stored.generation + 1, quirks: { ...stored.quirks, ...quirks } }
+  const next = { ...rest, generation: stored.generation + 1 }
   if (answer.kind === 'issued') {
-    const credential = { ...next, tokens: succeed(stored.tokens, answer.tokens) }
-    await writeSurely(id, credential, ports)
+    const quirks = { ...stored.quirks, ...answer.quirks }
+    const credential = { ...next, quirks, tokens: succeed(stored.tokens, answer.tokens) }
+    await writeSurely(credential, turn)
     return { kind: 'renewed', credential }
   }
   if (answer.kind === 'unavailable') {
@@ -137,7 +126,7 @@ async function settle(
     if (!answer.sent && !wasSent) await store.write(id, next)
     return { kind: 'unavailable', retryAfterSeconds: answer.retryAfterSeconds, cause: answer.cause }
   }
-  if (need === 'early' || isTransient(answer)) {
+  if (need === 'early' || answer.error === 'slow_down') {
     await store.write(id, next)
     return { kind: 'unavailable', retryAfterSeconds: undefined, cause: answer }
   }
@@ -176,21 +165,14 @@ function succeed(before: IssuedTokens | undefined, issued: IssuedTokens): Issued
 }
 
 /** Retries, because the successor exists nowhere else. */
-async function writeSurely(id: LoginId, credential: Credential, ports: RefreshTurnPorts): Promise<void> {
+async function writeSurely(credential: Credential, { id, store, runtime }: RefreshTurn): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await ports.store.write(id, credential)
-      return
+      return await store.write(id, credential)
     } catch {
       // This process can continue even if it cannot store them.
       if (attempt === 3) return
-      await ports.runtime.sleep(writePauseMs)
+      await runtime.sleep(writePauseMs)
     }
   }
-}
-
-function isTransient(answer: TokenAnswer): boolean {
-  if (answer.kind !== 'refused') return false
-  if (answer.status === 429 || answer.status >= 500) return true
-  return ['temporarily_unavailable', 'server_error', 'slow_down'].includes(answer.error)
 }

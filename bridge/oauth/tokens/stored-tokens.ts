@@ -1,5 +1,18 @@
 import type { Credential, IssuedTokens } from '../../credentials/credential.ts'
-import type { LoginState } from '../login-port.ts'
+
+/** State of a login for display. Contains no secret. Times in epoch seconds. */
+export type LoginState =
+  | { kind: 'none' }
+  | {
+      kind: 'signed_in' | 'sign_in_needed'
+      issuer: string
+      clientId: string
+      scope: string | undefined
+      signedInAt: number
+      expiresAt: number | undefined
+      canRefresh: boolean
+      reason: string | undefined
+    }
 
 /** Returns whether there are tokens to send. */
 export function hasTokens(

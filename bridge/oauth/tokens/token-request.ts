@@ -1,36 +1,11 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { redactSecrets } from '../server-text.ts'
-import { type OAuthContext, type OAuthPorts, type ServerResponse, requestJson } from '../server-request.ts'
-import { type ClientProof, formEncoded, proveClient } from '../client/client-authentication.ts'
-import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
+import type { ClientIdentity, Credential, IssuerQuirks } from '../../credentials/credential.ts'
 import { NetworkError } from '../../http/http-client.ts'
+import { type ClientProof, formEncoded, proveClient } from '../client/client-authentication.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import { type RefreshAnswer, type TokenAnswer, readTokenAnswer } from './token-response.ts'
-import { isSameOrigin } from '../discovery/server-url.ts'
-import { OAuthFailure } from '../login-port.ts'
-import { sendWithQuirks } from './issuer-quirks.ts'
-
-/** Members of an error response that are displayed. */
-const texts = ['error', 'error_description', 'msg', 'message', 'detail'] as const
-
-/**
- * Redacts `secrets` from the error texts of a response: servers quote their input, as sent or form-encoded, and error
- * texts end up in logs. Keeps the tokens in the response.
- */
-function withoutEchoes(answer: ServerResponse, secrets: readonly string[]): ServerResponse {
-  const { json } = answer
-  if (!isJsonObject(json)) return answer
-  const forms = secrets.flatMap((secret) => [
-    secret,
-    formEncoded(secret),
-    formEncoded(secret).replaceAll('+', '%20'),
-  ])
-  const cleaned = texts.flatMap((name) => {
-    const text = json[name]
-    return typeof text === 'string' ? [[name, redactSecrets(text, forms, '[secret]')] as const] : []
-  })
-  return { ...answer, json: { ...json, ...Object.fromEntries(cleaned) } }
-}
+import { type OAuthContext, type ServerResponse, requestJson } from '../server-request.ts'
+import { redactSecrets } from '../server-text.ts'
+import { type TokenAnswer, readTokenAnswer } from './token-response.ts'
 
 /** One authenticated request to an authorization server. */
 export interface ClientRequest {
@@ -61,12 +36,8 @@ export async function postAsClient(
   return withoutEchoes(answer, secretsOf(body, proof, client))
 }
 
-function secretsOf(
-  body: URLSearchParams,
-  { headers }: ClientProof,
-  { clientSecret }: ClientIdentity,
-): string[] {
-  const names = [
+function secretsOf(body: URLSearchParams, { headers }: ClientProof, client: ClientIdentity): string[] {
+  const sent = [
     'code',
     'code_verifier',
     'refresh_token',
@@ -74,21 +45,81 @@ function secretsOf(
     'token',
     'client_secret',
     'client_assertion',
-  ]
+  ].map((name) => body.get(name))
   const basic = headers['authorization']?.split(' ')[1]
-  return [clientSecret, basic, ...names.map((name) => body.get(name))].filter(
-    (secret) => !!secret,
-  ) as string[]
+  return [client.clientSecret, basic, ...sent].filter((secret) => !!secret) as string[]
+}
+
+/** Members of an error response that are displayed. */
+const texts = ['error', 'error_description', 'msg', 'message', 'detail'] as const
+
+/**
+ * Redacts `secrets` from the error texts of a response: servers quote their input, as sent or form-encoded, and error
+ * texts end up in logs. Keeps the tokens in the response.
+ */
+function withoutEchoes(answer: ServerResponse, secrets: readonly string[]): ServerResponse {
+  const { json } = answer
+  if (!isJsonObject(json)) return answer
+  const forms = secrets.flatMap((secret) => {
+    const encoded = formEncoded(secret)
+    return [secret, encoded, encoded.replaceAll('+', '%20')]
+  })
+  const cleaned = texts.flatMap((name) => {
+    const text = json[name]
+    return typeof text === 'string' ? [[name, redactSecrets(text, forms, '[secret]')] as const] : []
+  })
+  return { ...answer, json: { ...json, ...Object.fromEntries(cleaned) } }
+}
+
+/** A token request, with the parameters on which issuers differ. */
+interface TokenRequest extends ClientRequest {
+  resource: string | undefined
+  /** Sent only to issuers that require it. */
+  optionalScope?: string | undefined
+  /** The requested scope, which counts as granted unless the server says otherwise (RFC 6749 section 5.1). */
+  scope?: string | undefined
+  /** What is known about the issuer. */
+  quirks: IssuerQuirks | undefined
 }
 
 /**
- * Sends a token request. Returns every outcome as a value; rejects only when the client cannot be authenticated.
- * `scope` is the requested scope, which counts as granted unless the server says otherwise (RFC 6749 section 5.1).
+ * Sends a token request in the form that its issuer is known to want, and repeats it in the other form when the
+ * refusal suggests it: without `resource`, or with the scope. Such a refusal uses up no token. The quirks of issued
+ * tokens include all earlier ones and the form that worked. Returns every outcome as a value; rejects only when the
+ * client cannot be authenticated.
  */
-export async function requestTokens(
-  request: ClientRequest & { scope?: string | undefined },
-  context: OAuthContext,
-): Promise<TokenAnswer> {
+export async function requestTokens(request: TokenRequest, context: OAuthContext): Promise<TokenAnswer> {
+  const quirks: IssuerQuirks = { ...request.quirks }
+  for (;;) {
+    const sent = {
+      resource: quirks.refusesResource === true ? undefined : request.resource,
+      scope: quirks.wantsScopeAtRefresh === true ? request.optionalScope : request.parameters['scope'],
+    }
+    const parameters = { ...request.parameters, ...sent }
+    const answer = await requestOnce({ ...request, parameters }, context)
+    if (answer.kind === 'issued') return { ...answer, quirks }
+    const subject = answer.kind === 'refused' ? subjectOf(answer) : undefined
+    if (subject === 'resource' && sent.resource !== undefined) quirks.refusesResource = true
+    else if (subject === 'scope' && sent.scope === undefined && request.optionalScope !== undefined) {
+      quirks.wantsScopeAtRefresh = true
+    } else return answer
+  }
+}
+
+/** Returns the parameter that a refusal is about. */
+function subjectOf({
+  error,
+  description = '',
+}: {
+  error: string
+  description?: string | undefined
+}): string | undefined {
+  // Entra: the resource does not match the scopes and has to be written differently when sent.
+  if (error === 'invalid_target' || /\bAADSTS9010010\b/.test(description)) return 'resource'
+  return /\bAADSTS90009\b/.test(description) ? 'scope' : undefined
+}
+
+async function requestOnce(request: TokenRequest, context: OAuthContext): Promise<TokenAnswer> {
   const at = context.runtime.now()
   try {
     const answer = await postAsClient(request, context)
@@ -100,65 +131,27 @@ export async function requestTokens(
 }
 
 /**
- * Requests new tokens with the refresh token (RFC 6749 section 6), once, apart from repeats by {@link
- * sendWithQuirks}. Stores and discards nothing. Rejects only with {@link OAuthFailure} `client_refused`, when a
- * private key is missing.
+ * Requests new tokens with the refresh token (RFC 6749 section 6), once, apart from the repeats of {@link
+ * requestTokens}. Stores and discards nothing. Rejects only with `OAuthFailure` `client_refused`, when a private key
+ * is missing.
  *
  * Does not check that the refresh token is used only here.
  */
-export async function refreshTokens(credential: Credential, context: OAuthContext): Promise<RefreshAnswer> {
+export async function refreshTokens(credential: Credential, context: OAuthContext): Promise<TokenAnswer> {
   const { config } = context
-  const { issuer, tokenEndpoint, tokens, quirks } = credential
-  const refreshToken = tokens?.refreshToken
-  if (refreshToken === undefined) {
-    const description = 'There is no refresh token.'
-    return { answer: { kind: 'refused', error: 'invalid_grant', description, status: 400 }, quirks: {} }
+  const { issuer, tokenEndpoint: url, tokens, quirks } = credential
+  if (tokens?.refreshToken === undefined) {
+    return { kind: 'refused', error: 'invalid_grant', description: 'There is no refresh token.' }
   }
-  const optional = {
-    resource: config.sendResource ? credential.resource : undefined,
-    scope: tokens?.scope,
-  }
+  const parameters = { grant_type: 'refresh_token', refresh_token: tokens.refreshToken }
+  const resource = config.sendResource ? credential.resource : undefined
   const client = clientNow(credential, config)
-  return await sendWithQuirks(optional, quirks, (sent) => {
-    const parameters = { grant_type: 'refresh_token', refresh_token: refreshToken, ...sent }
-    return requestTokens({ url: tokenEndpoint, issuer, client, parameters }, context)
-  })
-}
-
-/**
- * Revokes the tokens (RFC 7009), the refresh token first because most servers end the access token with it. Returns
- * true when the server accepted all; undefined when there is nothing to revoke or no endpoint: tokens are sent only
- * to the host that issued them. Never rejects.
- */
-export async function revokeTokens(
-  credential: Credential,
-  config: OAuthConfig,
-  ports: OAuthPorts,
-): Promise<boolean | undefined> {
-  const { issuer, tokenEndpoint, revocationEndpoint: url, tokens } = credential
-  if (url === undefined || tokens === undefined || !isSameOrigin(url, tokenEndpoint)) return undefined
-  const client = clientNow(credential, config)
-  const context = { ...ports, config, signal: new AbortController().signal }
-  const revoke = async (token: string, hint: string): Promise<boolean> => {
-    const parameters = { token, token_type_hint: hint }
-    try {
-      const { status } = await postAsClient({ url, issuer, client, parameters }, context)
-      return status >= 200 && status < 300
-    } catch (error) {
-      if (error instanceof NetworkError || error instanceof OAuthFailure) return false
-      throw error
-    }
-  }
-  const { refreshToken, accessToken } = tokens
-  const isRefreshRevoked = refreshToken === undefined || (await revoke(refreshToken, 'refresh_token'))
-  const isAccessRevoked = await revoke(accessToken, 'access_token')
-  // Self-contained access tokens cannot be revoked (RFC 7009 section 2.2.1) and expire soon without their refresh
-  // token.
-  return refreshToken === undefined ? isAccessRevoked : isRefreshRevoked
+  const request = { url, issuer, client, parameters, resource, optionalScope: tokens.scope, quirks }
+  return await requestTokens(request, context)
 }
 
 /** Prefers a secret that the user changed since the sign-in, unless it is for another issuer. */
-function clientNow({ client, issuer }: Credential, { staticClient }: OAuthConfig): ClientIdentity {
+export function clientNow({ client, issuer }: Credential, { staticClient }: OAuthConfig): ClientIdentity {
   if (client.origin !== 'static' || staticClient?.clientId !== client.clientId) return client
   const { clientSecret, issuer: own = issuer } = staticClient
   return clientSecret === undefined || own !== issuer ? client : { ...client, clientSecret }

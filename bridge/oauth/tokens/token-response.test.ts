@@ -127,7 +127,7 @@ describe('refused', () => {
       'The token is of the type DPoP, which this client did not ask for.',
     ],
   ])('%i %j', (status, json, error, description) => {
-    expect(read(json, { status })).toEqual({ kind: 'refused', error, description, status })
+    expect(read(json, { status })).toEqual({ kind: 'refused', error, description })
   })
 })
 

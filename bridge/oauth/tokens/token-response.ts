@@ -1,24 +1,19 @@
-import type { IssuedTokens, IssuerQuirks } from '../../credentials/credential.ts'
-import { OAuthFailure, type OAuthFault } from '../login-port.ts'
-import { quoteServerError, quoteServerText } from '../server-text.ts'
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import type { IssuedTokens, IssuerQuirks } from '../../credentials/credential.ts'
 import { retryAfterSeconds } from '../../http/retry.ts'
-import type { ServerResponse } from '../server-request.ts'
+import { OAuthFailure, type OAuthFault } from '../login-port.ts'
+import { type ServerResponse, memberText } from '../server-request.ts'
+import { quoteServerError, quoteServerText } from '../server-text.ts'
 
 /** Outcome of one request to a token endpoint. */
 export type TokenAnswer =
-  | { kind: 'issued'; tokens: IssuedTokens }
+  /** `quirks`: what is known about the issuer by now. */
+  | { kind: 'issued'; tokens: IssuedTokens; quirks?: IssuerQuirks }
   /** A definite refusal (RFC 6749 section 5.2). `error` and `description` are untrusted text. */
-  | { kind: 'refused'; error: string; description: string | undefined; status: number }
+  | { kind: 'refused'; error: string; description: string | undefined }
   /** Unknown whether it took effect: network error, timeout, 5xx, 429. Nothing may be discarded. */
   | { kind: 'unavailable'; retryAfterSeconds: number | undefined; cause: unknown; sent: boolean }
-
-/** Response to a refresh, with what was learned about the issuer. */
-export interface RefreshAnswer {
-  answer: TokenAnswer
-  quirks: IssuerQuirks
-}
 
 const faults: Readonly<Record<string, OAuthFault>> = {
   access_denied: 'access_denied',
@@ -31,14 +26,10 @@ const faults: Readonly<Record<string, OAuthFault>> = {
 }
 
 /** Creates the error shown for a refusal by the authorization server. */
-export function refusal(
-  error: string,
-  description: string | undefined,
-  { issuer, cause }: { issuer: string; cause?: unknown },
-): OAuthFailure {
+export function refusal(error: string, description: string | undefined, issuer: string): OAuthFailure {
   const said = quoteServerError(error, description)
   const fault = Object.hasOwn(faults, error) ? (faults[error] ?? 'refused') : 'refused'
-  return new OAuthFailure(fault, `${quoteServerText(issuer)} answered ${said}`, { issuer, cause })
+  return new OAuthFailure(fault, `${quoteServerText(issuer)} answered ${said}`, { issuer })
 }
 
 /** Returns whether a server said that it does not know the client, or does not allow it to do this. */
@@ -49,7 +40,7 @@ export function isClientRefused(error: unknown): boolean {
 
 /** Creates the error shown for a response without tokens. */
 export function failureOf(answer: Exclude<TokenAnswer, { kind: 'issued' }>, issuer: string): OAuthFailure {
-  if (answer.kind === 'refused') return refusal(answer.error, answer.description, { issuer })
+  if (answer.kind === 'refused') return refusal(answer.error, answer.description, issuer)
   const { cause, retryAfterSeconds } = answer
   const reason = cause instanceof Error ? `: ${cause.message}` : ''
   return new OAuthFailure('unavailable', `${quoteServerText(issuer)} cannot issue tokens now${reason}.`, {
@@ -65,64 +56,61 @@ const errorCode = /^[\x20\x21\x23-\x5B\x5D-\x7E]{1,200}$/
 /** More than 300 years: a longer value is a mistake, or means no expiry. */
 const maxSeconds = 10_000_000_000
 
+/** Data of the request that its response is read with. */
+interface Asked {
+  /** Epoch seconds. */
+  at: number
+  scope: string | undefined
+  useIdToken: boolean
+}
+
 /**
  * Interprets a response of a token endpoint (RFC 6749 sections 5.1 and 5.2). Tokens count as issued only with an
  * access token that can be sent as a bearer token; everything else is read as real servers write it. A refusal has an
  * OAuth error, or is JSON with status 400, 401 or 422, because some servers use their own error format. A response
  * that is not JSON came from something else, such as a proxy or a captive portal.
  */
-export function readTokenAnswer(
-  answer: ServerResponse,
-  asked: { at: number; scope: string | undefined; useIdToken: boolean },
-): TokenAnswer {
-  const { status, headers, json } = answer
-  const unavailable = (reason: string): TokenAnswer => ({
+export function readTokenAnswer({ status, headers, json }: ServerResponse, asked: Asked): TokenAnswer {
+  const unavailable = (what: string): TokenAnswer => ({
     kind: 'unavailable',
     retryAfterSeconds: retryAfterSeconds(headers, asked.at),
-    cause: new Error(reason),
+    cause: new Error(`the token endpoint answered ${what}`),
     sent: true,
   })
-  if (status === 429 || status >= 500) return unavailable(`the token endpoint answered with status ${status}`)
-  if (!isJsonObject(json)) {
-    return unavailable(`the token endpoint answered with status ${status} and no JSON object`)
-  }
-  const { error } = json
-  if (typeof error === 'string' && error !== '') {
-    return isPassing(error)
-      ? unavailable(`the token endpoint answered ${error}`)
-      : oauthRefusal(error, json, status)
+  if (status === 429 || status >= 500) return unavailable(`with status ${status}`)
+  if (!isJsonObject(json)) return unavailable(`with status ${status} and no JSON object`)
+  const error = memberText(json, 'error')
+  if (error === 'temporarily_unavailable' || error === 'server_error') return unavailable(error)
+  if (error !== undefined) {
+    const description = memberText(json, 'error_description')
+    return { kind: 'refused', error: errorCode.test(error) ? error : `http_${status}`, description }
   }
   if ([400, 401, 422].includes(status)) return foreignRefusal(json, status)
-  if (status < 200 || status > 299) return unavailable(`the token endpoint answered with status ${status}`)
-  return readTokens(json, asked, status) ?? unavailable('the token endpoint answered without an access token')
+  if (status < 200 || status > 299) return unavailable(`with status ${status}`)
+  return readTokens(json, asked) ?? unavailable('without an access token')
 }
 
-function isPassing(error: string): boolean {
-  return error === 'temporarily_unavailable' || error === 'server_error'
+function foreignRefusal(json: JsonObject, status: number): TokenAnswer {
+  const description = ['error_description', 'msg', 'message', 'detail']
+    .map((name) => memberText(json, name))
+    .find((value) => value !== undefined)
+  const isAboutClient = /\bclient(?:_id)?\b/i.test(description ?? '')
+  return { kind: 'refused', error: isAboutClient ? 'invalid_client' : `http_${status}`, description }
 }
 
-function oauthRefusal(error: string, json: JsonObject, status: number): TokenAnswer {
-  const code = errorCode.test(error) ? error : `http_${status}`
-  return { kind: 'refused', error: code, description: text(json, 'error_description'), status }
-}
-
-function readTokens(
-  json: JsonObject,
-  asked: { at: number; scope: string | undefined; useIdToken: boolean },
-  status: number,
-): TokenAnswer | undefined {
+function readTokens(json: JsonObject, asked: Asked): TokenAnswer | undefined {
   const accessToken = sendable(json, 'access_token')
   if (accessToken === undefined) return undefined
-  const tokenType = text(json, 'token_type')
+  const tokenType = memberText(json, 'token_type')
   if (tokenType !== undefined && /^(?:dpop|mac|pop)$/i.test(tokenType)) {
     const description = `The token is of the type ${tokenType}, which this client did not ask for.`
-    return { kind: 'refused', error: 'unsupported_token_type', description, status }
+    return { kind: 'refused', error: 'unsupported_token_type', description }
   }
   const idToken = sendable(json, 'id_token')
   const seconds = lifetime(json, asked.useIdToken ? idToken : undefined)
   const tokens: IssuedTokens = {
     accessToken,
-    refreshToken: text(json, 'refresh_token'),
+    refreshToken: memberText(json, 'refresh_token'),
     issuedAt: asked.at,
     expiresAt: seconds === undefined ? undefined : asked.at + seconds,
     scope: scopeOf(json) ?? asked.scope,
@@ -150,24 +138,11 @@ function wholeSeconds(value: unknown): number | undefined {
 function scopeOf(json: JsonObject): string | undefined {
   const { scope } = json
   if (Array.isArray(scope)) return scope.filter((name) => typeof name === 'string').join(' ') || undefined
-  return text(json, 'scope')
-}
-
-function foreignRefusal(json: JsonObject, status: number): TokenAnswer {
-  const description = ['error_description', 'msg', 'message', 'detail']
-    .map((name) => text(json, name))
-    .find((value) => value !== undefined)
-  const isAboutClient = /\bclient(?:_id)?\b/i.test(description ?? '')
-  return { kind: 'refused', error: isAboutClient ? 'invalid_client' : `http_${status}`, description, status }
+  return memberText(json, 'scope')
 }
 
 /** Returns a member if it is valid in a header. */
 function sendable(json: JsonObject, name: string): string | undefined {
-  const value = text(json, name)
+  const value = memberText(json, name)
   return value !== undefined && /^[\x21-\x7E]+$/.test(value) ? value : undefined
-}
-
-function text(json: JsonObject, name: string): string | undefined {
-  const value = json[name]
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -3,7 +3,7 @@ import { clientLink } from './formats.ts'
 import { screenOf } from './popup-screen.ts'
 import type { PopupAction, PopupView } from './popup-view.ts'
 import type { Browser, Intent } from '../ports.ts'
-import { type ReadyScreen, createReadyScreen } from './ready-screen.ts'
+import { ReadyScreen } from './ready-screen.ts'
 import { putProfile } from '../profile.ts'
 import { settingsHash } from '../settings-hash.ts'
 import { hostOf, isWebPage, originPatterns } from '../site.ts'
@@ -106,8 +106,9 @@ export class Popup {
     }
     this.#waits = 0
     const { view, token } = found
-    if (this.#ready?.token !== token)
-      this.#ready = createReadyScreen(this.#browser, token, () => this.#update())
+    if (this.#ready?.token !== token) {
+      this.#ready = new ReadyScreen(this.#browser, token, () => this.#update())
+    }
     this.#show(this.#ready.view(this.#look, view))
     this.#awaitEnd(view.expiresAt)
   }

@@ -10,17 +10,6 @@ import type { Browser } from '../ports.ts'
 import { hostOf } from '../site.ts'
 import { type Look, announcedIn } from '../session/tab-look.ts'
 
-/** Screen of one usable token. Only `revealed` contains the token. */
-export interface ReadyScreen {
-  readonly token: string
-  view(look: Look, session: SessionView): ReadyView
-  /** Copies immediately, while the click still counts as a user gesture. */
-  copy(format: CopyFormat, baseUrl: string | undefined): Promise<void>
-  /** Does nothing without a server. */
-  test(baseUrl: string | undefined): Promise<void>
-  reveal(value: boolean): void
-}
-
 const clients = (Object.keys(linkedClients) as LinkedClient[]).map((id) => ({
   id,
   name: linkedClients[id].name,
@@ -28,69 +17,78 @@ const clients = (Object.keys(linkedClients) as LinkedClient[]).map((id) => ({
 const copiedMs = 2000
 const revealedMs = 10_000
 
-/** Creates the screen of a token. Calls `update` when its view has changed. */
-export function createReadyScreen(browser: Browser, token: string, update: () => void): ReadyScreen {
-  let copied: CopyFormat | undefined
-  let copyFailed = false
-  let revealed = false
-  let test: ConnectionTest = { kind: 'none' }
-  let forgetCopied = (): void => {}
-  let stopHiding = (): void => {}
+/** Screen of one usable token. Only `revealed` contains the token. Calls `update` when its view has changed. */
+export class ReadyScreen {
+  readonly token: string
+  readonly #browser: Browser
+  readonly #update: () => void
+  #copied: CopyFormat | undefined
+  #copyFailed = false
+  #isRevealed = false
+  #test: ConnectionTest = { kind: 'none' }
+  #forgetCopied = (): void => {}
+  #stopHiding = (): void => {}
 
-  const reveal = (value: boolean): void => {
-    stopHiding()
-    if (value) stopHiding = browser.setTimer(() => reveal(false), revealedMs)
-    revealed = value
-    update()
+  constructor(browser: Browser, token: string, update: () => void) {
+    this.#browser = browser
+    this.token = token
+    this.#update = update
   }
 
-  return {
-    token,
-    view(look, session) {
-      const { tab, profile, reading } = look
-      const host = hostOf(tab.url)
-      return {
-        kind: 'ready',
-        host,
-        session,
-        hasOthers: reading.kind === 'sessions' && reading.sessions.length > 1,
-        masked: maskToken(token),
-        revealed: revealed ? token : undefined,
-        claims: readClaims(token),
-        profile: { label: profile?.label ?? host, server: profile?.baseUrl && `${profile.baseUrl}/mcp` },
-        announced: announcementOf(announcedIn(look), host),
-        formats: offeredFormats(profile?.baseUrl),
-        clients: profile?.baseUrl === undefined ? [] : clients,
-        copied,
-        copyFailed,
-        test,
-        endsSoon: endsSoon(session.expiresAt, browser.now()),
-      }
-    },
-    async copy(format, baseUrl) {
-      forgetCopied()
-      try {
-        await browser.copy(formatText(format, { token, baseUrl }))
-        copied = format
-        copyFailed = false
-        forgetCopied = browser.setTimer(() => {
-          copied = undefined
-          update()
-        }, copiedMs)
-      } catch {
-        copied = undefined
-        copyFailed = true
-      }
-      update()
-    },
-    async test(baseUrl) {
-      if (!baseUrl) return
-      test = { kind: 'running' }
-      update()
-      test = await testEndpoint(browser, baseUrl, token)
-      update()
-    },
-    reveal,
+  view(look: Look, session: SessionView): ReadyView {
+    const { tab, profile, reading } = look
+    const host = hostOf(tab.url)
+    return {
+      kind: 'ready',
+      host,
+      session,
+      hasOthers: reading.kind === 'sessions' && reading.sessions.length > 1,
+      masked: maskToken(this.token),
+      revealed: this.#isRevealed ? this.token : undefined,
+      claims: readClaims(this.token),
+      profile: { label: profile?.label ?? host, server: profile?.baseUrl && `${profile.baseUrl}/mcp` },
+      announced: announcementOf(announcedIn(look), host),
+      formats: offeredFormats(profile?.baseUrl),
+      clients: profile?.baseUrl === undefined ? [] : clients,
+      copied: this.#copied,
+      copyFailed: this.#copyFailed,
+      test: this.#test,
+      endsSoon: endsSoon(session.expiresAt, this.#browser.now()),
+    }
+  }
+
+  /** Copies immediately, while the click still counts as a user gesture. */
+  async copy(format: CopyFormat, baseUrl: string | undefined): Promise<void> {
+    this.#forgetCopied()
+    try {
+      await this.#browser.copy(formatText(format, { token: this.token, baseUrl }))
+      this.#copied = format
+      this.#copyFailed = false
+      this.#forgetCopied = this.#browser.setTimer(() => {
+        this.#copied = undefined
+        this.#update()
+      }, copiedMs)
+    } catch {
+      this.#copied = undefined
+      this.#copyFailed = true
+    }
+    this.#update()
+  }
+
+  /** Does nothing without a server. */
+  async test(baseUrl: string | undefined): Promise<void> {
+    if (!baseUrl) return
+    this.#test = { kind: 'running' }
+    this.#update()
+    this.#test = await testEndpoint(this.#browser, baseUrl, this.token)
+    this.#update()
+  }
+
+  reveal(value: boolean): void {
+    this.#stopHiding()
+    if (value) this.#stopHiding = this.#browser.setTimer(() => this.reveal(false), revealedMs)
+    this.#isRevealed = value
+    this.#update()
   }
 }
 

@@ -90,10 +90,13 @@ describe('a profile of a file', () => {
 
   it('is stable, whatever it was', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.anything(), fc.record({ id: fc.string(), appUrl: fc.webUrl() })), (value) => {
-        const once = parseProfile(value, 'new')
-        if (once) expect(parseProfile(once, 'new')).toEqual(once)
-      }),
+      fc.property(
+        fc.oneof(fc.anything({ maxDepth: 1 }), fc.record({ id: fc.string(), appUrl: fc.webUrl() })),
+        (value) => {
+          const once = parseProfile(value, 'new')
+          if (once) expect(parseProfile(once, 'new')).toEqual(once)
+        },
+      ),
     )
   })
 })

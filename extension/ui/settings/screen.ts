@@ -2,9 +2,7 @@ import type { ProfileDraft } from '../../core/settings/profile-form.ts'
 import type { SettingsAction, SettingsView } from '../../core/settings/settings-view.ts'
 import { confined, localise, type Translate } from '../message.ts'
 import { type Contents, fill, fillList, setOpen } from '../slot.ts'
-import { noticeText } from './notice-text.ts'
-import { profileCells } from './profile-card.ts'
-import { changeCells, importContents } from './import-dialog.ts'
+import { changeCells, importContents, noticeText, profileCells } from './cells.ts'
 import { createProfileDialog, formContents } from './profile-form.ts'
 
 /**
@@ -67,14 +65,12 @@ export function createSettingsScreen(
     form.show(view.kind === 'profiles' ? view.form : undefined)
     setOpen(deletion, view.kind === 'profiles' && view.deleting !== undefined)
     setOpen(importing, view.kind === 'profiles' && view.importing !== undefined)
-    if (root.dataset['view'] !== view.kind && view.kind === 'allow') focusAllow(root)
+    if (root.dataset['view'] !== view.kind && view.kind === 'allow') {
+      root.querySelector<HTMLElement>('[name=allow-asked]')?.focus()
+    }
     root.dataset['view'] = view.kind
     if (view.kind !== 'loading') root.dataset['ready'] = ''
   }
-}
-
-function focusAllow(root: HTMLElement): void {
-  root.querySelector<HTMLElement>('[name=allow-asked]')?.focus()
 }
 
 /** Maps a button to its action: its name is the kind, its value the subject. */

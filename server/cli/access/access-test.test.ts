@@ -10,17 +10,10 @@ import {
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
 import { ConfigError } from '../../config/config.ts'
-import { exitCode } from '../command.ts'
-import { type AccessTestOptions, testAccess } from './access-test.ts'
+import { type CommandOptions, exitCode } from '../command.ts'
+import { testAccess } from './access-test.ts'
 
-const nobody: AccessTestOptions = {
-  email: undefined,
-  isUnverified: false,
-  sub: undefined,
-  provider: undefined,
-  claims: undefined,
-  readToken: () => Promise.reject(new Error('No token is wanted.')),
-}
+const unasked = (): Promise<string> => Promise.reject(new Error('No token is wanted.'))
 
 let folder: string
 let access: string
@@ -51,14 +44,14 @@ function line(settings: Record<string, string> = {}, json = true): ReturnType<ty
 }
 
 describe('a person who is described', () => {
-  it.each<[given: Partial<AccessTestOptions>, code: number, facts: object]>([
+  it.each<[given: CommandOptions, code: number, facts: object]>([
     [
       { email: 'ada@example.com' },
       exitCode.ok,
       { ok: true, decision: 'allowed', rule: 2, scopes: null, tools: null, if_address_is_verified: true },
     ],
     [{ email: 'Mallory@Example.com' }, exitCode.failed, { ok: false, decision: 'denied', rule: 1 }],
-    [{ email: 'ada@example.com', isUnverified: true }, exitCode.failed, { reason: 'address_not_verified' }],
+    [{ email: 'ada@example.com', unverified: true }, exitCode.failed, { reason: 'address_not_verified' }],
     [
       { claims: '{"groups":["staff"]}' },
       exitCode.ok,
@@ -67,15 +60,15 @@ describe('a person who is described', () => {
     [{ sub: 'x' }, exitCode.failed, { decision: 'denied', rule: null }],
   ])('%j', async (given, code, facts) => {
     const { input, facts: said } = line()
-    expect(await testAccess(input, { ...nobody, ...given })).toBe(code)
+    expect(await testAccess(input, given, unasked)).toBe(code)
     expect(said()).toMatchObject(facts)
   })
 
   it('is told about in words', async () => {
     const { input, said } = line({}, false)
-    await testAccess(input, { ...nobody, claims: '{"groups":["staff"]}' })
-    await testAccess(input, { ...nobody, sub: 'x' })
-    await testAccess(input, { ...nobody, email: 'ada@example.com' })
+    await testAccess(input, { claims: '{"groups":["staff"]}' }, unasked)
+    await testAccess(input, { sub: 'x' }, unasked)
+    await testAccess(input, { email: 'ada@example.com' }, unasked)
     expect(said().stdout).toBe(
       'Allowed by rule 3: allow {"claim":{"groups":["staff"]}}.\nScopes: mcp\nTools: list_*, but not *_admin\n' +
         'Denied: no rule allows this person.\n' +
@@ -91,12 +84,12 @@ describe('a person who is described', () => {
     }
     const { input, said } = createCommandFixture({ ACCESS: access }, { runtime })
     drawbridge.admin.setConfirmation('off')
-    expect(await testAccess(input, { ...nobody, email: 'ada@example.com' })).toBe(exitCode.failed)
+    expect(await testAccess(input, { email: 'ada@example.com' }, unasked)).toBe(exitCode.failed)
     expect(said().stdout).toMatch(/^Denied: a rule by email would fit, but the address is not verified\./)
   })
 
   it.each(['[]', '{', '"x"'])('with claims that are no object (%s) is a usage fault', async (claims) => {
-    await expect(testAccess(line().input, { ...nobody, claims })).rejects.toMatchObject({
+    await expect(testAccess(line().input, { claims }, unasked)).rejects.toMatchObject({
       code: exitCode.usage,
     })
   })
@@ -121,18 +114,16 @@ describe('an access token of the provider', () => {
     const readToken = async (): Promise<string> => `${session.access_token}\n`
     const { input, facts } = lineAt()
     drawbridge.admin.setConfirmation('done')
-    expect(await testAccess(input, { ...nobody, readToken })).toBe(exitCode.ok)
+    expect(await testAccess(input, {}, readToken)).toBe(exitCode.ok)
     expect(facts()).toMatchObject({ decision: 'allowed', rule: 2 })
     // A provider that confirms no address proves none.
     drawbridge.admin.setConfirmation('off')
-    expect(await testAccess(input, { ...nobody, readToken })).toBe(exitCode.failed)
+    expect(await testAccess(input, {}, readToken)).toBe(exitCode.failed)
     const [{ id } = { id: '' }] = drawbridge.admin.listSessions(
       drawbridge.admin.findUser(account.email)?.id ?? '',
     )
     drawbridge.admin.endSession(id)
-    await expect(testAccess(input, { ...nobody, readToken })).rejects.toThrow(
-      'session of this token has ended',
-    )
+    await expect(testAccess(input, {}, readToken)).rejects.toThrow('session of this token has ended')
   })
 
   it('goes by what the provider says of the person now, as at /mcp', async () => {
@@ -142,7 +133,7 @@ describe('an access token of the provider', () => {
       if (!path.endsWith('/user')) return answer
       return Response.json({ ...((await answer.json()) as object), email: 'mallory@example.com' })
     })
-    expect(await testAccess(input, { ...nobody, readToken: async () => token })).toBe(exitCode.failed)
+    expect(await testAccess(input, {}, async () => token)).toBe(exitCode.failed)
     expect(facts()).toMatchObject({ decision: 'denied', rule: 1, reason: 'deny_rule' })
   })
 
@@ -151,27 +142,27 @@ describe('an access token of the provider', () => {
     const { input } = lineAt((path, answer) =>
       path.endsWith('/settings') ? new Response('', { status: 500 }) : answer,
     )
-    await expect(testAccess(input, { ...nobody, readToken: async () => token })).rejects.toMatchObject({
+    await expect(testAccess(input, {}, async () => token)).rejects.toMatchObject({
       nextStep: expect.stringContaining('drawbridge-server doctor') as string,
     })
   })
 
   it('that is none says so', async () => {
     const readToken = async (): Promise<string> => 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln'
-    await expect(testAccess(lineAt().input, { ...nobody, readToken })).rejects.toThrow('not a valid one')
+    await expect(testAccess(lineAt().input, {}, readToken)).rejects.toThrow('not a valid one')
   })
 })
 
 it('without rules there is nothing to try', async () => {
   const { input } = createCommandFixture({}, {})
-  await expect(testAccess(input, { ...nobody, sub: 'x' })).rejects.toMatchObject({ code: exitCode.usage })
+  await expect(testAccess(input, { sub: 'x' }, unasked)).rejects.toMatchObject({ code: exitCode.usage })
 })
 
 it('rules with faults are a configuration fault, with every one of them', async () => {
   const faulty = join(folder, 'faulty.json')
   writeFileSync(faulty, '{"rules":[{"allow":{"emial":[]}},{"deny":{},"scopes":["mcp"]}]}')
   const { input } = createCommandFixture({ ACCESS: faulty }, {})
-  const error = await testAccess(input, { ...nobody, sub: 'x' }).catch((thrown: unknown) => thrown)
+  const error = await testAccess(input, { sub: 'x' }, unasked).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(ConfigError)
   expect((error as ConfigError).problems).toHaveLength(2)
 })

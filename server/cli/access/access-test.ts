@@ -12,10 +12,17 @@ import {
   ProviderError,
   type SessionProvider,
 } from '../../core/session/session-provider.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { openProvider } from '../../startup/open-provider.ts'
-import type { Terminal } from '../terminal.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import { printFacts, type Terminal } from '../terminal.ts'
+import {
+  CommandFailure,
+  type CommandInput,
+  type CommandOptions,
+  type ExitCode,
+  exitCode,
+  readConfig,
+} from '../command.ts'
 
 /** Reads stdin to its end. A token is a secret: arguments are visible to every user of the machine. */
 export async function readToken({ note }: Pick<Terminal, 'note'>): Promise<string> {
@@ -23,37 +30,34 @@ export async function readToken({ note }: Pick<Terminal, 'note'>): Promise<strin
   return text(process.stdin)
 }
 
-/** The person to test; without any, an access token of the provider. */
-export interface AccessTestOptions {
-  email: string | undefined
-  isUnverified: boolean
-  sub: string | undefined
-  provider: string | undefined
-  claims: string | undefined
-  readToken: () => Promise<string>
-}
+type Person = Pick<CommandOptions, 'email' | 'unverified' | 'sub' | 'signsInWith' | 'claims'>
 
 /**
- * Prints which rule of ACCESS decides about a person, and what it allows. Fails if they are denied. Verifies a token as `/mcp`
+ * Prints which rule of ACCESS decides about a person, described by `options` or else by an access token of the provider, and what it
+ * allows. Fails if they are denied. Verifies a token as `/mcp`
  * does, and probes its session; believes a description, except that an address counts as unverified if the provider confirms none.
  */
-export async function testAccess(input: CommandInput, options: AccessTestOptions): Promise<ExitCode> {
+export async function testAccess(
+  input: CommandInput,
+  options: Person,
+  readToken: () => Promise<string>,
+): Promise<ExitCode> {
   const config = readConfig(input, ['access'])
   const rules = rulesOf(config)
   const policy = createAccessPolicy(rules)
-  const { email, isUnverified, sub, provider, claims } = options
+  const { email, unverified, sub, signsInWith: provider, claims } = options
   const provided = openProvider(config, input.runtime)
   const isDescribed = [email, sub, provider, claims].some((given) => given !== undefined)
   const person = isDescribed
     ? {
         sub: sub ?? '',
         email,
-        emailVerified: email !== undefined && !isUnverified,
+        emailVerified: email !== undefined && !unverified,
         name: undefined,
         providers: provider === undefined ? [] : [provider],
         claims: readClaims(claims),
       }
-    : await personOfToken(provided, options.readToken)
+    : await personOfToken(provided, readToken)
   const askedProvider = isDescribed
     ? { ...provided, capabilities: () => provided.capabilities().catch(believe) }
     : provided
@@ -66,7 +70,7 @@ export async function testAccess(input: CommandInput, options: AccessTestOptions
     textOf(decision, rule),
     ...(byAddress && isDescribed ? ['Only if the provider has verified the address.'] : []),
   ]
-  input.terminal.print(input.json ? JSON.stringify(facts) : texts.join('\n'))
+  printFacts(input, facts, texts.join('\n'))
   return decision.kind === 'allowed' ? exitCode.ok : exitCode.failed
 }
 

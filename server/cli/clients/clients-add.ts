@@ -11,26 +11,27 @@ import { newSecret } from '../../core/clients/client-registration.ts'
 import type { Client } from '../../core/clients/client.ts'
 import { hashSecret } from '../../core/seal.ts'
 import { clientPolicy } from '../../config/client-file.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import {
+  CommandFailure,
+  type CommandInput,
+  type CommandOptions,
+  type ExitCode,
+  exitCode,
+  readConfig,
+} from '../command.ts'
+import { printFacts } from '../terminal.ts'
 import { withStore } from '../with-store.ts'
 
-export interface ClientsAddOptions {
-  name: string | undefined
-  redirectUris: readonly string[]
-  /** Comma-separated; undefined: authorization_code and refresh_token. */
-  grantTypes: string | undefined
-  secret: boolean
-  /** May introspect tokens, which requires a secret too. */
-  introspects: boolean
-}
+type AddOptions = Pick<CommandOptions, 'name' | 'redirectUri' | 'grantTypes' | 'secret' | 'introspects'>
 
 /**
  * Adds a client to the store; running servers accept it from the next request on. Prints its id, and its secret only this once:
  * the store keeps a hash.
  */
-export async function addClient(input: CommandInput, options: ClientsAddOptions): Promise<ExitCode> {
+export async function addClient(input: CommandInput, options: AddOptions): Promise<ExitCode> {
   const config = readConfig(input, ['store'])
-  const { runtime, terminal } = input
+  const { runtime } = input
+  const { secret: wantsSecret = false, introspects = false } = options
   if (config.store.kind === 'memory') {
     throw new CommandFailure(
       'A store in memory is in the process of its server: no command can add to it.',
@@ -38,7 +39,7 @@ export async function addClient(input: CommandInput, options: ClientsAddOptions)
       { code: exitCode.usage },
     )
   }
-  const authMethod = options.secret || options.introspects ? 'client_secret_basic' : 'none'
+  const authMethod = wantsSecret || introspects ? 'client_secret_basic' : 'none'
   const secret = newSecret(authMethod, runtime)
   const client: Client = {
     ...describe(options, clientPolicy(config)),
@@ -48,7 +49,7 @@ export async function addClient(input: CommandInput, options: ClientsAddOptions)
     secretHash: secret && hashSecret(secret),
     managementHash: undefined,
     document: undefined,
-    introspects: options.introspects,
+    introspects,
     createdAt: runtime.now(),
     expiresAt: undefined,
   }
@@ -56,20 +57,14 @@ export async function addClient(input: CommandInput, options: ClientsAddOptions)
     if (store) return store.addClient(client)
     throw new CommandFailure('There is no store yet.', 'drawbridge-server migrate makes it.')
   })
-  if (input.json) {
-    terminal.print(JSON.stringify({ ok: true, client_id: client.id, client_secret: secret }))
-    return exitCode.ok
-  }
-  terminal.print(`client_id: ${client.id}`)
-  if (secret !== undefined) {
-    terminal.print(`client_secret: ${secret}`)
-    terminal.note('The secret is not shown again.')
-  }
+  const lines = [`client_id: ${client.id}`, ...(secret === undefined ? [] : [`client_secret: ${secret}`])]
+  printFacts(input, { ok: true, client_id: client.id, client_secret: secret }, lines.join('\n'))
+  if (secret !== undefined && !input.json) input.terminal.note('The secret is not shown again.')
   return exitCode.ok
 }
 
-function describe(options: ClientsAddOptions, policy: ClientMetadataPolicy): DescribedClient {
-  const { name, redirectUris, grantTypes } = options
+function describe(options: AddOptions, policy: ClientMetadataPolicy): DescribedClient {
+  const { name, redirectUri: redirectUris = [], grantTypes } = options
   if (options.introspects && redirectUris.length === 0 && grantTypes === undefined) {
     return { ...introspectsOnly, name, keys: undefined }
   }

@@ -1,12 +1,19 @@
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
-import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { looksLikeDocumentUrl } from '../../core/clients/client-id-metadata-document.ts'
 import { type ClientRemoval, removeKnownClient } from '../../core/clients/client-removal.ts'
 import { type ClientFacts, listKnownClients, listStoredClients } from '../../core/operator/client-list.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import {
+  CommandFailure,
+  type CommandInput,
+  type CommandOptions,
+  type ExitCode,
+  exitCode,
+  readConfig,
+} from '../command.ts'
+import { printFacts } from '../terminal.ts'
 import { withStore } from '../with-store.ts'
 
 const maxCompared = 5000
@@ -15,34 +22,40 @@ const maxCompared = 5000
  * Prints the clients of the file CLIENTS and of the store. Leaves out registrations that were never used to sign in, which anybody
  * can make, unless `all`.
  */
-export async function listClients(input: CommandInput, options: { all: boolean }): Promise<ExitCode> {
+export async function listClients(
+  input: CommandInput,
+  { all = false }: Pick<CommandOptions, 'all'>,
+): Promise<ExitCode> {
   const config = readConfig(input, ['store', 'clients'])
   const { runtime } = input
   const configured = readConfiguredClients(config, runtime.now())
   const { clients, unused } = await withStore(config, (store) =>
-    listKnownClients(options, { store, configured, runtime }),
+    listKnownClients({ all }, { store, configured, runtime }),
   )
-  const { terminal } = input
-  if (input.json) terminal.print(JSON.stringify({ ok: true, clients, unused }))
-  else terminal.print(clients.length === 0 ? 'No clients.' : clientTable(clients))
-  if (!options.all && unused > 0) {
-    terminal.note(`${unused} more registered and nobody has signed in with them. To see them: --all`)
+  printFacts(
+    input,
+    { ok: true, clients, unused },
+    {
+      head: ['client', 'kind', 'name', 'proves itself by', 'since', 'until'],
+      rows: clients.map(cellsOf),
+      none: 'No clients.',
+    },
+  )
+  if (!all && unused > 0) {
+    input.terminal.note(`${unused} more registered and nobody has signed in with them. To see them: --all`)
   }
   return exitCode.ok
 }
 
-function clientTable(rows: readonly ClientFacts[]): string {
-  return textTable(
-    ['client', 'kind', 'name', 'proves itself by', 'since', 'until'],
-    rows.map((row) => [
-      row.client_id,
-      row.introspects ? `${row.kind}, introspects` : row.kind,
-      plainText(row.client_name ?? '-'),
-      row.token_endpoint_auth_method,
-      dayText(row.created_at),
-      row.expires_at === undefined ? '-' : dayText(row.expires_at),
-    ]),
-  )
+function cellsOf(row: ClientFacts): string[] {
+  return [
+    row.client_id,
+    row.introspects ? `${row.kind}, introspects` : row.kind,
+    plainText(row.client_name ?? '-'),
+    row.token_endpoint_auth_method,
+    dayText(row.created_at),
+    row.expires_at === undefined ? '-' : dayText(row.expires_at),
+  ]
 }
 
 function dayText(seconds: number): string {
@@ -65,12 +78,12 @@ export async function removeClient(input: CommandInput, clientId: string): Promi
     if (outcome.kind === 'unknown') throw await unknownClient(clientId, store && { store, runtime }, config)
     return outcome
   })
-  if (input.json) {
-    terminal.print(JSON.stringify({ ok: true, client_id: clientId, removed, grants_ended: grantsEnded }))
-  } else {
-    const what = removed ? `Removed ${clientId}.` : `${clientId} was removed before.`
-    terminal.print(`${what} Grants ended: ${grantsEnded}.`)
-  }
+  const what = removed ? `Removed ${clientId}.` : `${clientId} was removed before.`
+  printFacts(
+    input,
+    { ok: true, client_id: clientId, removed, grants_ended: grantsEnded },
+    `${what} Grants ended: ${grantsEnded}.`,
+  )
   if (looksLikeDocumentUrl(clientId)) {
     const { hostname } = new URL(clientId)
     terminal.note(`People can connect it again. To refuse it: --client-document-hosts '!${hostname}'`)

@@ -1,6 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { publicUrls } from '../../http/public-urls.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { fail, type Checks, ok, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { type Visit, visit } from './visit.ts'
 

@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { checkSettings } from '../../config/config.ts'
 import { settingsOfObject } from '../../config/setting-source.ts'
-import type { Settings } from '../../config/setting.ts'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
-import { askFiles, fileChecks, fileFinding, findFileFaults } from './file-check.ts'
+import type { Settings } from '../../config/setting-table.ts'
+import { checkFiles } from './file-check.ts'
 
 let folder: string
 beforeEach(() => {
@@ -19,18 +17,13 @@ async function findings(setting: keyof Settings, name: string, text: string | un
   const path = join(folder, name)
   if (text !== undefined) writeFileSync(path, text)
   const checked = checkSettings(settingsOfObject({ [setting]: path }), { production: false })
-  const faults = await findFileFaults(checked, 0)
-  const faulty = new Set(faults.map(({ field }) => field))
-  const found = [
-    ...faults.map((fault) => fileFinding(fault, checked.nameOf)),
-    ...findingsOf(fileChecks, await askFiles(checked.config, createFakeRuntime(), faulty)),
-  ]
+  const { findings: found } = await checkFiles(checked, 0)
   return found.map(({ state, message }) => `${state} ${message.replaceAll(folder, '')}`)
 }
 
 it('looks at nothing that no setting names', async () => {
-  const { config } = checkSettings(settingsOfObject({}), { production: false })
-  expect(findingsOf(fileChecks, await askFiles(config, createFakeRuntime(), new Set()))).toEqual([])
+  const checked = checkSettings(settingsOfObject({}), { production: false })
+  expect((await checkFiles(checked, 0)).findings).toEqual([])
 })
 
 const client = {

@@ -1,91 +1,66 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { readAccessFile, readWellKnownFile } from '../../config/document-file.ts'
-import { valueOr } from '../../core/document.ts'
+import { fail, ok, type Outcome } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import type { CheckedSettings } from '../../config/config.ts'
-import { reservedScopes } from '../../core/tokens/scope.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import { readAccessFile, readWellKnownFile } from '../../config/document-file.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
-import {
-  publicToolsOf,
-  readToolModule,
-  toolModuleFaults,
-  type ToolModuleReading,
-} from '../../startup/tool-module.ts'
+import { type ServerConfig, settings } from '../../config/setting-table.ts'
+import { valueOr } from '../../core/document.ts'
+import { reservedScopes } from '../../core/tokens/scope.ts'
+import { publicToolsOf, readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'
 import { publicToolNote } from './upstream-check.ts'
-import { type Checks, fail, ok } from '@drawbridge/shared/terminal/check.ts'
-import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 
-const findingNames: Readonly<Record<FileFault['field'], string>> = {
-  store: 'store',
-  secretKeys: 'key-ring',
-  clients: 'clients',
-  access: 'access',
-  audit: 'audit',
-  adminTokenFile: 'admin-token',
-  tools: 'tools',
-  upstream: 'upstream',
-  wellKnown: 'well-known',
+type CheckedFile = FileFault['field']
+type Describe = (config: ServerConfig, now: number) => string
+
+/** Describes the contents of the files without faults. */
+const contents: Partial<Record<CheckedFile, Describe>> = {
+  clients: (config, now) => `holds ${plural(readConfiguredClients(config, now).size, 'client')}.`,
+  access: ({ access = '' }) =>
+    `holds ${plural(valueOr(readAccessFile(access), []).length, 'rule')}. Whom none of them allows cannot come in.`,
+  wellKnown: (config) =>
+    `holds ${Object.keys(valueOr(readWellKnownFile(config), {}))
+      .map((name) => `/.well-known/${name}`)
+      .join(', ')}.`,
+  adminTokenFile: () => `holds a token, and is its owner's alone.`,
 }
 
 /**
- * Finds every fault of the files that settings name. Imports the tools module, which runs its top level, but does not start it or
- * call its tools.
+ * Reports every fault of the files that settings name, and what the others hold. Imports the tools module, which runs its top
+ * level, but does not start it or call its tools.
  */
-export async function findFileFaults(checked: CheckedSettings, now: number): Promise<FileFault[]> {
-  const { tools } = checked.config
-  const reading = tools === undefined ? undefined : await readToolModule(tools, reservedScopes)
-  return [...fileFaults(checked, fileFields, now), ...toolModuleFaults(reading)]
-}
-
-export function fileFinding(
-  { field, problem, nextStep }: FileFault,
-  nameOf: (field: keyof ServerConfig) => string,
-): Finding {
-  return { name: findingNames[field], ...fail(`${nameOf(field)}: ${problem}`, nextStep) }
-}
-
-/** Contents of the files that settings name, without those in `faulty`. */
-export interface FileFacts {
-  config: ServerConfig
-  now: number
-  faulty: ReadonlySet<FileFault['field']>
-  tools: Extract<ToolModuleReading, { kind: 'module' }> | undefined
-}
-
-/** Reads the tools module; the other files are read by their checks. */
-export async function askFiles(
-  config: ServerConfig,
-  { now }: Pick<Runtime, 'now'>,
-  faulty: FileFacts['faulty'],
-): Promise<FileFacts> {
+export async function checkFiles(
+  checked: CheckedSettings,
+  now: number,
+): Promise<{ findings: Finding[]; faulty: ReadonlySet<CheckedFile> }> {
+  const { config, nameOf } = checked
   const reading = config.tools === undefined ? undefined : await readToolModule(config.tools, reservedScopes)
-  return { config, now: now(), faulty, tools: reading?.kind === 'module' ? reading : undefined }
+  const faults = [...fileFaults(checked, fileFields, now), ...toolModuleFaults(reading)]
+  const faulty = new Set(faults.map(({ field }) => field))
+  const findings: Finding[] = []
+  const add = (field: CheckedFile, outcome: Outcome): void =>
+    void findings.push({ name: findingName(field), ...outcome })
+  for (const { field, problem, nextStep } of faults)
+    add(field, fail(`${nameOf(field)}: ${problem}`, nextStep))
+  for (const [field, describe] of Object.entries(contents) as [CheckedFile, Describe][]) {
+    const path = config[field]
+    if (typeof path === 'string' && !faulty.has(field)) add(field, ok(`${path} ${describe(config, now)}`))
+  }
+  if (reading?.kind === 'module') {
+    const note = publicToolNote(publicToolsOf(reading.module))
+    findings.push({
+      name: 'tools',
+      ...ok(`${config.tools} offers ${plural(reading.toolCount, 'plain tool')}.`),
+    })
+    if (note) findings.push({ name: 'public-tools', ...note })
+  }
+  return { findings, faulty }
 }
 
-/** Reports the contents of the files. */
-export const fileChecks: Checks<FileFacts> = {
-  clients({ config, now, faulty }) {
-    if (config.clients === undefined || faulty.has('clients')) return undefined
-    return ok(`${config.clients} holds ${plural(readConfiguredClients(config, now).size, 'client')}.`)
-  },
-  access({ config: { access }, faulty }) {
-    if (access === undefined || faulty.has('access')) return undefined
-    const count = valueOr(readAccessFile(access), []).length
-    return ok(`${access} holds ${plural(count, 'rule')}. Whom none of them allows cannot come in.`)
-  },
-  'well-known'({ config, faulty }) {
-    if (config.wellKnown === undefined || faulty.has('wellKnown')) return undefined
-    const names = Object.keys(valueOr(readWellKnownFile(config), {})).map((name) => `/.well-known/${name}`)
-    return ok(`${config.wellKnown} holds ${names.join(', ') || 'nothing'}.`)
-  },
-  'admin-token': ({ config: { adminTokenFile }, faulty }) =>
-    adminTokenFile === undefined || faulty.has('adminTokenFile')
-      ? undefined
-      : ok(`${adminTokenFile} holds a token, and is its owner's alone.`),
-  tools: ({ config, tools }) =>
-    tools && ok(`${config.tools ?? ''} offers ${plural(tools.toolCount, 'plain tool')}.`),
-  'public-tools': ({ tools }) => tools && publicToolNote(publicToolsOf(tools.module)),
+function findingName(field: CheckedFile): string {
+  if (field === 'secretKeys') return 'key-ring'
+  const name = settings.find((setting) => setting.field === field)?.name ?? field
+  return name.replace(/-file$/, '')
 }
 
 function plural(count: number, noun: string): string {

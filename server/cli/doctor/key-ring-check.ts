@@ -50,11 +50,8 @@ export function isReadByAll(path: string): boolean {
   return process.platform !== 'win32' && (statSync(path).mode & 0o007) !== 0
 }
 
-function describeRing(kids: readonly string[], where: string): string {
-  const [first, ...others] = kids
-  const opening =
-    others.length === 0 ? '' : `, ${others.join(', ')} ${others.length === 1 ? 'opens' : 'open'} too`
-  return `${first} of ${where} seals${opening}.`
+function describeRing([first, ...others]: readonly string[], where: string): string {
+  return `${first} of ${where} seals${others.map((kid) => `, ${kid} opens`).join('')}.`
 }
 
 /** Checks that the ring has every key that the store needs. */
@@ -66,16 +63,14 @@ export async function checkSealingKeys(
   const missing = used.filter((kid) => !kids.includes(kid))
   if (missing.length > 0) {
     return fail(
-      `The store holds what ${missing.join(', ')} sealed, and the ring lacks ${missing.length === 1 ? 'that key' : 'those keys'}: these connections answer 503.`,
-      'Put the key back at the end of the ring; drawbridge-server keys list shows what it sealed.',
+      `The store holds what ${missing.join(', ')} sealed, which the ring lacks: these connections answer 503.`,
+      'Put it back at the end of the ring; drawbridge-server keys list shows what it sealed.',
     )
   }
   const old = used.filter((kid) => kid !== kids[0])
   if (old.length > 0) {
-    return warn(
-      `${old.join(', ')} no longer ${old.length === 1 ? 'seals' : 'seal'}, and something stored still needs ${old.length === 1 ? 'it' : 'them'}.`,
-      'drawbridge-server keys rotate',
-    )
+    const message = `Something stored is still sealed with older keys: ${old.join(', ')}.`
+    return warn(message, 'drawbridge-server keys rotate')
   }
   return ok(used.length === 0 ? 'Nothing is sealed yet.' : `All that is sealed is sealed with ${kids[0]}.`)
 }

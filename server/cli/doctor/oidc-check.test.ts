@@ -12,7 +12,6 @@ const document = {
   token_endpoint: `${issuer}/token`,
   revocation_endpoint: `${issuer}/revoke`,
   jwks_uri: 'https://keys.example.com/set',
-  response_types_supported: ['code'],
   code_challenge_methods_supported: ['S256'],
   grant_types_supported: ['authorization_code', 'refresh_token'],
   scopes_supported: ['openid', 'offline_access'],
@@ -101,8 +100,6 @@ describe('features', () => {
     ['S256 is offered', {}, 'pkce', undefined],
     ['nothing is said about PKCE', { code_challenge_methods_supported: undefined }, 'pkce', 'ok'],
     ['only plain is offered', { code_challenge_methods_supported: ['plain'] }, 'pkce', 'fail'],
-    ['the code flow is not offered', { response_types_supported: ['id_token'] }, 'code-flow', 'fail'],
-    ['nothing is said about flows', { response_types_supported: undefined }, 'code-flow', undefined],
     ['refresh tokens are offered', {}, 'refresh-tokens', 'ok'],
     [
       'no refresh tokens are offered',

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { visit, type Visit } from './visit.ts'
 
@@ -30,26 +30,21 @@ function discoveryUrl({ providerIssuer }: Pick<ServerConfig, 'providerIssuer'>):
   return `${providerIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 }
 
-/** A discovery document and its lists; undefined for a missing list, which has a default. */
-interface Discovered {
-  config: OidcConfig
-  document: JsonObject
-  lists(member: string, value: string): boolean | undefined
-}
-
-/** Applies a check only if there is a discovery document. */
+/** Applies a check only if there is a discovery document. `lists` is undefined for a missing list, which has a default. */
 const discovered =
-  (check: (found: Discovered) => Said): ((facts: OidcFacts) => Said) =>
+  (
+    check: (
+      document: JsonObject,
+      config: OidcConfig,
+      lists: (member: string, value: string) => boolean | undefined,
+    ) => Said,
+  ): ((facts: OidcFacts) => Said) =>
   ({ config, discovery }) => {
     const document = documentOf(discovery)
     if (!document) return undefined
-    return check({
-      config,
-      document,
-      lists(member, value) {
-        const list = document[member]
-        return Array.isArray(list) ? list.includes(value) : undefined
-      },
+    return check(document, config, (member, value) => {
+      const list = document[member]
+      return Array.isArray(list) ? list.includes(value) : undefined
     })
   }
 
@@ -73,7 +68,7 @@ export const oidcChecks: Checks<OidcFacts> = {
       'Set DRAWBRIDGE_PROVIDER_URL to the issuer: the address in front of /.well-known/openid-configuration.',
     )
   },
-  issuer: discovered(({ config: { providerIssuer: expected }, document }) => {
+  issuer: discovered((document, { providerIssuer: expected }) => {
     if (neededMembers.some((member) => typeof document[member] !== 'string')) return undefined
     const { issuer } = document
     if (issuer === expected) return ok(`The provider issues as ${expected}.`)
@@ -82,7 +77,7 @@ export const oidcChecks: Checks<OidcFacts> = {
       `Set DRAWBRIDGE_PROVIDER_URL=${String(issuer)} to the letter; a slash at its end counts.`,
     )
   }),
-  pkce: discovered(({ lists }) => {
+  pkce: discovered((_document, _config, lists) => {
     const isSupported = lists('code_challenge_methods_supported', 'S256')
     if (isSupported) return undefined
     return isSupported === undefined
@@ -92,12 +87,7 @@ export const oidcChecks: Checks<OidcFacts> = {
         )
       : fail('The provider does not support PKCE with S256.', 'Switch it on for this client at the provider.')
   }),
-  'code-flow': discovered(({ lists }) =>
-    lists('response_types_supported', 'code') === false
-      ? fail('The provider does not offer the authorization code flow.', 'Switch it on at the provider.')
-      : undefined,
-  ),
-  'refresh-tokens': discovered(({ config: { providerScope }, lists }) => {
+  'refresh-tokens': discovered((_document, { providerScope }, lists) => {
     if (lists('grant_types_supported', 'refresh_token') === false) {
       return fail(
         'The provider says that it issues no refresh tokens: connections end with its first access token.',
@@ -113,29 +103,22 @@ export const oidcChecks: Checks<OidcFacts> = {
     }
     return ok(`Refresh tokens are asked for${asked ? ' with offline_access' : ''}.`)
   }),
-  'sign-out': discovered(({ config: { providerSessions }, document }) => {
-    if (typeof document['revocation_endpoint'] === 'string') {
-      if (providerSessions === 'one') {
-        return note(
-          'The provider can end each session, but with DRAWBRIDGE_PROVIDER_SESSIONS=one a session that a new sign-in replaces stays open there.',
-          'Take the setting out, unless the provider keeps one refresh token for each person.',
-        )
-      }
-      return ok('Ended connections are revoked at the provider.')
+  'sign-out': discovered((document, { providerSessions }) => {
+    const isShared = providerSessions === 'one'
+    if (typeof document['revocation_endpoint'] !== 'string') {
+      // With one shared session nothing is left to set: a note.
+      return (isShared ? note : warn)(
+        `The provider has no revocation endpoint: what is ended here lives on there until it expires.${isShared ? '' : ' If it is dex, it also keeps one refresh token for each person, so that a second connection ends the first.'}`,
+        `For dex set ${isShared ? '' : 'DRAWBRIDGE_PROVIDER_SESSIONS=one, and '}expiry.refreshTokens.reuseInterval to 60s there: a crash during a refresh loses the session otherwise. Keep sessions at the provider short.`,
+      )
     }
-    const lasting =
-      'The provider has no revocation endpoint: what is ended here lives on there until it expires.'
-    return providerSessions === 'one'
-      ? note(
-          lasting,
-          'Keep sessions at the provider short if that matters. For dex set expiry.refreshTokens.reuseInterval to 60s: a crash during a refresh loses the session otherwise.',
-        )
-      : warn(
-          `${lasting} If it is dex, it also keeps one refresh token for each person, so that a second connection ends the first.`,
-          'For dex set DRAWBRIDGE_PROVIDER_SESSIONS=one, and expiry.refreshTokens.reuseInterval to 60s there. Otherwise keep sessions at the provider short if that matters.',
-        )
+    if (!isShared) return ok('Ended connections are revoked at the provider.')
+    return note(
+      'The provider can end each session, but with DRAWBRIDGE_PROVIDER_SESSIONS=one a session that a new sign-in replaces stays open there.',
+      'Take the setting out, unless the provider keeps one refresh token for each person.',
+    )
   }),
-  'backchannel-logout': discovered(({ config: { baseUrl }, document }) =>
+  'backchannel-logout': discovered((document, { baseUrl }) =>
     document['backchannel_logout_supported'] === true
       ? ok(
           `The provider can end connections the moment somebody signs out there: register ${baseUrl}/oauth/backchannel_logout.`,

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import type { Visit } from './visit.ts'
 
 const noticeableSeconds = 30
@@ -30,38 +30,30 @@ export const providerChecks: Checks<ProviderFacts> = {
     if (size > noticeableSeconds) return warn(`${text}.`, fix)
     return ok(`The clock here agrees with that of the provider${size > 1 ? ` within ${size} s` : ''}.`)
   },
-  'signing-keys'({ config, keySet }) {
-    const secret = config.providerJwtSecret !== undefined
+  'signing-keys'({ config: { providerJwtSecret }, keySet }) {
     // The check of the provider says that nothing answers.
     if (keySet === undefined || keySet.kind === 'unreachable') return undefined
-    const keys = keySet.json?.['keys']
-    if (keySet.status !== 200 || !Array.isArray(keys)) {
-      if (secret) return ok('Tokens are verified with DRAWBRIDGE_PROVIDER_JWT_SECRET (HS256).')
-      return fail(
-        `The provider publishes no key set: it answers ${keySet.status}.`,
-        'Check DRAWBRIDGE_PROVIDER_URL: the key set is looked for below it, at /.well-known/jwks.json.',
-      )
-    }
+    const published = keySet.status === 200 ? keySet.json?.['keys'] : undefined
+    const keys = Array.isArray(published) ? published : []
     const usable = keys.map(algorithmOf).filter((algorithm) => algorithm !== undefined)
-    if (usable.length === 0 && secret)
-      return ok(
-        'The provider publishes no key; tokens are verified with DRAWBRIDGE_PROVIDER_JWT_SECRET (HS256).',
-      )
     if (usable.length === 0) {
+      if (providerJwtSecret !== undefined)
+        return ok('Tokens are verified with DRAWBRIDGE_PROVIDER_JWT_SECRET (HS256).')
+      const found = Array.isArray(published)
+        ? `${keys.length} keys, and none is ES256 or RS256`
+        : `no key set: it answers ${keySet.status}`
       return fail(
-        keys.length === 0
-          ? 'The provider publishes no key: the project signs with a shared secret (HS256). No token can be verified, so nobody can sign in.'
-          : `None of the ${keys.length} keys that the provider publishes is ES256 or RS256. No token can be verified.`,
-        'Move the project to asymmetric signing keys, or set DRAWBRIDGE_PROVIDER_JWT_SECRET to its JWT secret.',
+        `The provider publishes ${found}. No token can be verified, so nobody can sign in.`,
+        'Check DRAWBRIDGE_PROVIDER_URL, /.well-known/jwks.json is below it. A project that signs with a shared secret (HS256) needs asymmetric signing keys, or DRAWBRIDGE_PROVIDER_JWT_SECRET here.',
       )
     }
     const counted = [...new Set(usable)].map(
       (algorithm) => `${usable.filter((other) => other === algorithm).length} ${algorithm}`,
     )
-    const published = `The provider publishes ${counted.join(' and ')}.`
-    if (!secret) return ok(published)
+    const text = `The provider publishes ${counted.join(' and ')}.`
+    if (providerJwtSecret === undefined) return ok(text)
     return warn(
-      `${published} DRAWBRIDGE_PROVIDER_JWT_SECRET is accepted beside that: whoever knows it can make tokens.`,
+      `${text} DRAWBRIDGE_PROVIDER_JWT_SECRET is accepted beside that: whoever knows it can make tokens.`,
       'Once no token is signed with it any more, take it out and revoke it at the provider.',
     )
   },

@@ -5,22 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
-import type { ServerConfig } from '../../config/setting.ts'
-import {
-  type OwnFacts,
-  ownChecks,
-  type ProviderUse,
-  providerUseChecks,
-  reachChecks,
-} from './setting-check.ts'
-
-const own = (name: string, facts: Partial<OwnFacts>): Finding[] =>
-  findingsOf(ownChecks, {
-    version: '26.0.0',
-    problems: [],
-    given: { flag: [], variable: [] },
-    ...facts,
-  }).filter((finding) => finding.name === name)
+import type { ServerConfig } from '../../config/setting-table.ts'
+import { type ProviderUse, providerUseChecks, reachChecks, settingChecks } from './setting-check.ts'
 
 const reach = (name: string, config: Partial<ServerConfig>): Finding | undefined =>
   findingsOf(reachChecks, { ...configSample(), ...config }).find((finding) => finding.name === name)
@@ -34,21 +20,9 @@ const use = (
     (finding) => finding.name === name,
   )
 
-describe('Node', () => {
-  it.each([
-    ['22.13.0', 'ok'],
-    ['22.12.9', 'fail'],
-    ['20.20.0', 'fail'],
-    ['24.0.0', 'ok'],
-    ['26.10.0', 'ok'],
-  ])('%s: %s', (version, state) => {
-    expect(own('node', { version })[0]?.state).toBe(state)
-  })
-})
-
 describe('the configuration', () => {
   it('every fault is a finding of its own', () => {
-    const findings = own('configuration', { problems: ['LISTEN: bad.', 'STORE: bad.'] })
+    const findings = findingsOf(settingChecks, { problems: ['LISTEN: bad.', 'STORE: bad.'], given: [] })
     expect(findings.map(({ state, message }) => `${state} ${message}`)).toEqual([
       'fail LISTEN: bad.',
       'fail STORE: bad.',
@@ -56,13 +30,12 @@ describe('the configuration', () => {
   })
 
   it.each([
-    [{ flag: [], variable: [] }, 'Every setting has its default.'],
-    [
-      { flag: ['--store'], variable: ['DRAWBRIDGE_A', 'DRAWBRIDGE_B'] },
-      '--store (flag), DRAWBRIDGE_A, DRAWBRIDGE_B (variable); all others have their defaults.',
-    ],
+    [[], 'Every setting has its default.'],
+    [['--store', 'DRAWBRIDGE_A'], '--store, DRAWBRIDGE_A; all others have their defaults.'],
   ])('%j: %s', (given, message) => {
-    expect(own('configuration', { given })).toEqual([{ name: 'configuration', state: 'ok', message }])
+    expect(findingsOf(settingChecks, { problems: [], given })).toEqual([
+      { name: 'configuration', state: 'ok', message },
+    ])
   })
 })
 
@@ -97,30 +70,6 @@ describe('what is to be set at the provider', () => {
     const finding = use('redirect-url', { provider, baseUrl: 'https://mcp.example.com/base' })
     expect(finding).toMatchObject({ state: 'ok', message: expect.stringMatching(/^Note: /) })
     expect(finding?.fix).toContain('https://mcp.example.com/base/oauth/callback')
-  })
-
-  it('supabase: the three settings that end sessions are named, and the time that is at stake', () => {
-    const finding = use('session-limits', { provider: 'supabase' })
-    expect(finding?.state).toBe('ok')
-    expect(finding?.message).toMatch(/30 days: time-box, inactivity timeout and single session per user/)
-  })
-
-  it.each([
-    [3600, '1 hours'],
-    [36 * 3600, '36 hours'],
-    [7 * 86_400, '7 days'],
-  ])('a session of %i s is called %s', (sessionTtl, text) => {
-    expect(use('session-limits', { provider: 'oidc', sessionTtl })?.message).toContain(text)
-  })
-
-  it.each([
-    ['supabase', 29, undefined],
-    ['supabase', 30, 'warn'],
-    ['supabase', 500, 'warn'],
-    ['oidc', 500, undefined],
-    ['embedded', 500, undefined],
-  ] as const)('%s with %i sign-ins a minute: %s', (provider, signInLimit, state) => {
-    expect(use('rate-limit', { provider, signInLimit })?.state).toBe(state)
   })
 })
 

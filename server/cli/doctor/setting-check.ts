@@ -2,44 +2,20 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Checks, fail, note, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import { readAccessFile } from '../../config/document-file.ts'
 import { providers } from '../../config/provider.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { valueOr } from '../../core/document.ts'
 import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
 
-const oldestNode = [22, 13] as const
 const minTokenLifeSeconds = 600
-/** Default limit per address of the `/token` endpoint of a Supabase project: 150 in five minutes. */
-const tokenCallsPerMinute = 30
 
-/** Facts about this process and its configuration. */
-export interface OwnFacts {
-  /** Version of Node. */
-  version: string
-  problems: readonly string[]
-  /** Names of settings by source; the others have their defaults. */
-  given: Readonly<Record<'flag' | 'variable', readonly string[]>>
-}
-
-/** Checks of the process and its configuration, which come first. */
-export const ownChecks: Checks<OwnFacts> = {
-  // The launcher has refused those that are far too old.
-  node({ version }) {
-    const [major = 0, minor = 0] = version.split('.').map(Number)
-    const [oldestMajor, oldestMinor] = oldestNode
-    const isEnough = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)
-    return isEnough
-      ? ok(`Node ${version}.`)
-      : fail(`Node ${version} is too old.`, `Install Node ${oldestNode.join('.')} or newer.`)
-  },
+/** Reports the faults of the settings, and which settings were given (`given` has their names). */
+export const settingChecks: Checks<{ problems: readonly string[]; given: readonly string[] }> = {
   configuration({ problems, given }) {
     const fix = 'Every setting: drawbridge-server serve --help, or docs/configuration.md'
     if (problems.length > 0) return problems.map((problem) => fail(problem, fix))
-    const parts = (['flag', 'variable'] as const)
-      .filter((source) => given[source].length > 0)
-      .map((source) => `${given[source].join(', ')} (${source})`)
-    return parts.length === 0
+    return given.length === 0
       ? ok('Every setting has its default.')
-      : ok(`${parts.join(', ')}; all others have their defaults.`)
+      : ok(`${given.join(', ')}; all others have their defaults.`)
   },
 }
 
@@ -80,19 +56,13 @@ export const reachChecks: Checks<
         ),
 }
 
-/**
- * Notes what must be configured at the provider, and who may sign in. `capabilities` are undefined if the provider does not
- * respond.
- */
+/** `capabilities` are undefined if the provider does not respond. */
 export interface ProviderUse {
-  config: Pick<
-    ServerConfig,
-    'access' | 'baseUrl' | 'provider' | 'providerIssuer' | 'sessionTtl' | 'signInLimit'
-  >
+  config: Pick<ServerConfig, 'access' | 'baseUrl' | 'provider' | 'providerIssuer'>
   capabilities: Pick<ProviderCapabilities, 'confirmsEmail'> | undefined
 }
 
-/** Mostly facts that cannot be checked from outside. */
+/** Notes what must be configured at the provider, and who may sign in. */
 export const providerUseChecks: Checks<ProviderUse> = {
   'redirect-url'({ config: { baseUrl, provider } }) {
     const url = `${baseUrl}/oauth/callback`
@@ -126,31 +96,6 @@ export const providerUseChecks: Checks<ProviderUse> = {
       'Turn on the confirmation of email addresses at the provider, or let rules ask for app_metadata.',
     )
   },
-  'session-limits'({ config: { provider, sessionTtl } }) {
-    const days = sessionTtl / 86_400
-    const length =
-      days >= 2 ? `${Math.round(days * 10) / 10} days` : `${Math.round(sessionTtl / 360) / 10} hours`
-    const { isTrial, protocol } = providers[provider]
-    if (isTrial) return undefined
-    return protocol === 'openid_connect'
-      ? note(
-          `Connections last ${length} only if the provider's refresh tokens do; that cannot be seen from outside.`,
-          'Look at the idle and maximum life of sessions and offline sessions at the provider.',
-        )
-      : note(
-          `Three settings of the project end connections before their ${length}: time-box, inactivity timeout and single session per user; they cannot be seen from outside.`,
-          'Look at them under Authentication, Sessions. With a single session, connecting a client signs the user out of the web app, and of every other client they connected.',
-        )
-  },
-  'rate-limit'({ config: { provider, signInLimit } }) {
-    const { isTrial, protocol } = providers[provider]
-    const isProject = protocol === 'gotrue' && !isTrial
-    if (!isProject || signInLimit < tokenCallsPerMinute) return undefined
-    return warn(
-      `DRAWBRIDGE_SIGN_IN_LIMIT is ${signInLimit}; a project allows ${tokenCallsPerMinute} sign-ins and refreshes a minute from one address by default, so a flood of sign-ins keeps sessions from being refreshed.`,
-      `Set it below ${tokenCallsPerMinute}, or raise the token refresh limit of the project first.`,
-    )
-  },
 }
 
 const publicIssuers = [
@@ -158,5 +103,3 @@ const publicIssuers = [
   /^https:\/\/login\.microsoftonline\.com\/(?:common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)(?:\/|$)/,
   /^https:\/\/appleid\.apple\.com$/,
 ]
-
-export type SettingSource = 'flag' | 'variable' | 'default'

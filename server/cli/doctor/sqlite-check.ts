@@ -1,10 +1,8 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { sqliteMigrations } from '../../store/sqlite/migrations.ts'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import { isReadByAll } from './key-ring-check.ts'
-import { checkSchema } from './schema-check.ts'
 
 const littleBytes = 200_000_000
 const noBytes = 10_000_000
@@ -37,9 +35,7 @@ export function readSqlite(path: string): SqliteFacts {
 export const sqliteChecks: Checks<SqliteFacts> = {
   store({ path, schema, isRunning }) {
     if (schema === undefined) return ok(`The first start makes ${path}.`)
-    return ok(
-      `${path} can be read and written; ${isRunning ? 'a server is running' : 'no server is running'}.`,
-    )
+    return ok(`${path} can be read and written; ${isRunning ? 'a' : 'no'} server is running.`)
   },
   'store-mode': ({ path, schema }) =>
     schema !== undefined && isReadByAll(path)
@@ -48,12 +44,10 @@ export const sqliteChecks: Checks<SqliteFacts> = {
           `chmod 600 ${path}*`,
         )
       : undefined,
-  'store-schema': ({ schema }) =>
-    schema === undefined ? undefined : checkSchema(schema, sqliteMigrations.length),
   'store-space'({ folder }) {
     const { bavail, bsize } = statfsSync(folder)
     const free = bavail * bsize
-    const text = `${sizeText(free)} are free in ${folder}`
+    const text = `${Math.floor(free / 1e6)} MB are free in ${folder}`
     if (free < noBytes) return fail(`${text}: nothing can be kept.`, 'Make room there.')
     return free < littleBytes ? warn(`${text}.`, 'Make room there before it is full.') : ok(`${text}.`)
   },
@@ -68,11 +62,6 @@ export const sqliteChecks: Checks<SqliteFacts> = {
 
 function nearestFolder(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path))
-}
-
-function sizeText(bytes: number): string {
-  const megabytes = Math.floor(bytes / 1e6)
-  return megabytes < 10_000 ? `${megabytes} MB` : `${Math.floor(megabytes / 1000)} GB`
 }
 
 /** Returns whether a server holds the lock beside the database. */

@@ -1,12 +1,12 @@
+import { fail, findingsOf, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { storeName } from '../../config/store-address.ts'
 import { openStore } from '../../startup/open-store.ts'
-import type { ServerConfig } from '../../config/setting.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
-import { fail, findingsOf, warn } from '@drawbridge/shared/terminal/check.ts'
-import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import { sqliteMigrations } from '../../store/sqlite/migrations.ts'
+import { sqliteMigrations } from '../../store/sqlite/schema.ts'
 import { checkSealingKeys } from './key-ring-check.ts'
-import { askPostgres, postgresChecks } from './postgres-check.ts'
+import { askPostgres, postgresChecks, unusableReason } from './postgres-check.ts'
 import { readSqlite, sqliteChecks } from './sqlite-check.ts'
 
 /** Findings about the store. `isRunning`: a server uses it; undefined if unknown. */
@@ -15,54 +15,75 @@ export interface StoreReport {
   isRunning: boolean | undefined
 }
 
-/**
- * Checks that the store can be used, and that a ring with the keys `kids` opens everything in it. Without `kids`, does not check
- * keys.
- */
+/** Checks that the store can be used, and, if `kids` are given, that a ring with these keys opens everything in it. */
 export async function checkStore(
   { store }: Pick<ServerConfig, 'store'>,
   kids: readonly string[] | undefined,
 ): Promise<StoreReport> {
+  const only = (outcome: Outcome): StoreReport => ({
+    findings: [{ name: 'store', ...outcome }],
+    isRunning: undefined,
+  })
   try {
     switch (store.kind) {
-      case 'memory': {
-        const outcome = warn(
-          'Everything is kept in memory: all connections end with the server.',
-          'Set DRAWBRIDGE_STORE=sqlite:PATH, or postgres://... for several servers.',
+      case 'memory':
+        return only(
+          warn(
+            'Everything is kept in memory: all connections end with the server.',
+            'Set DRAWBRIDGE_STORE=sqlite:PATH, or postgres://... for several servers.',
+          ),
         )
-        return { findings: [{ name: 'store', ...outcome }], isRunning: undefined }
-      }
       case 'sqlite': {
         const facts = readSqlite(store.path)
-        const sealing = facts.schema === sqliteMigrations.length ? await checkKeysOf(store, kids) : []
-        return { findings: [...findingsOf(sqliteChecks, facts), ...sealing], isRunning: facts.isRunning }
+        const contents = await checkContents(store, facts.schema, sqliteMigrations.length, kids)
+        return { findings: [...findingsOf(sqliteChecks, facts), ...contents], isRunning: facts.isRunning }
       }
       case 'postgres': {
         const facts = await askPostgres(store.url)
-        // Any operation would bring an older schema up to date, and doctor changes nothing.
-        const sealing = facts.schema === postgresMigrations.length ? await checkKeysOf(store, kids) : []
-        return { findings: [...findingsOf(postgresChecks, facts), ...sealing], isRunning: undefined }
+        const schema = unusableReason(facts) ? undefined : facts.schema
+        const contents = await checkContents(store, schema, postgresMigrations.length, kids)
+        return { findings: [...findingsOf(postgresChecks, facts), ...contents], isRunning: undefined }
       }
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown'
-    const outcome = fail(
-      `${storeName(store)} cannot be used: ${reason}.`,
-      'Check DRAWBRIDGE_STORE, and that this machine and this account may use it; then run doctor again.',
+    return only(
+      fail(
+        `${storeName(store)} cannot be used: ${reason}.`,
+        'Check DRAWBRIDGE_STORE, and that this machine and this account may use it; then run doctor again.',
+      ),
     )
-    return { findings: [{ name: 'store', ...outcome }], isRunning: undefined }
   }
 }
 
-async function checkKeysOf(
+/** Checks the schema, and the keys if it is the newest: any operation would update an older one, and doctor changes nothing. */
+async function checkContents(
   address: ServerConfig['store'],
+  schema: number | undefined,
+  newest: number,
   kids: readonly string[] | undefined,
 ): Promise<Finding[]> {
-  if (kids === undefined) return []
+  if (schema === undefined) return []
+  const findings: Finding[] = [{ name: 'store-schema', ...checkSchema(schema, newest) }]
+  if (schema !== newest || kids === undefined) return findings
   const store = openStore(address, { shared: true })
   try {
-    return [{ name: 'sealing-keys', ...(await checkSealingKeys(kids, store)) }]
+    return [...findings, { name: 'sealing-keys', ...(await checkSealingKeys(kids, store)) }]
   } finally {
     await store.close()
   }
+}
+
+function checkSchema(found: number, newest: number): Outcome {
+  if (found > newest) {
+    return fail(
+      `The store has schema ${found}; this version knows up to ${newest}.`,
+      'Start the newer Drawbridge that has written it, or use another store.',
+    )
+  }
+  if (found === newest) return ok(`Schema ${found}, the newest.`)
+  const next = 'the next start, or drawbridge-server migrate,'
+  return ok(
+    found === 0 ? `No schema yet: ${next} makes it.` : `Schema ${found}: ${next} brings it to ${newest}.`,
+  )
 }

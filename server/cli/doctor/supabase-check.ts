@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
 import { providers } from '../../config/provider.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import { askForDatabase } from '../../providers/supabase/ping.ts'
 import { visit, type Visit } from './visit.ts'
@@ -13,7 +13,6 @@ export interface SupabaseFacts {
   /** Undefined if the provider does not respond. */
   capabilities: ProviderCapabilities | undefined
   settings: Visit
-  health: Visit
   keySet: Visit
   /** The response to a refresh token that cannot exist, which requires the database. */
   database: Visit
@@ -31,9 +30,8 @@ export async function askSupabase(
   if (config.providerKey !== undefined) headers['apikey'] = config.providerKey
   const ask = (path: string): Promise<Visit> => visit(config.providerUrl + path, runtime, { headers })
   const { path, method, body } = askForDatabase
-  const [settings, health, keySet, database, ...discovery] = await Promise.all([
+  const [settings, keySet, database, ...discovery] = await Promise.all([
     ask('/settings'),
-    ask('/health'),
     ask('/.well-known/jwks.json'),
     visit(config.providerUrl + path, runtime, {
       method,
@@ -43,12 +41,12 @@ export async function askSupabase(
     ask('/.well-known/openid-configuration'),
     ask('/.well-known/oauth-authorization-server'),
   ])
-  return { config, capabilities, settings, health, keySet, database, discovery }
+  return { config, capabilities, settings, keySet, database, discovery }
 }
 
 type SupabaseConfig = Pick<
   ServerConfig,
-  'provider' | 'providerUrl' | 'providerKey' | 'social' | 'captcha' | 'providerIssuer'
+  'provider' | 'providerUrl' | 'providerKey' | 'social' | 'providerIssuer'
 >
 
 export const supabaseChecks: Checks<SupabaseFacts> = {
@@ -65,11 +63,16 @@ export const supabaseChecks: Checks<SupabaseFacts> = {
 }
 
 /** Checks that the auth API responds and accepts the API key. */
-function checkAuthApi({ config, settings, health, database }: SupabaseFacts): Outcome {
+function checkAuthApi({ config, settings, database }: SupabaseFacts): Outcome {
   const { providerUrl: url, providerKey: key } = config
   if (settings.kind === 'unreachable') return unreachable(config, settings.reason)
   const { status, json } = settings
-  if (status === 401 || status === 403) return keyRefused(url, key)
+  if (status === 401 || status === 403) {
+    return fail(
+      `${url} ${key === undefined ? 'demands an' : 'refuses the'} API key.`,
+      'Set DRAWBRIDGE_PROVIDER_KEY to the publishable key of the project (sb_publishable_..., in the API keys of its settings).',
+    )
+  }
   if (status >= 500) {
     return fail(`${url} is in trouble: it answers ${status}.`, 'Look at the status of the provider.')
   }
@@ -79,21 +82,16 @@ function checkAuthApi({ config, settings, health, database }: SupabaseFacts): Ou
       'Set DRAWBRIDGE_PROVIDER_URL to the auth URL; for Supabase that is https://REF.supabase.co/auth/v1.',
     )
   }
-  return checkDatabase(url, database) ?? ok(`${url} answers${versionText(health)}.`)
+  return checkDatabase(url, database)
 }
 
-function checkDatabase(url: string, database: Visit): Outcome | undefined {
-  if (database.kind === 'answered' && database.status < 500) return undefined
+function checkDatabase(url: string, database: Visit): Outcome {
+  if (database.kind === 'answered' && database.status < 500) return ok(`${url} answers.`)
   const trouble = database.kind === 'answered' ? database.status : database.reason
   return fail(
     `${url} answers, but nobody can sign in or be refreshed: ${trouble}.`,
     'See whether the database of the auth API is up.',
   )
-}
-
-function versionText(health: Visit): string {
-  const version = health.kind === 'answered' ? health.json?.['version'] : undefined
-  return typeof version === 'string' && version !== '' ? `, version ${version}` : ''
 }
 
 function unreachable({ provider, providerUrl }: SupabaseConfig, reason: string): Outcome {
@@ -105,13 +103,6 @@ function unreachable({ provider, providerUrl }: SupabaseConfig, reason: string):
     `${providerUrl} cannot be reached: ${reason}.`,
     'Check DRAWBRIDGE_PROVIDER_URL, and that this machine may reach that host.',
   )
-}
-
-function keyRefused(url: string, key: string | undefined): Outcome {
-  const where = 'the publishable key of the project (sb_publishable_..., in the API keys of its settings)'
-  return key === undefined
-    ? fail(`${url} demands an API key.`, `Set DRAWBRIDGE_PROVIDER_KEY to ${where}.`)
-    : fail(`${url} refuses the API key.`, `Correct DRAWBRIDGE_PROVIDER_KEY: it takes ${where}.`)
 }
 
 /** Checks the sign-in methods of the login page. Silent without a response of the provider. */
@@ -128,25 +119,12 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
   const { password, social } = capabilities
   const offered = [...(password ? ['email and password'] : []), ...social.map(({ label }) => label)]
   if (offered.length === 0) {
-    const on = Object.keys(external).filter((method) => external[method] === true)
-    const problem = `The provider has no way to sign in switched on that the login page could offer${on.length > 0 ? `: only ${on.join(', ')}` : ''}.`
-    const fix =
-      'Switch on email or a social provider there. One that it does not list, such as x or custom:NAME, is offered with DRAWBRIDGE_SOCIAL=NAME.'
-    return fail(problem, fix)
+    return fail(
+      'The provider has no way to sign in switched on that the login page could offer.',
+      'Switch on email or a social provider there. One that it does not list, such as x or custom:NAME, is offered with DRAWBRIDGE_SOCIAL=NAME.',
+    )
   }
-  return ok(`The login page offers ${offered.join(', ')}.${notes(said, config)}`)
-}
-
-function notes(said: JsonObject, { captcha, provider }: SupabaseConfig): string {
-  // The trial counts every address as confirmed.
-  const confirms = said['mailer_autoconfirm'] === false && !providers[provider].isTrial
-  return [
-    confirms ? ' New accounts must confirm their address first.' : '',
-    said['disable_signup'] === true ? ' New accounts are switched off.' : '',
-    captcha === undefined
-      ? ''
-      : ` Passwords go with ${captcha.kind}; whether the project wants one cannot be seen from outside.`,
-  ].join('')
+  return ok(`The login page offers ${offered.join(', ')}.`)
 }
 
 /** Checks the `iss` that the provider publishes. */
@@ -164,16 +142,11 @@ function checkIssuer({ config, settings, discovery }: SupabaseFacts): Outcome | 
       'Compare it with the claim iss in an access token of the web app.',
     )
   }
-  if (issuer === '') {
-    return fail(
-      'The provider says nothing about where its tokens come from (its issuer is empty): every sign-in fails.',
-      `Set GOTRUE_JWT_ISSUER=${expected} at the provider.`,
-    )
-  }
-  return issuer === expected
-    ? ok(`The provider issues as ${expected}.`)
-    : fail(
-        `The provider issues as ${JSON.stringify(issuer)}, and ${JSON.stringify(expected)} is expected: every sign-in fails.`,
-        `Set DRAWBRIDGE_PROVIDER_ISSUER=${issuer}`,
-      )
+  if (issuer === expected) return ok(`The provider issues as ${expected}.`)
+  return fail(
+    `The provider issues as ${JSON.stringify(issuer)}, and ${JSON.stringify(expected)} is expected: every sign-in fails.`,
+    issuer === ''
+      ? `Set GOTRUE_JWT_ISSUER=${expected} at the provider.`
+      : `Set DRAWBRIDGE_PROVIDER_ISSUER=${issuer}`,
+  )
 }

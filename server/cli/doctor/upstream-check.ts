@@ -48,20 +48,13 @@ export const upstreamChecks: Checks<UpstreamFacts> = {
     upstream.kind === 'http' && asked && asked.kind !== 'unreachable'
       ? checkStranger(upstream, asked.kind)
       : undefined,
-  'upstream-identity'({ upstream, asked }) {
-    if (upstream.kind !== 'http' || asked?.kind === 'unreachable') return undefined
-    if (upstream.identity.includes('headers')) {
-      return warn(
-        'It is told who calls by X-Forwarded headers, which anybody who reaches it can send too.',
-        'Let only this server reach it, or give identity the form assertion or bearer.',
-      )
-    }
-    if (upstream.identity.length > 0) return undefined
-    return warn(
-      'identity is empty: it is not told who calls.',
-      'Leave identity out if its tools depend on the person.',
-    )
-  },
+  'upstream-identity': ({ upstream }) =>
+    upstream.kind === 'http' && upstream.identity.includes('headers')
+      ? warn(
+          'It is told who calls by X-Forwarded headers, which anybody who reaches it can send too.',
+          'Let only this server reach it, or give identity the form assertion or bearer.',
+        )
+      : undefined,
   'public-tools': ({ upstream: { policy }, asked }) =>
     asked?.kind === 'closed' ? undefined : publicToolNote(policy.publicTools),
 }

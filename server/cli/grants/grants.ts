@@ -1,11 +1,17 @@
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
-import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import { findUsers, type GrantFacts, listGrants as listFacts } from '../../core/operator/grant-list.ts'
 import { countRevocable, revokeGrant, revokeGrantsOf } from '../../core/operator/grant-revocation.ts'
 import type { Grant, GrantOwner } from '../../core/session/grant.ts'
 import type { Store } from '../../core/store.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
-import { timeText } from '../terminal.ts'
+import {
+  CommandFailure,
+  type CommandInput,
+  type CommandOptions,
+  type ExitCode,
+  exitCode,
+  readConfig,
+} from '../command.ts'
+import { printFacts, timeText } from '../terminal.ts'
 import { withStore } from '../with-store.ts'
 
 /** Maximum length of a printed list. */
@@ -14,32 +20,32 @@ const maxListed = 10_000
 /** Maximum count without `--yes`. */
 const maxCounted = 1000
 
-/** Filters for grants; `user` and `client` together mean both. */
-export interface GrantsListOptions {
-  /** The `sub` of a person at the session provider, or an email address. */
-  user: string | undefined
-  client: string | undefined
-  /** Includes ended ones that are not deleted yet. */
-  all: boolean
-}
-
 /** Prints grants, and those whose tokens were not fetched yet (`waiting`), with their user, client, creation, last use and end. */
-export async function listGrants(input: CommandInput, choice: GrantsListOptions): Promise<ExitCode> {
+export async function listGrants(
+  input: CommandInput,
+  { user, client, all = false }: Pick<CommandOptions, 'user' | 'client' | 'all'>,
+): Promise<ExitCode> {
   const config = readConfig(input, ['store'])
   const { providerIssuer } = config
   const { runtime } = input
   const { grants, next } = await withStore(config, async (store) =>
     store
-      ? listFacts(choice, { after: '', limit: maxListed }, { store, providerIssuer, runtime })
+      ? listFacts({ user, client, all }, { after: '', limit: maxListed }, { store, providerIssuer, runtime })
       : { grants: [], next: undefined },
   )
   // Waiting grants expire within minutes, and so come first.
   const rows = grants.toSorted((one, other) => Number(isWaiting(other)) - Number(isWaiting(one)))
   const truncated = next !== undefined
-  const { terminal } = input
-  if (input.json) terminal.print(JSON.stringify({ ok: true, grants: rows, truncated }))
-  else terminal.print(rows.length === 0 ? 'No grants.' : grantTable(rows))
-  if (truncated) terminal.note(`There are more than ${maxListed}. Choose with --user or --client.`)
+  printFacts(
+    input,
+    { ok: true, grants: rows, truncated },
+    {
+      head: ['grant', 'user', 'client', 'created', 'last used', 'from', 'tool', 'ends', ''],
+      rows: rows.map(cellsOf),
+      none: 'No grants.',
+    },
+  )
+  if (truncated) input.terminal.note(`There are more than ${maxListed}. Choose with --user or --client.`)
   return exitCode.ok
 }
 
@@ -47,41 +53,31 @@ function isWaiting({ state }: GrantFacts): boolean {
   return state === 'waiting'
 }
 
-function grantTable(rows: readonly GrantFacts[]): string {
-  return textTable(
-    ['grant', 'user', 'client', 'created', 'last used', 'from', 'tool', 'ends', ''],
-    rows.map((row) => [
-      row.id,
-      plainText(row.email ?? row.sub),
-      plainText(row.client_name === undefined ? row.client_id : `${row.client_name} (${row.client_id})`),
-      timeText(row.created_at),
-      row.last_used_at === undefined ? '-' : timeText(row.last_used_at),
-      row.last_address ?? '-',
-      row.last_tool === undefined ? '-' : plainText(row.last_tool),
-      timeText(row.ended_at ?? row.expires_at),
-      row.state === 'live' ? '' : (row.end_reason ?? row.state),
-    ]),
-  )
-}
-
-/** The grants to revoke: exactly one of `grantId`, `user` and `client`. */
-export interface GrantsRevokeOptions {
-  grantId: string | undefined
-  /** The `sub` of a person at the session provider, or an email address. */
-  user: string | undefined
-  client: string | undefined
-  /** Allows ending more than one. */
-  yes: boolean
+function cellsOf(row: GrantFacts): string[] {
+  return [
+    row.id,
+    plainText(row.email ?? row.sub),
+    plainText(row.client_name === undefined ? row.client_id : `${row.client_name} (${row.client_id})`),
+    timeText(row.created_at),
+    row.last_used_at === undefined ? '-' : timeText(row.last_used_at),
+    row.last_address ?? '-',
+    row.last_tool === undefined ? '-' : plainText(row.last_tool),
+    timeText(row.ended_at ?? row.expires_at),
+    row.state === 'live' ? '' : (row.end_reason ?? row.state),
+  ]
 }
 
 /**
- * Ends grants, also waiting ones, with the reason `revoked_by_operator`; more than one only with `yes`. Every running server
+ * Ends the grants of exactly one of `grantId`, `user` and `client`, also waiting ones, with the reason `revoked_by_operator`; more than one only with `yes`. Every running server
  * refuses their tokens from the next request on, and signs out their provider sessions.
  */
-export async function revokeGrants(input: CommandInput, options: GrantsRevokeOptions): Promise<ExitCode> {
+export async function revokeGrants(
+  input: CommandInput,
+  grantId: string | undefined,
+  { user, client, yes }: Pick<CommandOptions, 'user' | 'client' | 'yes'>,
+): Promise<ExitCode> {
   const config = readConfig(input, ['store'])
   const { providerIssuer } = config
-  const { grantId, user, client } = options
   if ([grantId, user, client].filter((choice) => choice !== undefined).length !== 1) {
     throw new CommandFailure(
       'It is not clear which grants are meant.',
@@ -98,15 +94,13 @@ export async function revokeGrants(input: CommandInput, options: GrantsRevokeOpt
       user === undefined
         ? [{ clientId: client ?? '' }]
         : await findUsers(user, { store, providerIssuer, runtime })
-    if (!options.yes) await refuseSeveral(owners, { store, runtime })
+    if (!yes) await refuseSeveral(owners, { store, runtime })
     const ended: Grant[] = []
     for await (const grant of revokeGrantsOf(owners, store, now)) ended.push(grant)
     return ended
   })
   const revoked = grants.map(({ id }) => id)
-  input.terminal.print(
-    input.json ? JSON.stringify({ ok: true, revoked: revoked.length, grants: revoked }) : textOf(revoked),
-  )
+  printFacts(input, { ok: true, revoked: revoked.length, grants: revoked }, textOf(revoked))
   return exitCode.ok
 }
 

@@ -1,11 +1,11 @@
 import { textTable } from '@drawbridge/shared/terminal/table.ts'
-import type { ServerConfig } from '../../config/setting.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
 import { type KeyRing, fixedKeyRing } from '../../core/seal.ts'
 import { changeKeyFile } from '../../store/secret-key-file-change.ts'
 import { openKeyFile } from '../../store/secret-key-file.ts'
 import { CommandFailure, exitCode } from '../command.ts'
 import { type KeySource, keySourceOf, parseSecretKeys } from '../../config/store-address.ts'
-import { type KeyUse, maxCounted } from '../../core/operator/key-use.ts'
+import { type KeyUse, maxCounted } from '../../core/operator/key-rotation.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Returns the source of the keys of a durable store. Refuses a store in memory, whose keys end with the process. */

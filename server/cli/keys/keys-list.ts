@@ -1,13 +1,13 @@
-import { createKeyEntry } from '../../core/operator/key-rotation.ts'
-import { listKeyUse } from '../../core/operator/key-use.ts'
+import { createKeyEntry, listKeyUse } from '../../core/operator/key-rotation.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
+import { printFacts } from '../terminal.ts'
 import { keptKeySource, keyTable, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
 
 /** Prints one new key ring entry, a secret. No other command prints one. */
-export async function generateKey({ json, runtime, terminal }: CommandInput): Promise<ExitCode> {
-  const { kid, entry } = createKeyEntry(runtime)
-  terminal.print(json ? JSON.stringify({ kid, entry }) : entry)
+export async function generateKey(input: CommandInput): Promise<ExitCode> {
+  const { kid, entry } = createKeyEntry(input.runtime)
+  printFacts(input, { kid, entry }, entry)
   return exitCode.ok
 }
 
@@ -17,6 +17,6 @@ export async function listKeys(input: CommandInput): Promise<ExitCode> {
   const ring = openRing(keptKeySource(config), input.runtime.now)
   const keys = await withStore(config, (store) => listKeyUse(ring, store))
   const isMissing = keys.some(({ role }) => role === 'missing')
-  input.terminal.print(input.json ? JSON.stringify({ ok: !isMissing, keys }) : keyTable(keys, input.terminal))
+  printFacts(input, { ok: !isMissing, keys }, keyTable(keys, input.terminal))
   return isMissing ? exitCode.failed : exitCode.ok
 }

@@ -3,7 +3,7 @@ import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig 
 import { changeRing, keptKeySource, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
 import { pageSeconds } from '../../core/operator/key-rotation.ts'
-import { timeText } from '../terminal.ts'
+import { printFacts, timeText } from '../terminal.ts'
 
 /**
  * Removes keys from the key file. Refuses the one that seals, those that the store needs, and any within an hour of the last
@@ -45,10 +45,10 @@ export async function removeKeys(input: CommandInput, kids: readonly string[]): 
     return entries.filter((entry) => !kids.includes(kidOf(entry)))
   })
   const left = ring.filter((kid) => !kids.includes(kid))
-  input.terminal.print(
-    input.json
-      ? JSON.stringify({ ok: true, removed: kids, keys: left })
-      : `Removed ${kids.join(', ')} from ${path}. Left: ${left.join(', ')}.`,
+  printFacts(
+    input,
+    { ok: true, removed: kids, keys: left },
+    `Removed ${kids.join(', ')} from ${path}. Left: ${left.join(', ')}.`,
   )
   return exitCode.ok
 }

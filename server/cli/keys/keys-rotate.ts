@@ -1,10 +1,8 @@
-import { rotateKeyRing } from '../../core/operator/key-rotation.ts'
-import type { KeyUse } from '../../core/operator/key-use.ts'
-import { type Rotation, countOf } from '../../core/operator/reseal-rounds.ts'
+import { countOf, type KeyUse, rotateKeyRing, type Rotation } from '../../core/operator/key-rotation.ts'
 import { type CommandInput, type ExitCode, exitCode, readConfig } from '../command.ts'
 import { changeRing, keptKeySource, keyTable, openRing } from './key-ring.ts'
 import { withStore } from '../with-store.ts'
-import { timeText } from '../terminal.ts'
+import { printFacts, timeText } from '../terminal.ts'
 
 /**
  * Adds a new key at the front of the key file, and re-seals all provider sessions with it beside running servers. Does not change
@@ -32,14 +30,9 @@ export async function rotateKeys(input: CommandInput, isStopped?: () => boolean)
     }),
   )
   const { ok, keys, removable_at: removableAt } = facts
-  if (json) {
-    terminal.print(JSON.stringify(facts))
-  } else {
-    terminal.print(keyTable(keys, terminal))
-    for (const line of explain(facts, keys, { isFile: source.kind === 'file', removableAt })) {
-      terminal.note(line)
-    }
-  }
+  printFacts(input, facts, keyTable(keys, terminal))
+  const lines = json ? [] : explain(facts, keys, { isFile: source.kind === 'file', removableAt })
+  for (const line of lines) terminal.note(line)
   return ok ? exitCode.ok : exitCode.failed
 }
 

@@ -76,7 +76,7 @@ async function connect(name: string, sealer: Sealer = sealerOf()): Promise<void>
   const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
   await addGrant(store, {
     ...sample,
-    session: sealProviderSession({ ...session, issuer: undefined }, row, sealer),
+    session: sealProviderSession({ ...session, issuer: 'https://provider' }, row, sealer),
   })
 }
 
@@ -168,21 +168,9 @@ idle  0                opens  nothing needs it
     expect(facts()['keys']).toHaveLength(2)
   })
 
-  it('shows no key', async () => {
-    const { input, said } = commandLine()
-    await listKeys(input)
-    expect(said().stdout).not.toContain(entry('old').split(':')[1])
-  })
-
   it('of a store in memory fails with a next step', async () => {
     const failure = await failureOf(listKeys(commandLine({ STORE: 'memory:' }).input))
     expect([failure.code, failure.nextStep !== '']).toEqual([exitCode.usage, true])
-  })
-
-  it('of a file that is missing names the setting', async () => {
-    await expect(listKeys(commandLine({ SECRET_KEYS: 'file:/none' }).input)).rejects.toMatchObject({
-      problems: [expect.stringMatching(/^DRAWBRIDGE_SECRET_KEYS: there is no file \/none\. .*keys generate/)],
-    })
   })
 })
 
@@ -214,20 +202,6 @@ describe('keys rotate', () => {
     const session = await serverStore.findProviderSession('grant a')
     expect(session && openProviderSession(session, server)?.refreshToken).toBe('refresh a')
     expect(sealingKeyOf(server.seal('text', 'context'))).toBe(kidsInFile()[0])
-  })
-
-  it('finds what a server sealed with the old key until it had noticed', async () => {
-    await connect('a')
-    const slow = sealerOf({ keys: () => parseSecretKeys(entry('old')), refresh: () => {} })
-    let rounds = 0
-    const sleep = async (ms: number): Promise<void> => {
-      rounds += 1
-      if (rounds === 1) await connect('b', slow)
-      await runtime.sleep(ms)
-    }
-    const line = commandLine()
-    expect(await rotateKeys({ ...line.input, runtime: { ...runtime, sleep } })).toBe(0)
-    expect(await store.listSealingKeys()).toEqual([kidsInFile()[0]])
   })
 
   it('does not wait for one whose refresh was interrupted, and says so', async () => {
@@ -286,12 +260,6 @@ describe('keys rotate', () => {
     rmSync(ringPath)
     const failure = await failureOf(rotate(line))
     expect(failure.nextStep).toContain('drawbridge-server serve')
-  })
-
-  it('leaves a broken file as it is', async () => {
-    writeFileSync(ringPath, 'nonsense')
-    await expect(rotate(commandLine())).rejects.toThrow('holds no key ring')
-    expect(readFileSync(ringPath, 'utf8')).toBe('nonsense')
   })
 })
 

@@ -24,7 +24,7 @@ describe('without rules', () => {
         throw new Error('looked at')
       },
     })
-    expect(access.hasRules).toBe(false)
+    expect(access.policy).toBe(undefined)
     expect(await access.decide('user-1', ada)).toEqual(fullAccess)
   })
 })

@@ -8,7 +8,6 @@ import {
 import type { CurrentUser, User } from '../session/grant.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
-/** Dependencies of {@link AccessControl}. */
 export interface AccessControlPorts {
   provider: Pick<SessionProvider, 'capabilities' | 'profileOf'>
   /** Returns the policy in force; undefined without rules. */
@@ -23,9 +22,9 @@ export class AccessControl {
     this.#ports = ports
   }
 
-  /** False: every user may do everything, and profiles need not be read. */
-  get hasRules(): boolean {
-    return this.#ports.policy() !== undefined
+  /** The policy in force. Undefined: every user may do everything, and profiles need not be read. */
+  get policy(): AccessPolicy | undefined {
+    return this.#ports.policy()
   }
 
   /** Builds the profile of a verified token's user. `probed` holds the provider's latest claims, if it was asked. */
@@ -56,7 +55,7 @@ export class AccessControl {
    * addresses, which is looked up only when it matters. Rejects with `ProviderError` if the provider does not respond.
    */
   async decide(sub: string, profile: Profile): Promise<AccessDecision> {
-    const policy = this.#ports.policy()
+    const { policy } = this
     if (!policy) return fullAccess
     const claimed = policy.decide({ ...profile, sub })
     const unverified = policy.decide({ ...profile, emailVerified: false, sub })

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { type DocumentReading, list, members, named, readDocument, text, texts } from '../document.ts'
 import { type AccessRule, lowerCaseAscii } from './access-rules.ts'
 
-/** The rules of an access document, or all of its faults. */
 export type AccessReading = DocumentReading<readonly AccessRule[]>
 
 /**

@@ -7,7 +7,6 @@ export interface Person extends Profile {
   sub: string
 }
 
-/** A claim value that a rule can match. */
 export type ClaimValue = string | number | boolean
 
 /** Conditions of a rule. All given conditions must hold; a list holds when one of its members matches. */
@@ -51,7 +50,6 @@ export type AccessDecision = (AccessAllowed | { kind: 'denied'; reason: DenialRe
   rule: number | undefined
 }
 
-/** Decides about a user by the rules. */
 export interface AccessPolicy {
   decide(person: Person): AccessDecision
 }

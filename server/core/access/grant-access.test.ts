@@ -8,7 +8,8 @@ import { grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import type { StoredProviderSession } from '../session/grant.ts'
 import type { Claims } from '../session/session-provider.ts'
-import { fullAccess } from './access-rules.ts'
+import { AccessControl } from './access-control.ts'
+import { type AccessPolicy, createAccessPolicy, fullAccess } from './access-rules.ts'
 import type { GrantAccess } from './grant-access.ts'
 
 const { grant } = grantSample('a')
@@ -97,6 +98,34 @@ it('who a person is goes by the last refresh or check of the session', async () 
   expect(await names.userOf(grant, { ...stored, version: 2 })).toMatchObject({ name: role })
   probed = { claims: { name: 'after the check' }, at: 1600 }
   expect(await names.userOf(grant, { ...stored, version: 2 })).toMatchObject({ name: 'after the check' })
+})
+
+it('a decision is kept until the session, a check of it or the rules change', async () => {
+  const partners = createAccessPolicy([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }])
+  let decisions = 0
+  const counted = (of: AccessPolicy): AccessPolicy => ({
+    decide(person) {
+      decisions += 1
+      return of.decide(person)
+    },
+  })
+  let policy = counted(partners)
+  const control = new AccessControl({
+    policy: () => policy,
+    provider: { capabilities: () => Promise.reject(new Error('not asked')), profileOf: () => profileSample },
+  })
+  const kept = grantAccessSample({
+    control,
+    keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
+    provider: { profileOf: () => ({ ...profileSample, claims: { role } }) },
+  })
+  const first = await kept.decide(grant, stored)
+  const made = decisions
+  expect(await kept.decide(grant, stored)).toBe(first)
+  expect(decisions).toBe(made)
+  expect(await kept.decide(grant, { ...stored, version: 2 })).not.toBe(first)
+  policy = counted(createAccessPolicy([]))
+  expect(await kept.decide(grant, { ...stored, version: 2 })).toMatchObject({ kind: 'denied' })
 })
 
 it('deciding alone ends nothing', async () => {

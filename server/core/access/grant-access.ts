@@ -7,7 +7,7 @@ import type {
   StoredProviderSession,
 } from '../session/grant.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import {
   type Profile,
   ProviderError,
@@ -15,9 +15,8 @@ import {
   type SessionProvider,
 } from '../session/session-provider.ts'
 import type { AccessControl } from './access-control.ts'
-import { type AccessDecision, fullAccess } from './access-rules.ts'
+import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
-/** Dependencies of {@link GrantAccess}. */
 export interface GrantAccessPorts {
   control: AccessControl
   keeper: Pick<SessionKeeper, 'open' | 'claimsOf'>
@@ -27,22 +26,30 @@ export interface GrantAccessPorts {
   reportGrantEnd: ReportGrantEnd
 }
 
-const maxProfiles = 10_000
+const maxUsers = 10_000
 
 /** Decides about users with a grant by the current claims of their provider session. */
 export class GrantAccess {
   readonly #ports: GrantAccessPorts
   // Decrypting and reading a session on every call would cost more than all rules.
-  readonly #profiles = createBoundedMap<KnownProfile>(maxProfiles)
+  readonly #users = new BoundedMap<KnownUser>(maxUsers)
 
   constructor(ports: GrantAccessPorts) {
     this.#ports = ports
   }
 
-  /** Decides as {@link AccessControl.decide} does. Rejects with `ProviderError`, also when no key of the ring opens `session`. */
+  /**
+   * Decides as {@link AccessControl.decide} does, once for each version of the session, probe and policy: until one of these
+   * changes, the same object is returned. Rejects with `ProviderError`, also when no key of the ring opens `session`.
+   */
   async decide({ user }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
     const { control } = this.#ports
-    return control.hasRules ? control.decide(user.sub, this.#profileOf(session)) : fullAccess
+    const { policy } = control
+    if (!policy) return fullAccess
+    const known = this.#knownOf(session)
+    if (known.decided?.policy !== policy)
+      known.decided = { policy, decision: await control.decide(user.sub, known.profile) }
+    return known.decided.decision
   }
 
   /** Decides as {@link decide} does, and ends the grant of a user who is refused. Also rejects with `StoreUnavailableError`. */
@@ -61,19 +68,20 @@ export class GrantAccess {
    * `session`.
    */
   async userOf({ user }: Grant, session: StoredProviderSession): Promise<CurrentUser> {
-    return this.#ports.control.describe(user, this.#profileOf(session))
+    return this.#ports.control.describe(user, this.#knownOf(session).profile)
   }
 
-  #profileOf(session: StoredProviderSession): Profile {
+  #knownOf(session: StoredProviderSession): KnownUser {
     const { keeper, provider } = this.#ports
     const { grantId, version } = session
     const probed = keeper.claimsOf(session)
-    const known = this.#profiles.get(grantId)
-    if (known?.version === version && known.probedAt === probed?.at) return known.profile
+    const known = this.#users.get(grantId)
+    if (known?.version === version && known.probedAt === probed?.at) return known
     const opened = openOrUnavailable(() => keeper.open(session))
     const profile = provider.profileOf({ kind: 'session', session: opened }, probed?.claims)
-    this.#profiles.set(grantId, { version, probedAt: probed?.at, profile })
-    return profile
+    const user: KnownUser = { version, probedAt: probed?.at, profile }
+    this.#users.set(grantId, user)
+    return user
   }
 }
 
@@ -86,9 +94,10 @@ function openOrUnavailable(open: () => ProviderSession): ProviderSession {
   }
 }
 
-/** A user's profile for one version of a session, as of one probe. */
-interface KnownProfile {
+/** A user's profile for one version of a session, as of one probe, and what the policy in force decides about it. */
+interface KnownUser {
   version: number
   probedAt: number | undefined
   profile: Profile
+  decided?: { policy: AccessPolicy; decision: AccessDecision }
 }

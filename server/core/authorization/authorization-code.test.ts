@@ -1,8 +1,6 @@
-import { createScopeCatalogue } from '../tokens/scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import {
   authorizationRequest,
   challengeVerifier,
@@ -11,35 +9,18 @@ import {
   signInSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 import {
-  type AuthorizationCodePorts,
   type CodeRedemptionRequest,
   issueAuthorizationCode,
   redeemAuthorizationCode,
 } from './authorization-code.ts'
-import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
+import { hashSecret } from '../seal.ts'
 import { tokenKey, type TokenResponse } from '../tokens/token-issue.ts'
-import type { Store } from '../store.ts'
 
-let runtime: FakeRuntime
-let store: Store
-let ports: AuthorizationCodePorts
+let { runtime, store, ports, ended } = issuingSample()
 let code: string
-let ended: [grantId: string, reason: string][]
 
 beforeEach(async () => {
-  runtime = createFakeRuntime(start)
-  store = openMemoryStore()
-  ended = []
-  ports = {
-    store,
-    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
-    runtime,
-    providerIssuer: 'https://provider.example/auth/v1',
-    sessionTtlSeconds: grantSeconds,
-    scopes: createScopeCatalogue(),
-    accessTokenTtlSeconds: 3600,
-    reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
-  }
+  ;({ runtime, store, ports, ended } = issuingSample())
   code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
 })
 

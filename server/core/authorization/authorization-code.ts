@@ -12,7 +12,7 @@ import {
   type ReportGrantEnd,
   userOf,
 } from '../session/grant.ts'
-import { areOurResources } from '../tokens/resource.ts'
+import { requireOurResource } from '../tokens/resource.ts'
 import type { ScopeCatalogue } from '../tokens/scope.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 import type { SignIn } from '../session/session-provider.ts'
@@ -30,7 +30,6 @@ const codeTtlSeconds = 60
 // A client that sends the same code twice at once (double effects, retries) must not lose its new session.
 const reuseGraceSeconds = 10
 
-/** Dependencies of issuing and redeeming codes. */
 export interface AuthorizationCodePorts extends TokenLife {
   store: GrantStore
   sealer: Sealer
@@ -195,9 +194,7 @@ async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemp
       'The client no longer has this redirect_uri. Start the authorization again.',
     )
   }
-  if (!areOurResources(request.resources, record.grant.resource)) {
-    throw new OAuthError('invalid_target', `This code is for ${record.grant.resource}`)
-  }
+  requireOurResource(request.resources, record.grant.resource)
 }
 
 // RFC 8628 section 3.5: the device session is over, whether the device was too late or the user withdrew the approval.

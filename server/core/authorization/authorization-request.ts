@@ -2,8 +2,8 @@ import { OAuthError, type OAuthErrorCode } from '@drawbridge/shared/oauth/oauth-
 import { isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Client, ClientFinder } from '../clients/client.ts'
-import { areOurResources } from '../tokens/resource.ts'
-import { isScopeText, type ScopeCatalogue, unreadableScope } from '../tokens/scope.ts'
+import { requireOurResource } from '../tokens/resource.ts'
+import { requireScopeText, type ScopeCatalogue } from '../tokens/scope.ts'
 
 /** An authorization request that passed every check. */
 export interface AuthorizationRequest {
@@ -15,7 +15,6 @@ export interface AuthorizationRequest {
   codeChallenge: string
 }
 
-/** Dependencies of checking a request. */
 export interface AuthorizationRequestPorts {
   clients: ClientFinder
   resource: string
@@ -43,33 +42,7 @@ export type AuthorizationRequestResult =
       description: string
     }
 
-interface Refusal {
-  error: OAuthErrorCode
-  description: string
-}
-
 const maxStateLength = 4096
-
-/** Values that a check may use besides the parameters. */
-interface Expected {
-  client: Client
-  resource: string
-}
-
-type Check = (parameters: URLSearchParams, expected: Expected) => Refusal | undefined
-
-// Each check enforces one rule; the first refusal wins. All run after client and redirect URI are validated.
-const checks: readonly Check[] = [
-  refuseRequestObject,
-  refuseResponseType,
-  refuseGrantType,
-  refuseResponseMode,
-  refuseMissingPkce,
-  refuseForeignResource,
-  refuseUnreadableScope,
-  refuseSilentPrompt,
-  refuseLongState,
-]
 
 /**
  * Checks the parameters of an authorization request (OAuth 2.1 section 4.1.1, RFC 7636, RFC 8707).
@@ -100,11 +73,13 @@ export async function parseAuthorizationRequest(
   const redirectUri = chooseRedirectUri(parameters.get('redirect_uri'), client)
   if (typeof redirectUri !== 'string') return { kind: 'unsafe', reason: redirectUri.reason, client }
 
-  const refusal = refuseRepeatedParameter(received) ?? firstRefusal(parameters, { client, resource })
-  if (refusal) {
+  try {
+    checkParameters(received, parameters, client, resource)
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error
     // The error's description contains only permitted characters (RFC 6749 section 4.1.2.1).
-    const { code: error, description } = new OAuthError(refusal.error, refusal.description)
-    return { kind: 'refused', client, redirectUri, state: echoableState(received), error, description }
+    const { code, description } = error
+    return { kind: 'refused', client, redirectUri, state: echoableState(received), error: code, description }
   }
   return {
     kind: 'accepted',
@@ -121,18 +96,12 @@ export async function parseAuthorizationRequest(
   }
 }
 
-function firstRefusal(parameters: URLSearchParams, expected: Expected): Refusal | undefined {
-  for (const check of checks) {
-    const refusal = check(parameters, expected)
-    if (refusal) return refusal
-  }
-  return undefined
-}
-
 // Does not echo a repeated or overlong state: which value the client expects is unknown.
 function echoableState(parameters: URLSearchParams): string | undefined {
   const [state, ...others] = parameters.getAll('state')
-  return others.length === 0 && !refuseLongState(parameters) ? state || undefined : undefined
+  return others.length === 0 && state !== undefined && state.length <= maxStateLength
+    ? state || undefined
+    : undefined
 }
 
 function chooseRedirectUri(
@@ -146,90 +115,65 @@ function chooseRedirectUri(
   return matchRedirectUri(client.redirectUris, presented) ? presented : { reason: 'redirect_uri_mismatch' }
 }
 
-function refuseRepeatedParameter(parameters: URLSearchParams): Refusal | undefined {
-  const repeated = repeatedParameter(parameters)
-  return repeated === undefined
-    ? undefined
-    : {
-        error: 'invalid_request',
-        description: `The parameter ${JSON.stringify(repeated)} is given more than once.`,
-      }
+/** Enforces one rule after the other, once client and redirect URI are validated. The first broken one throws. */
+function checkParameters(
+  received: URLSearchParams,
+  parameters: URLSearchParams,
+  client: Client,
+  resource: string,
+): void {
+  requireOnce(received)
+  const get = (name: string): string | undefined => parameters.get(name) ?? undefined
+  const {
+    response_type: type = '',
+    response_mode: mode = 'query',
+    code_challenge: challenge = '',
+  } = Object.fromEntries(parameters)
+  refuseIf(parameters.has('request'), 'request_not_supported', 'Request objects are not supported.')
+  refuseIf(parameters.has('request_uri'), 'request_uri_not_supported', 'request_uri is not supported.')
+  refuseIf(type === '', 'invalid_request', 'response_type is missing; use "code".')
+  refuseIf(type !== 'code', 'unsupported_response_type', 'The only supported response_type is "code".')
+  refuseIf(
+    !client.grantTypes.includes('authorization_code'),
+    'unauthorized_client',
+    'This client is not registered for the grant type authorization_code.',
+  )
+  refuseIf(mode !== 'query', 'invalid_request', 'The only supported response_mode is "query".')
+  refuseIf(challenge === '', 'invalid_request', 'code_challenge is missing; PKCE with S256 is required.')
+  refuseIf(get('code_challenge_method') !== 'S256', 'invalid_request', 'code_challenge_method must be S256.')
+  refuseIf(
+    !isCodeChallenge(challenge),
+    'invalid_request',
+    'code_challenge is not the base64url form of a SHA-256 hash.',
+  )
+  requireOurResource(parameters.getAll('resource'), resource)
+  requireScopeText(get('scope'))
+  refuseIf(
+    get('prompt')?.split(' ').includes('none') === true,
+    'login_required',
+    'Signing in needs the user; prompt=none cannot succeed.',
+  )
+  refuseIf(
+    (get('state') ?? '').length > maxStateLength,
+    'invalid_request',
+    `state is longer than ${maxStateLength} characters.`,
+  )
 }
 
-/** Returns the name of a parameter that occurs twice. RFC 6749 section 3.1 forbids it; RFC 8707 section 2 allows several `resource`. */
-export function repeatedParameter(parameters: URLSearchParams): string | undefined {
+function refuseIf(isBroken: boolean, code: OAuthErrorCode, description: string): void {
+  if (isBroken) throw new OAuthError(code, description)
+}
+
+/** Throws `invalid_request` for a parameter given twice. RFC 6749 section 3.1 forbids it; RFC 8707 section 2 allows several `resource`. */
+export function requireOnce(parameters: URLSearchParams): void {
   const seen = new Set<string>()
   for (const name of parameters.keys()) {
-    if (seen.has(name) && name !== 'resource') return name.slice(0, 100)
+    const shown = JSON.stringify(name.slice(0, 100))
+    refuseIf(
+      seen.has(name) && name !== 'resource',
+      'invalid_request',
+      `The parameter ${shown} is given more than once.`,
+    )
     seen.add(name)
   }
-  return undefined
-}
-
-function refuseRequestObject(parameters: URLSearchParams): Refusal | undefined {
-  if (parameters.has('request')) {
-    return { error: 'request_not_supported', description: 'Request objects are not supported.' }
-  }
-  return parameters.has('request_uri')
-    ? { error: 'request_uri_not_supported', description: 'request_uri is not supported.' }
-    : undefined
-}
-
-function refuseResponseType(parameters: URLSearchParams): Refusal | undefined {
-  const responseType = parameters.get('response_type')
-  if (responseType === 'code') return undefined
-  return responseType === null
-    ? { error: 'invalid_request', description: 'response_type is missing; use "code".' }
-    : { error: 'unsupported_response_type', description: 'The only supported response_type is "code".' }
-}
-
-function refuseGrantType(_parameters: URLSearchParams, { client }: Expected): Refusal | undefined {
-  return client.grantTypes.includes('authorization_code')
-    ? undefined
-    : {
-        error: 'unauthorized_client',
-        description: 'This client is not registered for the grant type authorization_code.',
-      }
-}
-
-function refuseResponseMode(parameters: URLSearchParams): Refusal | undefined {
-  const mode = parameters.get('response_mode')
-  return mode === null || mode === 'query'
-    ? undefined
-    : { error: 'invalid_request', description: 'The only supported response_mode is "query".' }
-}
-
-function refuseMissingPkce(parameters: URLSearchParams): Refusal | undefined {
-  const challenge = parameters.get('code_challenge')
-  if (challenge === null) {
-    return { error: 'invalid_request', description: 'code_challenge is missing; PKCE with S256 is required.' }
-  }
-  if (parameters.get('code_challenge_method') !== 'S256') {
-    return { error: 'invalid_request', description: 'code_challenge_method must be S256.' }
-  }
-  return isCodeChallenge(challenge)
-    ? undefined
-    : { error: 'invalid_request', description: 'code_challenge is not the base64url form of a SHA-256 hash.' }
-}
-
-function refuseForeignResource(parameters: URLSearchParams, { resource }: Expected): Refusal | undefined {
-  return areOurResources(parameters.getAll('resource'), resource)
-    ? undefined
-    : { error: 'invalid_target', description: `The only resource here is ${resource}` }
-}
-
-function refuseUnreadableScope(parameters: URLSearchParams): Refusal | undefined {
-  return isScopeText(parameters.get('scope') ?? '') ? undefined : unreadableScope
-}
-
-function refuseSilentPrompt(parameters: URLSearchParams): Refusal | undefined {
-  return parameters.get('prompt')?.split(' ').includes('none')
-    ? { error: 'login_required', description: 'Signing in needs the user; prompt=none cannot succeed.' }
-    : undefined
-}
-
-function refuseLongState(parameters: URLSearchParams): Refusal | undefined {
-  return (parameters.get('state')?.length ?? 0) > maxStateLength
-    ? { error: 'invalid_request', description: `state is longer than ${maxStateLength} characters.` }
-    : undefined
 }

@@ -21,7 +21,6 @@ export type DevicePoll =
   | { kind: 'denied' }
   | { kind: 'approved'; device: PendingDevice }
 
-/** Stores devices waiting for approval. */
 export interface DeviceStore {
   /** Returns false if another pending device has the same user code. */
   addDevice(device: PendingDevice): Promise<boolean>

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import { publicClient, resource, signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { type IssuedTokens, tokenKey } from '../tokens/token-issue.ts'
 import { isDeviceCode, redeemAuthorizationCode } from './authorization-code.ts'
 import { deviceGrantType } from '../clients/client.ts'
@@ -16,35 +15,14 @@ import {
   redeemDeviceCode,
   startDeviceAuthorization,
 } from './device-authorization.ts'
-import { createScopeCatalogue } from '../tokens/scope.ts'
-import { createSealer, fixedKeyRing } from '../seal.ts'
-import type { Store } from '../store.ts'
 
 const client = publicClient({ grantTypes: ['authorization_code', 'refresh_token', deviceGrantType] })
 
-let runtime: FakeRuntime
-let store: Store
-let ports: DeviceAuthorizationPorts
+let { runtime, store, ports, ended } = issuingSample()
 let started: DeviceAuthorizationResponse
-let ended: string[]
 
 beforeEach(async () => {
-  runtime = createFakeRuntime(start)
-  store = openMemoryStore()
-  ended = []
-  ports = {
-    store,
-    devices: store,
-    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
-    runtime,
-    providerIssuer: 'https://provider.example/auth/v1',
-    sessionTtlSeconds: grantSeconds,
-    scopes: createScopeCatalogue(),
-    accessTokenTtlSeconds: 3600,
-    reportGrantEnd: (_grant, reason) => void ended.push(reason),
-    issuer: 'https://mcp.example.com',
-    resource,
-  }
+  ;({ runtime, store, ports, ended } = issuingSample())
   started = await begin()
 })
 
@@ -229,7 +207,7 @@ describe('redeemDeviceCode', () => {
     const { response } = await poll()
     runtime.advance(11)
     await expect(poll()).rejects.toMatchObject(refusal('invalid_grant'))
-    expect(ended).toEqual(['code_reuse'])
+    expect(ended.map(([, reason]) => reason)).toEqual(['code_reuse'])
     expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeUndefined()
   })
 

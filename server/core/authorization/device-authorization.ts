@@ -4,7 +4,7 @@ import { addGrantCode, type AuthorizationCodePorts, redeemGrantCode } from './au
 import type { IssuedTokens } from '../tokens/token-issue.ts'
 import type { Client } from '../clients/client.ts'
 import type { DevicePoll, DeviceStore, PendingDevice } from './device-authorization-store.ts'
-import { areOurResources } from '../tokens/resource.ts'
+import { requireOurResource } from '../tokens/resource.ts'
 import { requireScopeText } from '../tokens/scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SignIn } from '../session/session-provider.ts'
@@ -24,7 +24,6 @@ const pollIntervalSeconds = 5
 /** With 25 billion codes a collision takes a huge number of waiting devices; five in a row do not happen. */
 const maxUserCodeTries = 5
 
-/** Dependencies of deciding about a device and redeeming its code. */
 export interface DevicePorts extends AuthorizationCodePorts {
   devices: DeviceStore
 }
@@ -73,7 +72,7 @@ export async function startDeviceAuthorization(
   ports: DeviceAuthorizationPorts,
 ): Promise<DeviceAuthorizationResponse> {
   const { runtime, resource } = ports
-  checkResources(request.resources, resource)
+  requireOurResource(request.resources, resource)
   requireScopeText(request.scope)
   const now = runtime.now()
   const deviceCode = deviceCodePrefix + encodeBase64url(runtime.randomBytes(32))
@@ -162,7 +161,7 @@ export async function redeemDeviceCode(
   const deviceHash = deviceHashOf(deviceCode, client)
   const poll = await ports.devices.pollDevice(deviceHash, pollIntervalSeconds, ports.runtime.now())
   if (poll.kind !== 'approved') throw notApproved(poll)
-  checkResources(resources, poll.device.resource)
+  requireOurResource(resources, poll.device.resource)
   const record = await ports.store.findAuthorizationCode(deviceHash)
   // Just approved; its grant is about to be stored.
   if (!record) throw notApproved({ kind: 'pending' })
@@ -186,12 +185,6 @@ function notApproved(poll: Exclude<DevicePoll, { kind: 'approved' }>): OAuthErro
 
 function unknownDevice(): OAuthError {
   return new OAuthError('invalid_grant', 'This device code is unknown. Start again.')
-}
-
-function checkResources(indicators: readonly string[], resource: string): void {
-  if (!areOurResources(indicators, resource)) {
-    throw new OAuthError('invalid_target', `The only resource here is ${resource}`)
-  }
 }
 
 // Includes the client, so that one client's code is unknown to all others, and their polls do not count as its own. The code's

@@ -27,7 +27,6 @@ const maxExponentLength = 6
 // RFC 8725 section 3.11: refuse a JWT whose type declares another purpose.
 const acceptedTypes = new Set(['jwt', 'client-authentication+jwt'])
 
-/** Dependencies of checking an assertion. */
 export interface AssertionPorts {
   /** Stores the `jti` of each assertion until it expires, for all instances. */
   store: AttemptStore

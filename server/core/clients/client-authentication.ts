@@ -16,7 +16,6 @@ export interface ClientCredentials {
   proof: ClientProof
 }
 
-/** Dependencies of client authentication. */
 export interface ClientAuthenticationPorts extends AssertionPorts {
   clients: ClientFinder
 }

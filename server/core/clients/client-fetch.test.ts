@@ -43,7 +43,7 @@ describe('limitFetches', () => {
     for (let index = 0; index < 2; index += 1)
       expect(await ask('a.example', visitor(undefined, true))).toBe('fetched')
     expect(await ask('a.example', visitor(undefined, true))).toBe('too_many_fetches')
-    runtime.advance(59)
+    runtime.advance(14)
     expect(await ask('a.example')).toBe('too_many_fetches')
     runtime.advance(1)
     expect(await ask('a.example')).toBe('fetched')

@@ -9,6 +9,7 @@ import {
   siteMax,
   strangersShare,
 } from '../limits/limit-table.ts'
+import { type Rate, SourceLimit, type SourceShare } from '../limits/rate-limit.ts'
 
 /** Why a client's document could not be fetched; for the log and the error page. */
 export type FetchFailure =
@@ -58,7 +59,6 @@ interface FailureDescription {
 
 const noPublicAddress = 'its host has no address on the public internet.'
 
-/** Describes every {@link FetchFailure}. */
 export const fetchFailures: Readonly<Record<FetchFailure, FailureDescription>> = {
   forbidden_url: { kind: 'other', text: 'documents are not fetched from this address.' },
   forbidden_address: { kind: 'network', text: noPublicAddress },
@@ -85,7 +85,6 @@ export interface LimitedFetchQuery extends FetchQuery {
   source?: AttemptSource | undefined
 }
 
-/** {@link GuardedFetch} within limits. */
 export type LimitedFetch = (query: LimitedFetchQuery) => ReturnType<GuardedFetch>
 
 /**
@@ -100,84 +99,57 @@ export function limitFetches(
   runtime: Pick<Runtime, 'now'>,
   limits: FetchLimits = clientFetches,
 ): LimitedFetch {
-  const inUse = createFetchCount(runtime)
-  const others = createFetchCount(runtime)
+  const inUse = new SourceLimit(runtime)
+  const others = new SourceLimit(runtime)
   return async ({ known, source = anybody, ...query }) => {
     const { hostname } = new URL(query.url)
-    const count = known ? inUse : others
-    const shares = known ? [everyoneShare(limits, true)] : sharesOf(source, limits)
-    const full = shares.find(({ name, budget }) => !count.hasRoom(name, hostname, budget))
-    if (full) return { kind: 'failed', reason: full.reason }
-    for (const { name } of shares) count.enter(name, hostname)
+    const admission = known
+      ? inUse.enter(everyoneShares(hostname, limits, true))
+      : others.enter([
+          ...addressShares(source, hostname, limits),
+          ...everyoneShares(hostname, limits, source.known),
+        ])
+    if (admission.kind === 'refused') {
+      const isShared = admission.key.startsWith(everyone)
+      return { kind: 'failed', reason: isShared ? 'too_many_fetches' : 'too_many_of_address' }
+    }
     try {
       return await fetch(query)
     } finally {
-      for (const { name } of shares) count.leave(name)
+      admission.leave()
     }
   }
 }
 
-/** The counters one fetch uses. */
-interface Share {
-  name: string
-  budget: FetchBudget
-  reason: Extract<FetchFailure, 'too_many_of_address' | 'too_many_fetches'>
+const everyone = 'everyone'
+
+/** Unknown visitors may use two thirds. */
+function everyoneShares(host: string, { everyone: all }: FetchLimits, known: boolean): SourceShare[] {
+  const shares = sharesOf(everyone, host, (kind) => all[kind])
+  return known
+    ? shares
+    : [...sharesOf(`${everyone} unknown`, host, (kind) => strangersShare(all[kind])), ...shares]
 }
 
-function sharesOf({ address, known }: AttemptSource, limits: FetchLimits): Share[] {
+function addressShares(
+  { address }: AttemptSource,
+  host: string,
+  { perAddress, everyone: all }: FetchLimits,
+): SourceShare[] {
   const blocks = address === undefined ? [] : addressBlocks(address)
+  return blocks.flatMap(({ name, factor }) =>
+    sharesOf(name, host, (kind) => blockMax(perAddress[kind], factor, siteMax(all[kind]))),
+  )
+}
+
+/** The shares of `name`: of all fetches, and of those from `host`. */
+function sharesOf(name: string, host: string, max: (kind: keyof FetchBudget) => number): SourceShare[] {
   return [
-    ...blocks.map(({ name, factor }) => ({
-      name,
-      budget: scaled(limits, (ofAddress, ofEveryone) => blockMax(ofAddress, factor, siteMax(ofEveryone))),
-      reason: 'too_many_of_address' as const,
-    })),
-    everyoneShare(limits, known),
+    { key: name, rate: perMinute(max('perMinute')), atOnce: max('concurrent') },
+    { key: `${name} at ${host}`, rate: perMinute(max('perHostPerMinute')) },
   ]
 }
 
-function everyoneShare(limits: FetchLimits, known: boolean): Share {
-  const budget = scaled(limits, (_ofAddress, all) => (known ? all : strangersShare(all)))
-  return { name: 'everyone', budget, reason: 'too_many_fetches' }
-}
-
-function scaled(
-  { perAddress, everyone }: FetchLimits,
-  amount: (ofAddress: number, ofEveryone: number) => number,
-): FetchBudget {
-  return {
-    concurrent: amount(perAddress.concurrent, everyone.concurrent),
-    perMinute: amount(perAddress.perMinute, everyone.perMinute),
-    perHostPerMinute: amount(perAddress.perHostPerMinute, everyone.perHostPerMinute),
-  }
-}
-
-/** Counts fetches by name, in windows of a minute. Refused fetches are not counted, so they take no memory. */
-function createFetchCount(runtime: Pick<Runtime, 'now'>) {
-  const running = new Map<string, number>()
-  let minute = { endsAt: 0, counts: new Map<string, number>() }
-  const add = (counts: Map<string, number>, key: string, change: number): void => {
-    const count = (counts.get(key) ?? 0) + change
-    if (count === 0) counts.delete(key)
-    else counts.set(key, count)
-  }
-  const hostKey = (name: string, host: string): string => `${name} at ${host}`
-  const countOf = (counts: Map<string, number>, key: string): number => counts.get(key) ?? 0
-  return {
-    hasRoom(name: string, host: string, budget: FetchBudget): boolean {
-      const now = runtime.now()
-      if (now >= minute.endsAt) minute = { endsAt: now + 60, counts: new Map() }
-      return (
-        countOf(running, name) < budget.concurrent &&
-        countOf(minute.counts, name) < budget.perMinute &&
-        countOf(minute.counts, hostKey(name, host)) < budget.perHostPerMinute
-      )
-    },
-    enter(name: string, host: string): void {
-      add(running, name, 1)
-      add(minute.counts, name, 1)
-      add(minute.counts, hostKey(name, host), 1)
-    },
-    leave: (name: string): void => add(running, name, -1),
-  }
+function perMinute(burst: number): Rate {
+  return { burst, perSecond: burst / 60 }
 }

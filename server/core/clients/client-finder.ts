@@ -1,6 +1,6 @@
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { AttemptSource } from '../limits/attempt-limit.ts'
 import { type FetchFailure, fetchFailures, type LimitedFetch } from './client-fetch.ts'
 import {
@@ -24,7 +24,6 @@ const staleSeconds = 24 * 3600
 const failurePauseSeconds = 60
 const maxDocuments = 1000
 
-/** Dependencies of the finder. */
 export interface ClientFinderPorts {
   /** Clients of the operator's file, by id. */
   configured: ReadonlyMap<string, Client>
@@ -74,7 +73,6 @@ export function isAcceptedHost(hostname: string, patterns: readonly string[]): b
   return !refused.some(matches) && (accepted.length === 0 || accepted.some(matches))
 }
 
-/** Dependencies of looking up metadata documents. */
 interface DocumentSourcePorts {
   store: Pick<ClientStore, 'findClient' | 'replaceClient'>
   fetch: LimitedFetch
@@ -93,7 +91,6 @@ interface Failure {
   until: number
 }
 
-/** The cached state of one document. */
 interface Entry {
   client: Client | undefined
   failure: Failure | undefined
@@ -112,7 +109,7 @@ interface Entry {
  */
 class DocumentSource {
   readonly #ports: DocumentSourcePorts
-  readonly #entries = createBoundedMap<Entry>(maxDocuments)
+  readonly #entries = new BoundedMap<Entry>(maxDocuments)
 
   constructor(ports: DocumentSourcePorts) {
     this.#ports = ports
@@ -131,7 +128,7 @@ class DocumentSource {
     const now = runtime.now()
     switch (outcome.kind) {
       case 'failed':
-        return this.#failFetch(url, entry, outcome.reason)
+        return this.#failFetch(url, entry, outcome.reason, now)
       case 'not_modified': {
         const fresh = freshnessOf(outcome.headers, now)
         const document = { ...fresh, etag: fresh.etag ?? etag }
@@ -142,7 +139,8 @@ class DocumentSource {
         const reading = readClientDocument(url, parseJsonObject(outcome.text), policy)
         if (reading.kind === 'invalid') {
           this.#report(url, `faulty: ${reading.reason}`)
-          entry.failure = failureOf('invalid', `it is faulty: ${reading.reason}`, now)
+          const text = `it is faulty: ${reading.reason}`
+          entry.failure = { reason: 'invalid', text, until: now + failurePauseSeconds }
           return
         }
         const client: Client = {
@@ -160,11 +158,10 @@ class DocumentSource {
     }
   }
 
-  #failFetch(url: string, entry: Entry, reason: FetchFailure): void {
-    const now = this.#ports.runtime.now()
+  #failFetch(url: string, entry: Entry, reason: FetchFailure, now: number): void {
     const { kind, text } = fetchFailures[reason]
     this.#report(url, reason, this.#operatorStepFor(reason))
-    const failure = failureOf(reason, text, now)
+    const failure = { reason, text, until: now + failurePauseSeconds }
     // Our own limit says nothing about the host: keep the host's failure, and let the next requester try.
     entry.failure = kind === 'own_limit' ? { ...(entry.failure ?? failure), until: now } : failure
   }
@@ -189,12 +186,6 @@ class DocumentSource {
     entry.client = { ...client, expiresAt: stored?.expiresAt }
     // Only documents of connected clients are stored, or strangers could fill the store; a removed client stays removed.
     if (stored) await this.#ports.store.replaceClient(entry.client)
-  }
-
-  #entryOf(url: string): Entry {
-    const entry = this.#entries.get(url) ?? { client: undefined, failure: undefined, loading: undefined }
-    this.#entries.set(url, entry)
-    return entry
   }
 
   /** Returns the best version available without a request to the host. */
@@ -226,32 +217,27 @@ class DocumentSource {
     })
   }
 
+  async #findStored(url: string): Promise<Client | undefined> {
+    const { store, runtime } = this.#ports
+    const client = await store.findClient(url)
+    return client?.kind === 'metadata_document' && !isExpired(client, runtime.now()) ? client : undefined
+  }
+
   async find(url: string, purpose: ClientPurpose, source?: AttemptSource): Promise<Client> {
-    const entry = this.#entryOf(url)
-    if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
-    const stored = await findStored(this.#ports.store, url, this.#ports.runtime.now())
+    const { runtime } = this.#ports
+    const entry = this.#entries.get(url) ?? { client: undefined, failure: undefined, loading: undefined }
+    this.#entries.set(url, entry)
+    if (isFresh(entry.client, runtime.now())) return entry.client
+    const stored = await this.#findStored(url)
     entry.client = newest(entry.client, stored)
-    if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
-    if (entry.loading !== undefined || this.#ports.runtime.now() >= (entry.failure?.until ?? 0)) {
+    if (isFresh(entry.client, runtime.now())) return entry.client
+    if (entry.loading !== undefined || runtime.now() >= (entry.failure?.until ?? 0)) {
       entry.loading ??= this.#load(url, entry, stored, source).finally(() => (entry.loading = undefined))
       await entry.loading
-      if (isFresh(entry.client, this.#ports.runtime.now())) return entry.client
+      if (isFresh(entry.client, runtime.now())) return entry.client
     }
     return this.#fallback(url, entry, purpose)
   }
-}
-
-function failureOf(reason: Failure['reason'], text: string, now: number): Failure {
-  return { reason, text, until: now + failurePauseSeconds }
-}
-
-async function findStored(
-  store: Pick<ClientStore, 'findClient'>,
-  url: string,
-  now: number,
-): Promise<Client | undefined> {
-  const client = await store.findClient(url)
-  return client?.kind === 'metadata_document' && !isExpired(client, now) ? client : undefined
 }
 
 function isFresh(client: Client | undefined, now: number): client is Client {

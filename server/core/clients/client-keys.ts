@@ -1,6 +1,6 @@
 import { parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { AttemptSource } from '../limits/attempt-limit.ts'
 import { fetchFailures, type LimitedFetch } from './client-fetch.ts'
 import { publicKeysOf } from './client-metadata.ts'
@@ -12,7 +12,6 @@ const refetchPauseSeconds = 30
 const maxBytes = 64 * 1024
 const maxKeySets = 1000
 
-/** Selects the keys. */
 export interface ClientKeyQuery {
   /** The client's `jwks_uri`. */
   uri: string
@@ -30,13 +29,13 @@ export interface ClientKeyQuery {
 export type FetchClientKeys = (query: ClientKeyQuery) => Promise<readonly JsonObject[]>
 
 interface KeySet {
-  keys: readonly JsonObject[] | undefined
+  keys?: readonly JsonObject[]
   fetchedAt: number
   triedAt: number
   failure: string
   /** The host responded without usable keys. */
   faulty: boolean
-  loading: Promise<void> | undefined
+  loading?: Promise<void> | undefined
 }
 
 /**
@@ -48,7 +47,7 @@ export function createClientKeySource(ports: {
   runtime: Pick<Runtime, 'now'>
 }): FetchClientKeys {
   const { fetch, runtime } = ports
-  const sets = createBoundedMap<KeySet>(maxKeySets)
+  const sets = new BoundedMap<KeySet>(maxKeySets)
 
   async function load({ uri, known, source }: ClientKeyQuery, set: KeySet): Promise<void> {
     set.triedAt = runtime.now()
@@ -68,19 +67,12 @@ export function createClientKeySource(ports: {
     set.faulty = failure.kind === 'faulty_response'
     set.failure = failure.text
     // Our own limit says nothing about the host: the next requester need not wait.
-    if (failure.kind === 'own_limit') set.triedAt = Number.NEGATIVE_INFINITY
+    if (failure.kind === 'own_limit') set.triedAt = -Infinity
   }
 
   return async (query) => {
     const { uri, kid } = query
-    const set: KeySet = sets.get(uri) ?? {
-      keys: undefined,
-      fetchedAt: Number.NEGATIVE_INFINITY,
-      triedAt: Number.NEGATIVE_INFINITY,
-      failure: '',
-      faulty: false,
-      loading: undefined,
-    }
+    const set = sets.get(uri) ?? { fetchedAt: -Infinity, triedAt: -Infinity, failure: '', faulty: false }
     sets.set(uri, set)
     const age = (): number => runtime.now() - set.fetchedAt
     const hasKey = kid === undefined || set.keys?.some((key) => key['kid'] === kid) === true

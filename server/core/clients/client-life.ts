@@ -1,4 +1,4 @@
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Client, ClientStore } from './client.ts'
 
 /** Lifetime of an unused registration. */
@@ -41,7 +41,7 @@ export type KeepClient = (client: Client, grantEndsAt: number) => Promise<void>
  */
 export function createClientKeeper(store: Pick<ClientStore, 'keepClient' | 'putClient'>): KeepClient {
   // A document usually comes from memory, so its stored expiry may be later. A registration is always read from the store.
-  const known = createBoundedMap<number>(maxRemembered)
+  const known = new BoundedMap<number>(maxRemembered)
   return async (client, grantEndsAt) => {
     const until = grantEndsAt + keptSeconds
     if (!mayExpire(client) || Math.max(client.expiresAt ?? 0, known.get(client.id) ?? 0) >= until) return

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { checkRedirectUri, isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { isLoopbackHostname, redirectUriRefusal } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import {
   type Client,
   type ClientAuthMethod,
@@ -19,7 +19,6 @@ const maxScopeLength = 1000
 // grant must be requested explicitly, as users can be tricked into approving a code.
 const defaultGrantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token']
 
-/** Rules for client metadata. */
 export interface ClientMetadataPolicy {
   /** Accepted private-use redirect URIs, each by exact match. */
   privateUseRedirectUris: readonly string[]
@@ -27,7 +26,6 @@ export interface ClientMetadataPolicy {
   allowLoopback: boolean
 }
 
-/** A client's metadata, without its authentication. */
 export type DescribedClient = Pick<Client, 'name' | 'uri' | 'redirectUris' | 'grantTypes' | 'scope' | 'keys'>
 
 /** Metadata of a resource server that only introspects tokens, without sign-in. */
@@ -90,11 +88,11 @@ function readRedirectUris(value: unknown, policy: ClientMetadataPolicy, min: num
     throw new OAuthError('invalid_redirect_uri', `Give between 1 and ${maxRedirectUris} redirect_uris.`)
   }
   for (const [index, uri] of uris.entries()) {
-    const checked = checkRedirectUri(uri, { privateUse: policy.privateUseRedirectUris })
-    if (checked.kind === 'refused') {
+    const reason = redirectUriRefusal(uri, policy.privateUseRedirectUris)
+    if (reason !== undefined) {
       throw new OAuthError(
         'invalid_redirect_uri',
-        `redirect_uris[${index}] is refused (${checked.reason}). Use https, or http on a loopback host.`,
+        `redirect_uris[${index}] is refused (${reason}). Use https, or http on a loopback host.`,
       )
     }
   }

@@ -14,17 +14,13 @@ const hostedAssistants: ReadonlySet<string> = new Set([
   'www.cursor.com',
 ])
 
-/** Dependencies of the limit. */
 export interface RegistrationLimitPorts extends AttemptLimitPorts {
   /** Registrations per hour from one address. */
   limitPerHour: number
 }
 
-/** Permits or refuses one more registration. */
-export type RegistrationPermit = { kind: 'allowed' } | { kind: 'limited'; retryAfterSeconds: number }
-
 /**
- * Counts a registration from `address` with those redirect URIs. Registrations for a single hosted assistant have their own limit,
+ * Counts a registration from `address` with those redirect URIs, and returns how many seconds to wait; 0: it is permitted. Registrations for a single hosted assistant have their own limit,
  * ten times as high, per assistant and address. Clients without a known address share one limit, a hundred times as high.
  *
  * The registration endpoint is open to all, so this only slows a flood down; storage is bounded because unused registrations are
@@ -33,7 +29,7 @@ export type RegistrationPermit = { kind: 'allowed' } | { kind: 'limited'; retryA
 export async function countRegistration(
   { redirectUris, address }: { redirectUris: readonly string[]; address: string | undefined },
   ports: RegistrationLimitPorts,
-): Promise<RegistrationPermit> {
+): Promise<number> {
   const assistant = hostedAssistantOf(redirectUris)
   const kind = assistant === undefined ? 'registration' : `registration ${assistant}`
   const { windowSeconds, hostedFactor, unknownFactor } = registrations
@@ -42,8 +38,7 @@ export async function countRegistration(
     address === undefined
       ? [{ key: `${kind} unknown`, max: ports.limitPerHour * unknownFactor, windowSeconds }]
       : addressLimits(kind, { max: ports.limitPerHour * factor, windowSeconds }, address)
-  const { waitSeconds: retryAfterSeconds } = await countWithin(limits, ports)
-  return retryAfterSeconds === 0 ? { kind: 'allowed' } : { kind: 'limited', retryAfterSeconds }
+  return (await countWithin(limits, ports)).waitSeconds
 }
 
 /** Returns the hosted assistant that all redirect URIs belong to. */

@@ -20,13 +20,11 @@ export interface Registration {
   response: ClientInformation
 }
 
-/** Rules for registrations. */
 export interface RegistrationPolicy extends ClientMetadataPolicy {
   /** Returned to a client that requests no `scope`. */
   scope: string
 }
 
-/** Dependencies of {@link registerClient}, for ids and secrets. */
 export type RegistrationRuntime = Pick<Runtime, 'now' | 'randomBytes'>
 
 /**

@@ -1,10 +1,8 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { GrantStore } from '../session/grant.ts'
+import { endAllGrants } from '../session/grant-pages.ts'
 import type { Client, ClientStore } from './client.ts'
-import type { Grant, GrantEndReason, GrantStore } from '../session/grant.ts'
 
-const batch = 100
-
-/** Dependencies of removing a client. */
 export interface ClientRemovalPorts {
   store: Pick<ClientStore, 'removeClient'> & Pick<GrantStore, 'endGrants'>
   runtime: Pick<Runtime, 'now'>
@@ -13,8 +11,7 @@ export interface ClientRemovalPorts {
 /** Result of an operator's request to remove a client. */
 export type ClientRemoval =
   | { kind: 'removed'; removed: boolean; grantsEnded: number }
-  /** Only the operator's file can remove it. */
-  | { kind: 'configured' }
+  | { kind: 'configured' } // only the operator's file can remove it
   | { kind: 'unknown' }
 
 /**
@@ -42,21 +39,13 @@ export async function removeClientWithGrants(
   id: string,
   { store, runtime }: ClientRemovalPorts,
 ): Promise<{ removed: boolean; grantsEnded: number }> {
-  const endAll = (): Promise<number> => endAllGrants({ clientId: id }, 'client_removed', { store, runtime })
-  const before = await endAll()
-  const removed = await store.removeClient(id)
-  return { removed, grantsEnded: before + (await endAll()) }
-}
-
-async function endAllGrants(
-  of: { clientId: string },
-  reason: GrantEndReason,
-  { store, runtime }: ClientRemovalPorts,
-): Promise<number> {
-  let ended = 0
-  for (;;) {
-    const grants: Grant[] = await store.endGrants(of, reason, { now: runtime.now(), limit: batch })
-    ended += grants.length
-    if (grants.length < batch) return ended
+  let grantsEnded = 0
+  const endAll = async (): Promise<void> => {
+    for await (const _ of endAllGrants(store, { clientId: id }, 'client_removed', runtime.now()))
+      grantsEnded += 1
   }
+  await endAll()
+  const removed = await store.removeClient(id)
+  await endAll()
+  return { removed, grantsEnded }
 }

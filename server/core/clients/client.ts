@@ -70,7 +70,6 @@ export interface Client {
  */
 export type ClientPurpose = 'sign_in' | 'connected'
 
-/** Finds clients of every kind. */
 export interface ClientFinder {
   /**
    * Returns the client with that id: configured, registered and not expired, or described by the document at the id. Undefined if
@@ -119,7 +118,6 @@ export class ClientUnavailableError extends Error {
   }
 }
 
-/** The stored clients, without configured ones. */
 export interface ClientStore {
   /**
    * `network` is the registration's network as returned by `addressNetwork`; empty if unknown. Only {@link ClientStore.trimClients}

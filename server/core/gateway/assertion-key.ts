@@ -19,7 +19,6 @@ export interface PublicJwk {
   use: 'sig'
 }
 
-/** A key that signs assertions. */
 export interface AssertionKey {
   kid: string
   privateKey: KeyObject

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { SignJWT } from 'jose'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { KeyRing } from '../seal.ts'
 import type { SignedInCaller } from '../tokens/caller.ts'
 import { type AssertionKey, assertionKeys, type PublicJwk, signingKey } from './assertion-key.ts'
@@ -15,11 +15,9 @@ const maxRemembered = 10_000
 /** The `typ` of an assertion in its own header, or of one sent as a bearer token (RFC 9068). */
 export type AssertionType = 'drawbridge-assertion+jwt' | 'at+jwt'
 
-/** Dependencies of signing. */
 export interface AssertionPorts {
   ring: Pick<KeyRing, 'keys'>
   issuer: string
-  /** The upstream. */
   audience: string
   type: AssertionType
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
@@ -31,7 +29,7 @@ export interface AssertionPorts {
  */
 export class AssertionSigner {
   readonly #ports: AssertionPorts
-  readonly #made = createBoundedMap<{ jwt: string; at: number; kid: string }>(maxRemembered)
+  readonly #made = new BoundedMap<{ jwt: string; at: number; kid: string }>(maxRemembered)
   #keys: { of: string; keys: AssertionKey[] } | undefined
 
   constructor(ports: AssertionPorts) {

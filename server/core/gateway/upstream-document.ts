@@ -23,7 +23,6 @@ import {
   type UpstreamPolicy,
 } from './upstream.ts'
 
-/** The contents of an upstream document, or all of its faults. */
 export type UpstreamReading = DocumentReading<Upstream>
 
 /** Environment variables of the server, for `${env:NAME}`. */
@@ -37,12 +36,10 @@ const neverForwarded =
 /** Shorter values are ordinary words in the log rather than secrets. */
 const minSecretLength = 4
 
-/** Reads an upstream given as a URL only. */
 export function upstreamAt(url: string): UpstreamReading {
   return readUpstreamDocument({ url }, {})
 }
 
-/** Reads an upstream given as a command line only. */
 export function upstreamOf(command: string, args: readonly string[]): UpstreamReading {
   return readUpstreamDocument({ command, args }, {})
 }

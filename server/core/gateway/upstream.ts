@@ -19,12 +19,10 @@ interface AnyUpstream {
   scopes: Readonly<Record<string, string>>
 }
 
-/** An MCP server reached over Streamable HTTP. */
 export interface HttpUpstream extends AnyUpstream {
   kind: 'http'
   url: string
   identity: readonly IdentityForm[]
-  /** Audience of assertions. */
   audience: string
   /** Sent with every request. */
   headers: Readonly<Record<string, string>>
@@ -52,7 +50,6 @@ export function holdsProviderToken({ env }: Pick<CommandUpstream, 'env'>): boole
   )
 }
 
-/** An MCP server that speaks stdio: a command. */
 export interface CommandUpstream extends AnyUpstream {
   kind: 'command'
   command: string
@@ -73,5 +70,4 @@ export interface CommandUpstream extends AnyUpstream {
   secrets: readonly string[]
 }
 
-/** The MCP server behind `/mcp`. */
 export type Upstream = HttpUpstream | CommandUpstream

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks } from '../address-block.ts'
 import { type AttemptRule, blockMax, type Budget, siteMax, strangersShare } from './limit-table.ts'
-import { type BoundedMap, createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import { hashSecret } from '../seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
@@ -23,7 +23,6 @@ export interface AttemptStore {
   returnAttempt(key: string, windowEndsAt: number): Promise<void>
 }
 
-/** The source of an attempt. */
 export interface AttemptSource {
   /** IP address; undefined: no limit per address applies. */
   address: string | undefined
@@ -59,7 +58,6 @@ export interface AttemptResult {
   reached?: string
 }
 
-/** Dependencies of attempt limits. */
 export interface AttemptLimitPorts {
   store: AttemptStore
   runtime: Pick<Runtime, 'now'>
@@ -155,7 +153,7 @@ export function addressKey(kind: string, block: string): string {
 
 function fullWindowsOf(store: AttemptStore): BoundedMap<{ windowEndsAt: number; until: number }> {
   const known =
-    fullWindows.get(store) ?? createBoundedMap<{ windowEndsAt: number; until: number }>(maxRemembered)
+    fullWindows.get(store) ?? new BoundedMap<{ windowEndsAt: number; until: number }>(maxRemembered)
   fullWindows.set(store, known)
   return known
 }

@@ -4,7 +4,6 @@ import type { Client, ClientStore } from '../clients/client.ts'
 
 const pageSize = 500
 
-/** Maximum number of listed clients. */
 const maxListed = 10_000
 
 /** One client as shown to operators; times are epoch seconds. Contains no secrets. */

@@ -9,8 +9,8 @@ import {
   type GrantRecord,
   type GrantStore,
 } from '../session/grant.ts'
+import { isLive, readGrants } from '../session/grant-pages.ts'
 
-const pageSize = 200
 /** Maximum number of waiting codes read: far more than users approve within two minutes. */
 export const maxWaiting = 10_000
 
@@ -21,7 +21,6 @@ export interface GrantChoice {
   client: string | undefined
 }
 
-/** Dependencies of finding grants. */
 export interface GrantListPorts {
   store: Pick<GrantStore, 'listGrants' | 'listUnredeemedCodes'> & Pick<ClientStore, 'findClient'>
   providerIssuer: string
@@ -48,11 +47,6 @@ export interface GrantFacts {
   end_reason: string | undefined
 }
 
-/** True when the grant can still be used at `now`. */
-export function isLive({ grant, end }: GrantRecord, now: number): boolean {
-  return end === undefined && grant.expiresAt > now
-}
-
 /**
  * Returns the ids that `user` means: the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that
  * email address, compared in ASCII lower case. Finding an address reads every grant, because the store has no index on it. Does not
@@ -72,7 +66,7 @@ export async function findUsers(
     }
     const waiting = { now: runtime.now(), limit: maxWaiting }
     for (const code of await store.listUnredeemedCodes(undefined, waiting)) add(code)
-    for await (const page of readPages({ store, runtime }, undefined)) page.forEach(add)
+    for await (const record of readGrants({ store, runtime }, undefined)) add(record)
   }
   return [...ids].map((userId) => ({ userId }))
 }
@@ -113,38 +107,18 @@ export async function listGrants(
   }
 }
 
-interface PagePorts {
-  store: Pick<GrantStore, 'listGrants'>
-  runtime: Pick<Runtime, 'sleep'>
-}
-
-/** Collects at most `most` grants accepted by `keep`, by id, starting after `after`. Reads page by page, next to running servers. */
+/** Collects at most `most` grants accepted by `keep`, by id, starting after `after`. */
 export async function collectGrants(
-  ports: PagePorts,
+  ports: Pick<GrantListPorts, 'runtime'> & { store: Pick<GrantStore, 'listGrants'> },
   of: GrantOwner | undefined,
   { after, keep, most }: { after?: string; keep: (record: GrantRecord) => boolean; most: number },
 ): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
-  for await (const page of readPages(ports, of, after)) {
-    records.push(...page.filter(keep))
+  for await (const record of readGrants(ports, of, after)) {
+    if (keep(record)) records.push(record)
     if (records.length >= most) break
   }
-  return records.slice(0, most)
-}
-
-async function* readPages(
-  { store, runtime }: PagePorts,
-  of: GrantOwner | undefined,
-  first = '',
-): AsyncGenerator<readonly GrantRecord[]> {
-  for (let after = first; ;) {
-    const page = await store.listGrants(of, { after, limit: pageSize })
-    yield page
-    after = page.at(-1)?.grant.id ?? after
-    if (page.length < pageSize) return
-    // An in-process store reads synchronously: yield to its other users.
-    await runtime.sleep(0)
-  }
+  return records
 }
 
 /** A {@link GrantRecord}, or a future grant whose tokens have not been fetched. */

@@ -1,9 +1,9 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { collectGrants, isLive, maxWaiting } from './grant-list.ts'
 import type { Grant, GrantOwner, GrantStore } from '../session/grant.ts'
+import { endAllGrants, isLive } from '../session/grant-pages.ts'
+import { collectGrants, maxWaiting } from './grant-list.ts'
 
 const reason = 'revoked_by_operator'
-const batchSize = 100
 
 type RevocationStore = Pick<
   GrantStore,
@@ -30,22 +30,13 @@ export async function revokeGrant(
   return [record.grant]
 }
 
-/**
- * Calls {@link revokeGrant} for all grants of some users or clients. Yields each grant after it has ended, so that those are known
- * if the store fails partway.
- */
+/** Calls {@link revokeGrant} for all grants of some users or clients, as {@link endAllGrants} does. */
 export async function* revokeGrantsOf(
   owners: readonly GrantOwner[],
   store: RevocationStore,
   now: number,
 ): AsyncGenerator<Grant> {
-  for (const of of owners) {
-    for (;;) {
-      const ended = await store.endGrants(of, reason, { now, limit: batchSize })
-      yield* ended
-      if (ended.length < batchSize) break
-    }
-  }
+  for (const of of owners) yield* endAllGrants(store, of, reason, now)
 }
 
 /** Counts the grants {@link revokeGrantsOf} would end, up to `most`. */

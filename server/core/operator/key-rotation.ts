@@ -1,10 +1,66 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type KeyUse, listKeyUse } from './key-use.ts'
-import { resealInRounds, type RoundPorts, type Rotation } from './reseal-rounds.ts'
-import type { SealedSessionStore } from '../session/reseal.ts'
+import { createSealer, type KeyRing } from '../seal.ts'
+import {
+  type ResealCounts,
+  type ResealPorts,
+  resealSessions,
+  type SealedSessionStore,
+} from '../session/reseal.ts'
+import { resealOwnerPrefix } from '../session/session-seal.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
 
+/** Servers notice a new key within a second of use; a later round finds what they sealed until then. */
+const noticeSeconds = 2
+/** Gives up after this long without progress: waiting would not help. */
+const patienceSeconds = 60
+const pageSize = 200
+/** Maximum sessions counted per key: counting further would read the whole store. */
+export const maxCounted = 1000
 /** How long an open sign-in page may remain sealed with a replaced key. */
 export const pageSeconds = 3600
+
+/** One key, and what in the store depends on it. */
+export interface KeyUse {
+  kid: string
+  /** The first key of the ring seals, the others open; one that is needed but absent is missing. */
+  role: 'seals' | 'opens' | 'missing'
+  /** Provider sessions sealed with it, up to 1000. */
+  sessions: number
+  /** True when anything is sealed with it: a session, a code, or a sign-in in progress. */
+  in_use: boolean
+}
+
+/** Lists every key of the ring, in order, then keys that the store needs and the ring lacks. Without a store no key is in use. */
+export async function listKeyUse(ring: KeyRing, store: SealedSessionStore | undefined): Promise<KeyUse[]> {
+  const used = new Set(await store?.listSealingKeys())
+  const kids = ring.keys().map(({ kid }) => kid)
+  const missing = [...used].filter((kid) => !kids.includes(kid))
+  const uses: KeyUse[] = []
+  for (const [index, kid] of [...kids, ...missing].entries()) {
+    const role = index === 0 ? 'seals' : index < kids.length ? 'opens' : 'missing'
+    const sessions = store && used.has(kid) ? await countSessions(kid, store) : 0
+    uses.push({ kid, role, sessions, in_use: used.has(kid) })
+  }
+  return uses
+}
+
+async function countSessions(kid: string, store: SealedSessionStore): Promise<number> {
+  let count = 0
+  for (let after = ''; count < maxCounted;) {
+    const page = await store.listSessionsSealedWith(kid, { after, limit: pageSize })
+    count += page.length
+    after = page.at(-1)?.grantId ?? after
+    if (page.length < pageSize) break
+  }
+  return Math.min(count, maxCounted)
+}
+
+export interface Rotation extends Omit<ResealCounts, 'skipped'> {
+  /** Sessions other processes held until the end. */
+  left: number
+  interrupted: boolean
+}
 
 /** The result of a rotation as shown to operators. Contains no secrets. */
 export interface RotationFacts extends Rotation {
@@ -18,9 +74,13 @@ export interface RotationFacts extends Rotation {
   removable_at: number
 }
 
-/** Dependencies of a rotation. */
-export interface RotationPorts extends RoundPorts {
-  store: (RoundPorts['store'] & SealedSessionStore) | undefined
+export interface RotationPorts {
+  /** Undefined: there is nothing to seal. */
+  store: ResealPorts['store'] | undefined
+  ring: KeyRing
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
+  note: (text: string) => void
+  isStopped?: (() => boolean) | undefined
   /** Adds an entry at the front of the stored ring. Omitted: the first key of the ring stays. Errors are passed on. */
   addEntry?: ((entry: string, kid: string) => void) | undefined
 }
@@ -31,19 +91,20 @@ export interface RotationPorts extends RoundPorts {
  */
 export async function rotateKeyRing(ports: RotationPorts): Promise<RotationFacts> {
   const { store, ring, runtime, addEntry } = ports
-  let added: string | undefined
-  if (addEntry) {
-    const { kid, entry } = createKeyEntry(runtime)
-    addEntry(entry, kid)
-    added = kid
+  const created = addEntry && createKeyEntry(runtime)
+  if (created) {
+    addEntry(created.entry, created.kid)
     ring.refresh()
   }
   const rotation = await resealInRounds(ports)
-  const keys = await listKeyUse(ring, store)
-  const ok = rotation.left === 0 && rotation.unreadable === 0 && !rotation.interrupted
-  const sealingKey = ring.keys()[0]?.kid ?? ''
-  const removableAt = runtime.now() + pageSeconds
-  return { ok, sealing_key: sealingKey, added, ...rotation, keys, removable_at: removableAt }
+  return {
+    ...rotation,
+    ok: rotation.left === 0 && rotation.unreadable === 0 && !rotation.interrupted,
+    sealing_key: ring.keys()[0]?.kid ?? '',
+    added: created?.kid,
+    keys: await listKeyUse(ring, store),
+    removable_at: runtime.now() + pageSeconds,
+  }
 }
 
 /** Creates a key with a unique name that starts with the date: `kid:base64`. */
@@ -54,4 +115,50 @@ export function createKeyEntry(runtime: Pick<Runtime, 'now' | 'randomBytes'>): {
   const date = new Date(runtime.now() * 1000).toISOString().slice(0, 10).replaceAll('-', '')
   const kid = `k${date}-${Buffer.from(runtime.randomBytes(3)).toString('hex')}`
   return { kid, entry: `${kid}:${Buffer.from(runtime.randomBytes(32)).toString('base64')}` }
+}
+
+/**
+ * Re-seals all sessions with the first key of the ring, in rounds over the store, until none under another key remains that could
+ * be re-sealed, nothing has changed for a minute, or the caller stops it. A store that is briefly down is a round without progress.
+ */
+export async function resealInRounds(ports: RotationPorts): Promise<Rotation> {
+  const { store, ring, runtime, note, isStopped = () => false } = ports
+  const rotation: Rotation = { resealed: 0, unsettled: 0, unreadable: 0, left: 0, interrupted: false }
+  if (!store) return rotation
+  const sealer = createSealer(ring, runtime.randomBytes)
+  const owner = `${resealOwnerPrefix}${encodeBase64url(runtime.randomBytes(9))}`
+  note('Sealing all sessions with the first key. This may be interrupted: nothing is lost.')
+  const begunAt = runtime.now()
+  let movedAt = begunAt
+  for (;;) {
+    // Another command may have added a key at the front.
+    ring.refresh()
+    const kid = ring.keys()[0]?.kid ?? ''
+    const round = { store, sealer, kid, runtime, owner, isStopped }
+    const { resealed, skipped, unsettled, unreadable } = await tryRound(round, note)
+    Object.assign(rotation, { unsettled, unreadable, left: skipped, interrupted: isStopped() })
+    rotation.resealed += resealed
+    const now = runtime.now()
+    if (resealed > 0) {
+      movedAt = now
+      note(`${countOf(rotation.resealed)} re-sealed with ${kid} so far.`)
+    }
+    const isSettled = resealed === 0 && skipped === 0 && now - begunAt >= noticeSeconds
+    if (isSettled || rotation.interrupted || now - movedAt >= patienceSeconds) return rotation
+    await runtime.sleep(1000)
+  }
+}
+
+async function tryRound(ports: ResealPorts, note: (text: string) => void): Promise<ResealCounts> {
+  try {
+    return await resealSessions(ports)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error
+    note(`${error.message} Trying again.`)
+    return { resealed: 0, skipped: 1, unsettled: 0, unreadable: 0 }
+  }
+}
+
+export function countOf(sessions: number): string {
+  return sessions === 1 ? '1 session' : `${sessions} sessions`
 }

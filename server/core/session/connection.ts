@@ -1,4 +1,5 @@
 import type { Grant, GrantEndReason, GrantRecord } from './grant.ts'
+import { isLive } from './grant-pages.ts'
 
 const noticeSeconds = 30 * 86_400
 
@@ -13,14 +14,12 @@ const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> =
   access_rule: 'not_allowed',
 }
 
-/** A connection that ended unexpectedly: its client, end (epoch seconds) and reason. */
 export interface EndedConnection {
   grant: Grant
   endedAt: number
   end: UnexpectedEnd
 }
 
-/** A user's connections as shown to them. */
 export interface ConnectionOverview {
   /** Grants that still give access; most recently used first. */
   live: readonly GrantRecord[]
@@ -31,7 +30,7 @@ export interface ConnectionOverview {
 /** Selects the grants shown to their owner, and the ends reported to them. */
 export function overviewOf(records: readonly GrantRecord[], now: number): ConnectionOverview {
   const live = records
-    .filter(({ grant, end }) => end === undefined && grant.expiresAt > now)
+    .filter((record) => isLive(record, now))
     .toSorted((one, other) => lastSeen(other) - lastSeen(one))
   const ended = records
     .flatMap(({ grant, end }) => {

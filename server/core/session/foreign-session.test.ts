@@ -5,7 +5,7 @@ import {
   type KeeperFixture,
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { providerIssuer } from '../../../tests/support/server/core/rotating-provider.ts'
-import { openProviderSession, openSessionOf, sealProviderSession } from './session-seal.ts'
+import { openProviderSession } from './session-seal.ts'
 import { SignOutWorker } from './sign-out-worker.ts'
 
 const hour = 3600
@@ -67,12 +67,5 @@ describe('the session of a grant that another provider issued', () => {
     await workerOf(providerIssuer).run()
     expect(fx.provider.active()).toBeUndefined()
     expect(reports).toEqual(['grant_of_other_provider', 'provider_signed_out'])
-  })
-
-  it('one sealed before issuers were written down is taken for its own', () => {
-    const session = { ...fx.provider.signedIn(), issuer: undefined }
-    const stored = sealProviderSession(session, { grantId, version: 1, issuedAt: 0 }, fx.sealer)
-    const { issuer: _issuer, ...plain } = session
-    expect(openSessionOf(elsewhere, stored, fx.sealer)).toEqual({ kind: 'opened', session: plain })
   })
 })

@@ -108,166 +108,59 @@ describe('two addresses at once', () => {
   const home = '203.0.113.7'
   const office = '198.51.100.9'
   const inBlock = (host: string): string => `2001:db8:1:2::${host}`
-  type Use = readonly [after: number, address: string | undefined]
+  const places: Record<string, string> = {
+    home,
+    office,
+    cafe: '192.0.2.50',
+    mapped: `::ffff:${home}`,
+    link1: inBlock('1'),
+    link2: inBlock('2'),
+  }
 
-  /** Records uses of one grant, each some seconds after the previous one. */
-  async function twoAfter(all: readonly Use[]): Promise<GrantUse['twoAddresses']> {
-    for (const [after, address] of all) {
-      runtime.advance(after)
-      uses.note('g1', address)
+  /** Records uses of one grant, such as `0 home, 60 office`: each some seconds after the previous one. */
+  async function twoAfter(all: string): Promise<GrantUse['twoAddresses']> {
+    for (const use of all.split(', ')) {
+      const [after, place = ''] = use.split(' ')
+      runtime.advance(Number(after))
+      uses.note('g1', places[place])
     }
     await uses.flush()
     return written.at(-1)?.[0]?.twoAddresses
   }
 
-  it.each<[what: string, all: readonly Use[], at: number]>([
-    [
-      'one, the other, the first again',
-      [
-        [0, home],
-        [60, office],
-        [60, home],
-      ],
-      120,
-    ],
-    [
-      'many of each before the first comes back',
-      [
-        [0, home],
-        [9, home],
-        [9, office],
-        [9, office],
-        [9, home],
-      ],
-      36,
-    ],
-    [
-      'just within ten minutes',
-      [
-        [0, home],
-        [300, office],
-        [299, home],
-      ],
-      599,
-    ],
+  it.each<[what: string, all: string, at: number]>([
+    ['one, the other, the first again', '0 home, 60 office, 60 home', 120],
+    ['many of each before the first comes back', '0 home, 9 home, 9 office, 9 office, 9 home', 36],
+    ['just within ten minutes', '0 home, 300 office, 299 home', 599],
     [
       'ten minutes count from the last use at the first, not the first',
-      [
-        [0, home],
-        [500, home],
-        [50, office],
-        [200, home],
-      ],
+      '0 home, 500 home, 50 office, 200 home',
       750,
     ],
-    [
-      'a use from an unknown address does not interrupt',
-      [
-        [0, home],
-        [9, undefined],
-        [9, office],
-        [9, undefined],
-        [9, home],
-      ],
-      36,
-    ],
-    [
-      'another place in between',
-      [
-        [0, home],
-        [9, '192.0.2.50'],
-        [9, office],
-        [9, home],
-      ],
-      27,
-    ],
+    ['a use from an unknown address does not interrupt', '0 home, 9 ?, 9 office, 9 ?, 9 home', 36],
+    ['another place in between', '0 home, 9 cafe, 9 office, 9 home', 27],
   ])('are: %s', async (_what, all, at) => {
     expect(await twoAfter(all)).toEqual({ addresses: [home, office], at: start + at })
   })
 
-  it.each<[what: string, all: readonly Use[]]>([
-    [
-      'one address',
-      [
-        [0, home],
-        [9, home],
-        [9, home],
-      ],
-    ],
-    [
-      'a laptop that moves once',
-      [
-        [0, home],
-        [9, home],
-        [9, office],
-        [9, office],
-      ],
-    ],
-    [
-      'a laptop that moves from place to place',
-      [
-        [0, home],
-        [9, office],
-        [9, '192.0.2.50'],
-      ],
-    ],
-    [
-      'a laptop that comes back ten minutes later',
-      [
-        [0, home],
-        [300, office],
-        [300, home],
-      ],
-    ],
-    [
-      'a laptop that comes back in the evening',
-      [
-        [0, home],
-        [3600, office],
-        [30_000, home],
-      ],
-    ],
-    [
-      'two addresses of one IPv6 block',
-      [
-        [0, inBlock('1')],
-        [9, inBlock('2')],
-        [9, inBlock('1')],
-        [9, inBlock('2')],
-      ],
-    ],
-    [
-      'an address in two spellings',
-      [
-        [0, home],
-        [9, `::ffff:${home}`],
-        [9, home],
-      ],
-    ],
-    [
-      'unknown addresses',
-      [
-        [0, undefined],
-        [9, undefined],
-        [9, undefined],
-      ],
-    ],
-    [
-      'one address and unknown ones',
-      [
-        [0, home],
-        [9, undefined],
-        [9, home],
-      ],
-    ],
+  it.each<[what: string, all: string]>([
+    ['one address', '0 home, 9 home, 9 home'],
+    ['a laptop that moves once', '0 home, 9 home, 9 office, 9 office'],
+    ['a laptop that moves from place to place', '0 home, 9 office, 9 cafe'],
+    ['a laptop that comes back ten minutes later', '0 home, 300 office, 300 home'],
+    ['a laptop that comes back in the evening', '0 home, 3600 office, 30000 home'],
+    ['two addresses of one IPv6 block', '0 link1, 9 link2, 9 link1, 9 link2'],
+    ['an address in two spellings', '0 home, 9 mapped, 9 home'],
+    ['unknown addresses', '0 ?, 9 ?, 9 ?'],
+    ['one address and unknown ones', '0 home, 9 ?, 9 home'],
   ])('are not: %s', async (_what, all) => {
     expect(await twoAfter(all)).toBeUndefined()
   })
 
   it('are found across what is written in between', async () => {
-    await twoAfter([[0, home]])
-    await twoAfter([[590, office]])
-    expect(await twoAfter([[9, home]])).toBeUndefined()
+    await twoAfter('0 home')
+    await twoAfter('590 office')
+    expect(await twoAfter('9 home')).toBeUndefined()
     runtime.advance(1)
     await uses.flush()
     expect(written).toHaveLength(2)
@@ -284,28 +177,23 @@ describe('two addresses at once', () => {
   })
 
   it('of an IPv6 block and another address: the latest address of the block is named', async () => {
-    const found = await twoAfter([
-      [0, inBlock('1')],
-      [9, office],
-      [9, inBlock('2')],
-    ])
+    const found = await twoAfter('0 link1, 9 office, 9 link2')
     expect(found?.addresses).toEqual([inBlock('2'), office])
   })
 
   it('are noted again each time they alternate, and stay when they no longer do', async () => {
-    const again = await twoAfter([
-      [0, home],
-      [9, office],
-      [9, home],
-      [9, office],
-    ])
+    const again = await twoAfter('0 home, 9 office, 9 home, 9 office')
     expect(again).toEqual({ addresses: [office, home], at: start + 27 })
-    expect(await twoAfter([[600, office]])).toEqual(again)
+    expect(await twoAfter('600 office')).toEqual(again)
   })
 
   it('are not found among more than four sources in turn', async () => {
-    const round = [1, 2, 3, 4, 5].map((host): Use => [9, `192.0.2.${host}`])
-    expect(await twoAfter([...round, ...round])).toBeUndefined()
+    for (let use = 0; use < 10; use += 1) {
+      runtime.advance(9)
+      uses.note('g1', `192.0.2.${use % 5}`)
+    }
+    await uses.flush()
+    expect(written.at(-1)?.[0]?.twoAddresses).toBeUndefined()
   })
 })
 

@@ -13,13 +13,11 @@ const atOnceSeconds = 600
 /** Maximum number of remembered sources per grant. Beyond that the least recently used is forgotten. */
 const maxSources = 4
 
-/** Dependencies of recording uses. */
 export interface GrantUsePorts {
   store: Pick<GrantStore, 'recordGrantUses'>
   runtime: Pick<Runtime, 'now'>
 }
 
-/** A source of a grant's uses, by its latest address. */
 interface Source {
   address: string
   usedAt: number
@@ -30,7 +28,6 @@ interface Entry {
   /** Most recently used last. */
   sources: Source[]
   isUnwritten: boolean
-  /** Undefined: never. */
   writtenAt: number | undefined
 }
 

@@ -14,12 +14,10 @@ export interface CurrentUser extends User {
   emailVerified: boolean
 }
 
-/** Returns the id of the user that a provider calls `sub`. */
 export function userIdOf(sub: string, providerIssuer: string): string {
   return `${providerIssuer}#${sub}`
 }
 
-/** Returns the {@link User} for a provider's verified identity. */
 export function userOf(identity: Identity, providerIssuer: string): User {
   return {
     id: userIdOf(identity.sub, providerIssuer),
@@ -40,7 +38,6 @@ export interface Grant {
   expiresAt: number
 }
 
-/** Why a grant ended early. */
 export type GrantEndReason =
   | 'refresh_token_reuse'
   | 'code_reuse'
@@ -114,9 +111,7 @@ export interface GrantReplays {
 export interface GrantRecord {
   grant: Grant
   lastUse: { usedAt: number; address: string | undefined; tool: string | undefined } | undefined
-  /** Undefined: never. */
   twoAddresses: TwoAddresses | undefined
-  /** Undefined: never. */
   replays: GrantReplays | undefined
   end: { at: number; reason: GrantEndReason } | undefined
 }
@@ -129,13 +124,11 @@ export interface MintedTokens {
   refreshHash: string | undefined
 }
 
-/** The first {@link MintedTokens} of a grant. */
 export interface FirstTokens extends MintedTokens {
   /** Hash of the part that all refresh tokens of the grant share; undefined: they share none. */
   familyHash?: string | undefined
 }
 
-/** The {@link MintedTokens} that replace a refresh token. */
 export interface SuccessorTokens extends MintedTokens {
   refreshHash: string
   /** The plain token pair, sealed under the token it replaces. */
@@ -184,7 +177,6 @@ export type RefreshRotation =
  */
 export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
-/** Selects the grants of one user or one client. */
 export type GrantOwner = { userId: string } | { clientId: string }
 
 /** Why a provider refused a session, which deletes it and ends its grant. */

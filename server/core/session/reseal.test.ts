@@ -150,13 +150,18 @@ describe('a session that somebody is at work on', () => {
 
   it('is not written over when it was refreshed in spite of the lease', async () => {
     await connect('a', oldKey)
-    const fresh = { accessToken: 'fresh', refreshToken: 'fresh', expiresAt: start + 7200 }
+    const fresh = {
+      issuer: providerIssuer,
+      accessToken: 'fresh',
+      refreshToken: 'fresh',
+      expiresAt: start + 7200,
+    }
     const row = { grantId: 'grant a', version: 2, issuedAt: start }
     const raced: Store = {
       ...store,
       async leaseProviderSession(given, now) {
         const result = await store.leaseProviderSession(given, now)
-        await store.saveProviderSession(sealProviderSession({ ...fresh, issuer: undefined }, row, sealer))
+        await store.saveProviderSession(sealProviderSession(fresh, row, sealer))
         return result
       },
     }

@@ -3,7 +3,6 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 
-/** Queries about the sealed sessions of a store. */
 export interface SealedSessionStore {
   /** Returns the `kid` of every key in use by stored values, in order. Cheap: readiness probes call it. */
   listSealingKeys(): Promise<string[]>
@@ -20,7 +19,6 @@ const pageSize = 200
 /** Concurrent sessions: enough to share commits, few enough not to starve the servers. */
 const width = 64
 
-/** Dependencies of re-sealing. */
 export interface ResealPorts {
   store: SealedSessionStore &
     Pick<
@@ -28,16 +26,13 @@ export interface ResealPorts {
       'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
     >
   sealer: Sealer
-  /** The key that `sealer` seals with. */
   kid: string
   runtime: Pick<Runtime, 'now'>
   /** Identifies this run among all lease owners. */
   owner: string
-  /** Returns true to stop early. */
   isStopped?: () => boolean
 }
 
-/** The result of one round, in sessions. */
 export interface ResealCounts {
   resealed: number
   /** In use by another process, or due in the next round. */

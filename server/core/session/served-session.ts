@@ -1,8 +1,7 @@
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Sealer } from '../seal.ts'
 import type { StoredProviderSession } from './grant.ts'
-import type { Liveness } from './liveness.ts'
-import { isDue } from './schedule.ts'
+import { type Liveness, spreadOf } from './session-liveness.ts'
 import { openSessionOf, type SessionOpening } from './session-seal.ts'
 import type { SessionLife } from './session-provider.ts'
 
@@ -12,12 +11,10 @@ export type KeptSession =
   | { kind: 'ended' }
   | { kind: 'unavailable'; retryAfterSeconds: number }
 
-/** Log events about unusable sessions. */
 export type UnusableSessionEvent =
   | 'provider_session_unreadable' // the key that sealed a session is missing from the ring
   | 'grant_of_other_provider' // another provider issued the session, which is not sent to this one; reported once each
 
-/** Dependencies of {@link ServedSessions}. */
 export interface ServedSessionPorts {
   providerIssuer: string
   sealer: Sealer
@@ -30,14 +27,16 @@ export const failurePauseSeconds = 5
 /** Until an operator corrects the configuration. */
 const foreignPauseSeconds = 60
 const maxRemembered = 10_000
+const refreshAheadSeconds = 120
+const refreshJitterSeconds = 30
 
 /** Decides what a caller gets for a stored session as it is, without asking the provider to refresh it. */
 export class ServedSessions {
   readonly #ports: ServedSessionPorts
   readonly #liveness: Pick<Liveness, 'lifeOf'>
   /** The last opened version of each grant: opening one on every call would cost more than finding it. */
-  readonly #readable = createBoundedMap<number>(maxRemembered)
-  readonly #foreign = createBoundedMap<true>(maxRemembered)
+  readonly #readable = new BoundedMap<number>(maxRemembered)
+  readonly #foreign = new BoundedMap<true>(maxRemembered)
 
   constructor(ports: ServedSessionPorts, liveness: Pick<Liveness, 'lifeOf'>) {
     this.#ports = ports
@@ -89,4 +88,17 @@ export class ServedSessions {
 /** Builds the key for liveness: a result applies to one token, so each version starts afresh. */
 export function probeKey({ grantId, version }: StoredProviderSession): string {
   return `${grantId} ${version}`
+}
+
+/**
+ * True when `session` is due for refresh: 120 +- 30 seconds before its access token ends, spread by grant, but at most the last
+ * fifth of the token's life. Does not check whether the provider still accepts the token.
+ */
+export function isDue(session: StoredProviderSession, now: number): boolean {
+  const left = session.expiresAt - now
+  const lastFifth = Math.floor((session.expiresAt - session.issuedAt) / 5)
+  // Nearly every call returns here, before hashing the grant's id.
+  if (left > Math.min(refreshAheadSeconds + refreshJitterSeconds, lastFifth)) return false
+  const spread = Math.floor(spreadOf(session.grantId) * (2 * refreshJitterSeconds + 1))
+  return left <= refreshAheadSeconds - refreshJitterSeconds + spread
 }

@@ -1,9 +1,9 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Sealer } from '../seal.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
-import { createLiveness, type Liveness } from './liveness.ts'
-import { ProviderRefresh, type ProviderRefreshEvent, type RefreshOutcome } from './provider-refresh.ts'
+import { Liveness } from './session-liveness.ts'
+import { type RefreshOutcome, SessionRefresh, type SessionRefreshEvent } from './session-refresh.ts'
 import {
   failurePauseSeconds,
   type KeptSession,
@@ -39,9 +39,8 @@ export interface SessionKeeperPorts {
   report: (event: SessionKeeperEvent, grantId: string | undefined, error?: unknown) => void
 }
 
-/** Log events of the keeper. */
 export type SessionKeeperEvent =
-  | ProviderRefreshEvent
+  | SessionRefreshEvent
   | UnusableSessionEvent
   | 'provider_refresh_failed' // the provider returned no session when asked; it is not asked again for a while
   | 'provider_probe_failed' // the provider did not say whether a session is live; probes pause for a while
@@ -67,16 +66,16 @@ interface Progress {
  */
 export class SessionKeeper {
   readonly #ports: SessionKeeperPorts
-  readonly #provider: ProviderRefresh
+  readonly #refresher: SessionRefresh
   readonly #liveness: Liveness
   readonly #served: ServedSessions
   readonly #inFlight = new Map<string, Promise<KeptSession>>()
-  readonly #pausedUntil = createBoundedMap<number>(maxPaused)
+  readonly #pausedUntil = new BoundedMap<number>(maxPaused)
 
   constructor(ports: SessionKeeperPorts) {
     this.#ports = ports
-    this.#provider = new ProviderRefresh(ports)
-    this.#liveness = createLiveness({
+    this.#refresher = new SessionRefresh(ports)
+    this.#liveness = new Liveness({
       ...ports,
       reportFailure: (error) => ports.report('provider_probe_failed', undefined, error),
     })
@@ -114,7 +113,7 @@ export class SessionKeeper {
 
   /** Stores what the provider issued while the store was down. Call it about every second; cheap, never rejects. */
   async saveUnsaved(): Promise<void> {
-    await this.#provider.saveUnsaved()
+    await this.#refresher.saveUnsaved()
   }
 
   /**
@@ -128,7 +127,7 @@ export class SessionKeeper {
       await runtime.sleep(50)
     }
     const until = runtime.now() + maxFinalSaveMs / 1000
-    while ((await this.#provider.saveUnsaved()) > 0) {
+    while ((await this.#refresher.saveUnsaved()) > 0) {
       if (runtime.now() >= until) return report('provider_sessions_lost', undefined)
       await runtime.sleep(200)
     }
@@ -180,7 +179,7 @@ export class SessionKeeper {
       if (!this.#served.mustRefresh(session, now)) return this.#served.serve(session)
       // A token that is due as soon as it is issued: requesting the next one would never end.
       if (progress.refreshed) return this.#served.serveOrRefuse(session, now, failurePauseSeconds)
-      const answer = await this.#follow(await this.#provider.attempt(session), session, progress)
+      const answer = await this.#follow(await this.#refresher.attempt(session), session, progress)
       if (answer) return answer
     }
   }

@@ -45,7 +45,6 @@ export interface Identity {
   expiresAt: number
 }
 
-/** The result of a completed sign-in. */
 export interface SignIn {
   session: ProviderSession
   identity: Identity

@@ -5,9 +5,9 @@ import type { ProviderSession } from './session-provider.ts'
 /** Prefix of a re-sealing command's lease owner: a server that starts in the meantime leaves its leases alone. */
 export const resealOwnerPrefix = 'keys-rotate-'
 
-/** A session with its provider's issuer; undefined if it was sealed before issuers were recorded. */
+/** A session with its provider's issuer. */
 export interface IssuedSession extends ProviderSession {
-  issuer: string | undefined
+  issuer: string
 }
 
 /** Seals `session` for storage; the seal covers its row and version. */
@@ -34,23 +34,20 @@ export function openProviderSession(
 ): IssuedSession | undefined {
   const opened = sealer.open(stored.sealed, context(stored))
   if (opened === undefined) return undefined
-  const members = JSON.parse(opened) as Omit<ProviderSession, 'expiresAt'> & { issuer?: string }
-  return { ...members, issuer: members.issuer, expiresAt: stored.expiresAt }
+  return { ...(JSON.parse(opened) as Omit<IssuedSession, 'expiresAt'>), expiresAt: stored.expiresAt }
 }
 
-/** Result of opening a session for one provider. */
 export type SessionOpening =
   | { kind: 'opened'; session: ProviderSession }
   | { kind: 'unreadable' } // no key of the ring opens it
   | { kind: 'foreign' } // another provider issued it: this one must not see it, and would refuse it for good
 
-/** Opens `stored` for use at the provider `issuer`. A session sealed without an issuer counts as its own. */
+/** Opens `stored` for use at the provider `issuer`. */
 export function openSessionOf(issuer: string, stored: StoredProviderSession, sealer: Sealer): SessionOpening {
   const opened = openProviderSession(stored, sealer)
   if (!opened) return { kind: 'unreadable' }
   const { issuer: sealedIssuer, ...session } = opened
-  if (sealedIssuer !== undefined && sealedIssuer !== issuer) return { kind: 'foreign' }
-  return { kind: 'opened', session }
+  return sealedIssuer === issuer ? { kind: 'opened', session } : { kind: 'foreign' }
 }
 
 function context(row: { grantId: string; version: number }): string {

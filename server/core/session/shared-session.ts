@@ -1,33 +1,22 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type GrantStore, type StoredProviderSession, userIdOf } from './grant.ts'
+import { isLive, readGrants } from './grant-pages.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { type IssuedSession, openProviderSession, sealProviderSession } from './session-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
-const pageSize = 200
 /** A session that is being re-sealed or refreshed is retried right away. */
 const maxWrites = 5
 /** How long after a final refusal the store may still be waiting for a sign-in that replaced the session. */
 const replacementMs = 1500
 
-/** Dependencies of sharing sessions. */
 export interface SharedSessionPorts {
   store: GrantStore
   provider: SessionProvider
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'sleep'>
-}
-
-/** Shared sessions as seen by sign-in, the session keeper and the sign-out worker. */
-export interface SharedSessions {
-  /** For everything except the sign-out worker. */
-  provider: SessionProvider
-  /** For the session keeper only. */
-  store: GrantStore
-  /** For the sign-out worker: does not refresh sessions of live grants, which would lose them. */
-  endingProvider: Pick<SessionProvider, 'signOut' | 'refresh'>
 }
 
 /**
@@ -41,58 +30,95 @@ export interface SharedSessions {
  * Limit: a grant whose code is redeemed after another one refreshed has an older copy until its next refresh, and loses it if the
  * others end before that.
  */
-export function shareSessions(ports: SharedSessionPorts): SharedSessions {
-  const copies = createCopies(ports)
+export function shareSessions(ports: SharedSessionPorts): {
+  /** For everything except the sign-out worker. */
+  provider: SessionProvider
+  /** For the session keeper only. */
+  store: GrantStore
+  /** For the sign-out worker: does not refresh sessions of live grants, which would lose them. */
+  endingProvider: Pick<SessionProvider, 'signOut' | 'refresh'>
+} {
+  const copies = new Copies(ports)
+  const { provider, runtime } = ports
+  const { issuer } = provider
+
+  async function refuseIfInUse({ idToken }: ProviderSession): Promise<void> {
+    const sub = readJwt(idToken ?? '')?.claims['sub']
+    const inUse = typeof sub === 'string' ? await copies.liveGrantsOf(userIdOf(sub, issuer)) : []
+    if (inUse.length > 0) {
+      throw new ProviderError('disabled', 'Other connections of the user use this session.')
+    }
+  }
+  const endingProvider: Pick<SessionProvider, 'signOut' | 'refresh'> = {
+    async refresh(session) {
+      await refuseIfInUse(session)
+      return provider.refresh(session)
+    },
+    async signOut(session) {
+      await refuseIfInUse(session)
+      await provider.signOut(session)
+    },
+  }
   return {
+    endingProvider,
+    provider: {
+      ...provider,
+      signOut: endingProvider.signOut,
+      async socialFinish(given) {
+        const step = await provider.socialFinish(given)
+        if (step.kind !== 'signed_in') return step
+        const { identity, session } = step.signIn
+        for (const grantId of await copies.liveGrantsOf(userIdOf(identity.sub, issuer))) {
+          await copies.replace(grantId, { ...session, issuer }, runtime.now())
+        }
+        return step
+      },
+    },
     store: shareStore(copies, ports),
-    provider: shareProvider(copies, ports),
-    endingProvider: createEndingProvider(copies, ports),
   }
 }
 
-interface Copies {
+/** The copies of a session that the grants of its user have. */
+class Copies {
+  readonly #ports: SharedSessionPorts
+
+  constructor(ports: SharedSessionPorts) {
+    this.#ports = ports
+  }
+
   /** Returns the ids of a user's live grants, in order. */
-  liveGrantsOf(userId: string): Promise<string[]>
-  /** Returns the ids of the other live grants of a grant's user, in order. */
-  othersOf(grantId: string): Promise<string[]>
-  /** Replaces the session of a grant, unless a newer one is stored. */
-  replace(grantId: string, session: IssuedSession, issuedAt: number): Promise<void>
-  newestOf(grantIds: readonly string[]): Promise<StoredProviderSession | undefined>
-}
-
-function createCopies({ store, sealer, runtime }: SharedSessionPorts): Copies {
-  const copies: Copies = {
-    async liveGrantsOf(userId) {
-      const ids: string[] = []
-      for (let after = ''; ;) {
-        const page = await store.listGrants({ userId }, { after, limit: pageSize })
-        const live = page.filter(({ grant, end }) => !end && grant.expiresAt > runtime.now())
-        ids.push(...live.map(({ grant }) => grant.id))
-        after = page.at(-1)?.grant.id ?? after
-        if (page.length < pageSize) return ids
-      }
-    },
-    async othersOf(grantId) {
-      const record = await store.findGrant(grantId)
-      const live = record ? await copies.liveGrantsOf(record.grant.user.id) : []
-      return live.filter((id) => id !== grantId)
-    },
-    async replace(grantId, session, issuedAt) {
-      for (let writes = 0; writes < maxWrites; writes += 1) {
-        const stored = await store.findProviderSession(grantId)
-        if (!stored || stored.issuedAt > issuedAt) return
-        const row = { grantId, version: stored.version + 1, issuedAt }
-        if (await store.saveProviderSession(sealProviderSession(session, row, sealer))) return
-      }
-    },
-    async newestOf(grantIds) {
-      const found = await Promise.all(grantIds.map((id) => store.findProviderSession(id)))
-      return found
-        .filter((session) => session !== undefined)
-        .toSorted((one, other) => other.issuedAt - one.issuedAt)[0]
-    },
+  async liveGrantsOf(userId: string): Promise<string[]> {
+    const ids: string[] = []
+    for await (const record of readGrants(this.#ports, { userId })) {
+      if (isLive(record, this.#ports.runtime.now())) ids.push(record.grant.id)
+    }
+    return ids
   }
-  return copies
+
+  /** Returns the ids of the other live grants of a grant's user, in order. */
+  async othersOf(grantId: string): Promise<string[]> {
+    const record = await this.#ports.store.findGrant(grantId)
+    const live = record ? await this.liveGrantsOf(record.grant.user.id) : []
+    return live.filter((id) => id !== grantId)
+  }
+
+  /** Replaces the session of a grant, unless a newer one is stored. */
+  async replace(grantId: string, session: IssuedSession, issuedAt: number): Promise<void> {
+    const { store, sealer } = this.#ports
+    for (let writes = 0; writes < maxWrites; writes += 1) {
+      const stored = await store.findProviderSession(grantId)
+      if (!stored || stored.issuedAt > issuedAt) return
+      const row = { grantId, version: stored.version + 1, issuedAt }
+      if (await store.saveProviderSession(sealProviderSession(session, row, sealer))) return
+    }
+  }
+
+  async newestOf(grantIds: readonly string[]): Promise<StoredProviderSession | undefined> {
+    const found = await Promise.all(grantIds.map((id) => this.#ports.store.findProviderSession(id)))
+    return found
+      .filter((session) => session !== undefined)
+      .toSorted((one, other) => other.issuedAt - one.issuedAt)[0]
+  }
 }
 
 type Lease = Parameters<GrantStore['leaseProviderSession']>[0]
@@ -174,45 +200,4 @@ function shareStore(copies: Copies, { store, sealer, runtime }: SharedSessionPor
     },
   }
   return shared
-}
-
-function shareProvider(copies: Copies, ports: SharedSessionPorts): SessionProvider {
-  const { provider, runtime } = ports
-  const { issuer } = provider
-  return {
-    ...provider,
-    async socialFinish(given) {
-      const step = await provider.socialFinish(given)
-      if (step.kind !== 'signed_in') return step
-      const { identity, session } = step.signIn
-      for (const grantId of await copies.liveGrantsOf(userIdOf(identity.sub, issuer))) {
-        await copies.replace(grantId, { ...session, issuer }, runtime.now())
-      }
-      return step
-    },
-    signOut: createEndingProvider(copies, ports).signOut,
-  }
-}
-
-function createEndingProvider(
-  copies: Copies,
-  { provider }: SharedSessionPorts,
-): SharedSessions['endingProvider'] {
-  async function refuseIfInUse({ idToken }: ProviderSession): Promise<void> {
-    const sub = readJwt(idToken ?? '')?.claims['sub']
-    const inUse = typeof sub === 'string' ? await copies.liveGrantsOf(userIdOf(sub, provider.issuer)) : []
-    if (inUse.length > 0) {
-      throw new ProviderError('disabled', 'Other connections of the user use this session.')
-    }
-  }
-  return {
-    async refresh(session) {
-      await refuseIfInUse(session)
-      return provider.refresh(session)
-    },
-    async signOut(session) {
-      await refuseIfInUse(session)
-      await provider.signOut(session)
-    },
-  }
 }

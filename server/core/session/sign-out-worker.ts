@@ -3,7 +3,7 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openSessionOf, sealProviderSession } from './session-seal.ts'
-import { spreadOf } from './schedule.ts'
+import { spreadOf } from './session-liveness.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** An unused provider session that must be ended at the provider. */
@@ -41,7 +41,6 @@ const maxDelaySeconds = 3600
 /** After that the provider's session ends by its own rules. */
 const giveUpAfterSeconds = 3 * 86_400
 
-/** Log events of the worker. */
 export type SignOutEvent =
   | 'provider_signed_out' // the session is over at the provider, ended now or earlier
   | 'provider_sign_out_skipped' // the provider does not support it, or other connections use the session
@@ -50,7 +49,6 @@ export type SignOutEvent =
   | 'provider_session_unreadable' // the key that sealed it is missing from the ring; tried again later
   | 'grant_of_other_provider' // it is not sent to this provider; tried again later
 
-/** Dependencies of the worker. */
 export interface SignOutWorkerPorts {
   store: SignOutStore & Pick<GrantStore, 'saveProviderSession'>
   provider: Pick<SessionProvider, 'signOut' | 'refresh'>

@@ -54,14 +54,6 @@ describe('the session of the connections page', () => {
       ),
     ],
     ['a form', sealAccountForm(create(), 'binding', ports)],
-    [
-      'what another version sealed',
-      sealForBrowser(
-        {},
-        { use: 'drawbridge account session', binding: 'binding', expiresAt: start + 60 },
-        ports,
-      ),
-    ],
   ])('%s is no session', (_what, sealed) => {
     expect(openAccountSession(sealed, 'binding', ports)).toBeUndefined()
   })

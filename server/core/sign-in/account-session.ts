@@ -76,9 +76,8 @@ export function openAccountSession(
   binding: BrowserBinding | undefined,
   ports: BrowserSealPorts,
 ): AccountSession | undefined {
-  const opening = openForBrowser(sealed ?? '', { use: sessionUse, binding }, ports)
-  const session = opening.kind === 'open' ? (opening.value as AccountSession | undefined) : undefined
-  return session?.userId === undefined ? undefined : session
+  const opening = openForBrowser<AccountSession>(sealed ?? '', { use: sessionUse, binding }, ports)
+  return opening.kind === 'open' ? opening.value : undefined
 }
 
 /** Seals the token of every form on the page: valid only for this session in this browser, so that other sites cannot submit one. */

@@ -2,7 +2,6 @@ import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 
-/** Dependencies of sealing and opening for one browser. */
 export interface BrowserSealPorts {
   sealer: Sealer
   runtime: Pick<Runtime, 'now'>
@@ -31,25 +30,22 @@ export function sealForBrowser(
 }
 
 /** Result of opening a value, with the `binding` that opened it. Another browser does not learn whether it has expired. */
-export type BrowserSealOpening =
-  | { kind: 'open'; value: unknown; binding: string }
+export type BrowserSealOpening<Value> =
+  | { kind: 'open'; value: Value; binding: string }
   | { kind: 'invalid' }
   | { kind: 'expired' }
   | { kind: 'foreign_browser' }
 
-/**
- * Opens a value of {@link sealForBrowser}. Does not check the shape of the value, which another version of this server may have
- * sealed; without one it is `undefined`.
- */
-export function openForBrowser(
+/** Opens a value of {@link sealForBrowser}. Does not check its shape, since only this server seals: a new shape needs a new `use`. */
+export function openForBrowser<Value>(
   sealed: string,
   { use, binding }: { use: string; binding: string | undefined },
   { sealer, runtime }: BrowserSealPorts,
-): BrowserSealOpening {
+): BrowserSealOpening<Value> {
   const opened = sealer.open(sealed, use)
   if (opened === undefined) return { kind: 'invalid' }
   const { value, bindingHash, expiresAt } = JSON.parse(opened) as {
-    value?: unknown
+    value: Value
     bindingHash: string
     expiresAt: number
   }

@@ -76,8 +76,6 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     ['no cookie', undefined],
     ['an empty one', ''],
     ['a made-up one', 'k.AAAA'],
-    ['what another version sealed', sealer.seal('["hash",null]', 'drawbridge known accounts')],
-    ['something else that it sealed', sealer.seal('{}', 'drawbridge known accounts')],
     ['one sealed for another use', sealer.seal('["x"]', 'drawbridge login transaction')],
   ])('%s knows nothing', (_what, sealed) => {
     expect(openKnownAccounts(sealed, { sealer, runtime })).toEqual([])

@@ -1,5 +1,4 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 
@@ -55,7 +54,6 @@ export function rememberAccount(
   return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, maxAccounts)
 }
 
-/** Seals the accounts as the cookie's value. */
 export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'seal'>): string {
   return sealer.seal(JSON.stringify(known), knownAccountsUse)
 }
@@ -66,13 +64,8 @@ export function openKnownAccounts(
   { sealer, runtime }: { sealer: Pick<Sealer, 'open'>; runtime: Pick<Runtime, 'now'> },
 ): KnownAccounts {
   const opened = sealed === undefined ? undefined : sealer.open(sealed, knownAccountsUse)
-  const known: unknown = opened === undefined ? [] : JSON.parse(opened)
-  // Another version of this server may have sealed something else.
-  return Array.isArray(known) ? known.filter((each) => isKnown(each, runtime.now())) : []
-}
-
-function isKnown(value: unknown, now: number): value is KnownAccount {
-  return isJsonObject(value) && typeof value['mark'] === 'string' && Number(value['until']) > now
+  const known = opened === undefined ? [] : (JSON.parse(opened) as KnownAccounts)
+  return known.filter(({ until }) => until > runtime.now())
 }
 
 function accountHash(account: string, issuer: string): string {

@@ -1,6 +1,5 @@
 import type { StoredProviderSession } from '../session/grant.ts'
 
-/** A sign-in waiting for its second factor. */
 export interface PendingSecondFactor {
   id: string
   /** Hash of the CSRF cookie: only the browser of the first step may continue with the second. */
@@ -36,7 +35,6 @@ export interface PendingSocialSignIn {
   expiresAt: number
 }
 
-/** Stores pending social sign-ins. */
 export interface SocialSignInStore {
   /** Adds a sign-in and keeps the newest `most` of its browser: each open tab has its own. */
   addSocialSignIn(pending: PendingSocialSignIn, most: number): Promise<void>

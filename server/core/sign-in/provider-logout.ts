@@ -8,14 +8,14 @@ import {
   type ReportGrantEnd,
   userIdOf,
 } from '../session/grant.ts'
+import { isLive, readGrants } from '../session/grant-pages.ts'
 import { openSessionOf } from '../session/session-seal.ts'
 import type { LogoutNotice, SessionProvider } from '../session/session-provider.ts'
 
-const pageSize = 200
+const maxCodes = 200
 /** How long a notice is remembered: longer than the provider's tokens are accepted. */
 const rememberedSeconds = 2 * 3600
 
-/** Dependencies of ending the grants of a logout. */
 export interface ProviderLogoutPorts {
   store: Pick<
     GrantStore,
@@ -24,7 +24,7 @@ export interface ProviderLogoutPorts {
     AttemptStore
   provider: Pick<SessionProvider, 'issuer'>
   sealer: Sealer
-  runtime: Pick<Runtime, 'now'>
+  runtime: Pick<Runtime, 'now' | 'sleep'>
   reportGrantEnd: ReportGrantEnd
 }
 
@@ -55,23 +55,14 @@ async function endGrantsOf({ sub, sid }: LogoutNotice, ports: ProviderLogoutPort
     sub === undefined ? undefined : { userId: userIdOf(sub, provider.issuer) }
   if (of) await expireCodes(of, ports)
   let ended = 0
-  let after = ''
-  for (;;) {
-    const page = await store.listGrants(of, { after, limit: pageSize })
-    for (const record of page) {
-      if (!isLive(record, runtime.now())) continue
-      if (sid !== undefined && !(await isOfSignIn(record, sid, of !== undefined, ports))) continue
-      await store.endGrant(record.grant.id, 'provider_session_ended', runtime.now())
-      reportGrantEnd(record.grant, 'provider_session_ended')
-      ended += 1
-    }
-    after = page.at(-1)?.grant.id ?? after
-    if (page.length < pageSize) return ended
+  for await (const record of readGrants({ store, runtime }, of)) {
+    if (!isLive(record, runtime.now())) continue
+    if (sid !== undefined && !(await isOfSignIn(record, sid, of !== undefined, ports))) continue
+    await store.endGrant(record.grant.id, 'provider_session_ended', runtime.now())
+    reportGrantEnd(record.grant, 'provider_session_ended')
+    ended += 1
   }
-}
-
-function isLive({ grant, end }: GrantRecord, now: number): boolean {
-  return end === undefined && grant.expiresAt > now
+  return ended
 }
 
 async function isOfSignIn(
@@ -88,7 +79,7 @@ async function isOfSignIn(
 
 async function expireCodes(of: GrantOwner, { store, runtime }: ProviderLogoutPorts): Promise<void> {
   const now = runtime.now()
-  for (const { codeHash } of await store.listUnredeemedCodes(of, { now, limit: pageSize })) {
+  for (const { codeHash } of await store.listUnredeemedCodes(of, { now, limit: maxCodes })) {
     await store.expireCode(codeHash, now)
   }
 }

@@ -1,9 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import {
-  race,
-  secondFactorSample as secondFactorRow,
-  start,
-} from '../../../tests/support/server/core/grant-sample.ts'
+import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   providerSample,
   secondFactorStep,
@@ -316,18 +312,6 @@ describe('when nobody can judge the code', () => {
     }
     const id = await begin()
     expect(await attempt(id, rightCode, {}, otherBinding)).toEqual({ kind: 'over', reason: 'gone' })
-    expect(asked).toEqual([])
-  })
-
-  it('what another version of this server put away has to begin anew', async () => {
-    const id = 'old'
-    const { sealed, ...others } = secondFactorRow(id)
-    const bindingHash = hashSecret(binding)
-    const context = `drawbridge second factor ${id} ${bindingHash}`
-    const old = ports.sealer.seal(JSON.stringify([{ id: 'phone', label: '' }]), context)
-    expect(sealed).not.toBe(old)
-    await ports.store.addSecondFactor({ ...others, bindingHash, sealed: old })
-    expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
     expect(asked).toEqual([])
   })
 

@@ -28,7 +28,6 @@ const maxWrongCodes = 5
  */
 const maxPosts = 10
 
-/** Dependencies of the second step of a sign-in. */
 export interface SecondFactorPorts extends SignInLimitPorts {
   store: SecondFactorStore & SignInLimitPorts['store']
   provider: Pick<SessionProvider, 'verifySecondFactor' | 'signOut' | 'issuer'>
@@ -36,7 +35,6 @@ export interface SecondFactorPorts extends SignInLimitPorts {
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
 }
 
-/** A sign-in waiting for a code, as its page needs it. */
 export interface SecondFactorPrompt {
   id: string
   /** Never empty. */
@@ -48,7 +46,6 @@ export type FirstStep =
   | { kind: 'signed_in'; signIn: SignIn }
   | { kind: 'second_factor'; prompt: SecondFactorPrompt }
 
-/** The sealed data stored with the session. */
 interface PendingPayload {
   factors: readonly SecondFactor[]
   /** Key for counting attempts; undefined after a social sign-in, where the factor is the key. */
@@ -194,9 +191,7 @@ function openPayload(
   { sealer }: Pick<SecondFactorPorts, 'sealer'>,
 ): PendingPayload | undefined {
   const opened = sealer.open(pending.sealed, contextOf(pending))
-  const payload = opened === undefined ? undefined : (JSON.parse(opened) as Partial<PendingPayload>)
-  // A sign-in stored by another version of this server must restart.
-  return Array.isArray(payload?.factors) ? { factors: payload.factors, account: payload.account } : undefined
+  return opened === undefined ? undefined : (JSON.parse(opened) as PendingPayload)
 }
 
 function contextOf({ id, bindingHash }: Pick<PendingSecondFactor, 'id' | 'bindingHash'>): string {

@@ -19,13 +19,11 @@ import { ProviderError, type ProviderFailure } from '../session/session-provider
 import { type KnownAccounts, markOfAccount } from './device-cookie.ts'
 import type { BrowserBinding } from './sign-in-transaction.ts'
 
-/** Dependencies of the limit. */
 export interface SignInLimitPorts extends AttemptLimitPorts {
   /** Attempts per minute, of all visitors at all instances together. */
   limitPerMinute: number
 }
 
-/** The visitor and account of a sign-in attempt. */
 export interface SignInAttempt {
   /** IP address of the browser. Undefined: no limit per address applies. */
   address: string | undefined
@@ -135,7 +133,6 @@ function keyOf(kind: string, value: string): string {
   return `sign-in ${kind} ${hashSecret(`drawbridge sign-in ${kind} ${value}`)}`
 }
 
-/** A browser before its user has signed in. */
 export interface SignInVisitor {
   binding: BrowserBinding
   /** IP address; undefined if unknown. */

@@ -22,7 +22,6 @@ export async function keepOrSignOut<T>(
   }
 }
 
-/** Dependencies of ending a session. */
 export interface UnusedSessionPorts {
   store: Pick<SecondFactorStore, 'addSecondFactor' | 'removeSecondFactor'>
   provider: Pick<SessionProvider, 'signOut' | 'issuer'>

@@ -4,12 +4,7 @@ import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { authorizationPurpose } from '../../../tests/support/server/core/sign-in-sample.ts'
 import type { BrowserSealPorts } from './browser-seal.ts'
 import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
-import {
-  createBrowserBinding,
-  openTransaction,
-  sealTransaction,
-  type SignInPurpose,
-} from './sign-in-transaction.ts'
+import { createBrowserBinding, openTransaction, sealTransaction } from './sign-in-transaction.ts'
 
 let runtime: FakeRuntime
 let ports: BrowserSealPorts
@@ -36,45 +31,15 @@ describe('createBrowserBinding', () => {
 describe('the login transaction', () => {
   it('opens in the browser that got it, unchanged', () => {
     const sealed = sealTransaction(transaction, binding, ports)
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', ...transaction, binding })
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', ...transaction, binding })
+    const opened = { kind: 'open', value: { purpose }, binding }
+    expect(openTransaction(sealed, binding, ports)).toEqual(opened)
+    expect(openTransaction(sealed, binding, ports)).toEqual(opened)
   })
 
-  it.each<SignInPurpose>([
-    { kind: 'account' },
-    {
-      kind: 'device',
-      userCode: 'WDJB-MJHT',
-      device: {
-        deviceHash: 'device hash',
-        userCodeHash: 'user code hash',
-        clientId: 'mcpc_public',
-        scope: 'mcp',
-        resource: purpose.request.resource,
-        address: '203.0.113.7',
-        createdAt: start,
-        expiresAt: start + 900,
-      },
-    },
-  ])('carries the purpose $kind as it is', (given) => {
-    const sealed = sealTransaction({ purpose: given, secondFactorId: 'waiting' }, binding, ports)
-    expect(openTransaction(sealed, binding, ports)).toEqual({
-      kind: 'open',
-      purpose: given,
-      secondFactorId: 'waiting',
-      binding,
-    })
-  })
-
-  it.each<[what: string, payload: object]>([
-    ['of the version before, which knew one purpose', { request: purpose.request }],
-    ['of a version to come', { value: { purpose: { kind: 'another' } } }],
-    ['of a version that sealed the purpose alone', { value: purpose }],
-    ['that holds nothing', { value: null }],
-  ])('one %s counts as expired', (_what, payload) => {
-    const text = JSON.stringify({ ...payload, bindingHash: hashSecret(binding), expiresAt: start + 60 })
-    const sealed = ports.sealer.seal(text, 'drawbridge login transaction')
-    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'expired' })
+  it('carries the sign-in that waits for its second factor', () => {
+    const waiting = { purpose: { kind: 'account' }, secondFactorId: 'waiting' } as const
+    const sealed = sealTransaction(waiting, binding, ports)
+    expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', value: waiting, binding })
   })
 
   it('shows nothing of the request', () => {

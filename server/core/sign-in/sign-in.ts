@@ -19,7 +19,7 @@ import {
   type SignInVisitor,
 } from './sign-in-limit.ts'
 import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
-import { readPurpose, type SignInPurpose } from './sign-in-transaction.ts'
+import type { SignInPurpose } from './sign-in-transaction.ts'
 
 const socialTtlSeconds = 600
 /** Open tabs of one browser that may be at the social provider at once. */
@@ -29,7 +29,6 @@ const maxEmailLength = 320
 const maxPasswordLength = 1024
 const maxCaptchaTokenLength = 16_384
 
-/** Dependencies of signing in. */
 export interface SignInPorts extends SignInLimitPorts {
   store: SocialSignInStore & SecondFactorStore & SignInLimitPorts['store']
   provider: SessionProvider
@@ -38,7 +37,6 @@ export interface SignInPorts extends SignInLimitPorts {
   callbackUrl: string
 }
 
-/** The posted password form, unvalidated. */
 export interface PostedPassword {
   email: string
   password: string
@@ -173,15 +171,13 @@ async function countReturn(
   await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
 }
 
-/** Returns undefined when no key of the ring opens it, or another version of this server sealed it. */
+/** Returns undefined when no key of the ring opens it. */
 function openPayload(
   pending: PendingSocialSignIn,
   { sealer }: Pick<SignInPorts, 'sealer'>,
 ): SocialPayload | undefined {
   const opened = sealer.open(pending.sealed, contextOf(pending))
-  const { purpose, secret, counted = [] } = JSON.parse(opened ?? '{}') as Partial<SocialPayload>
-  const known = readPurpose(purpose)
-  return known && secret !== undefined ? { purpose: known, secret, counted } : undefined
+  return opened === undefined ? undefined : (JSON.parse(opened) as SocialPayload)
 }
 
 function contextOf({ id, bindingHash }: Pick<PendingSocialSignIn, 'id' | 'bindingHash'>): string {

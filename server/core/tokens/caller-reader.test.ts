@@ -4,7 +4,7 @@ import {
   profileSample,
 } from '../../../tests/support/server/core/access-sample.ts'
 import type { AccessRule } from '../access/access-rules.ts'
-import { createScopeCatalogue } from './scope.ts'
+import { ScopeCatalogue } from './scope.ts'
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -70,7 +70,7 @@ beforeEach(async () => {
     access: accessSample(),
     grantAccess: grantAccessSample(),
     resource: 'https://mcp.example.com/mcp',
-    scopes: createScopeCatalogue(),
+    scopes: new ScopeCatalogue(),
     sessionTokens: true,
     cookieName,
     checkSeconds: undefined,
@@ -243,7 +243,7 @@ describe('access rules', () => {
   const scopesOf = async (token: string, rule: AccessRule): Promise<string | undefined> => {
     const result = await callerFromAuthorization(`Bearer ${token}`, {
       ...by(rule),
-      scopes: createScopeCatalogue({ 'notes:write': 'Write notes.' }),
+      scopes: new ScopeCatalogue({ 'notes:write': 'Write notes.' }),
     })
     return result.kind === 'caller' ? result.caller.scope : undefined
   }

@@ -4,14 +4,14 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import type { AccessControl } from '../access/access-control.ts'
 import type { GrantAccess } from '../access/grant-access.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import {
   type AccessTokenRecord,
   type GrantStore,
   type StoredProviderSession,
   userIdOf,
 } from '../session/grant.ts'
-import { createLiveness, type Liveness } from '../session/liveness.ts'
+import { Liveness } from '../session/session-liveness.ts'
 import { replaySeconds } from './refresh-token.ts'
 import { limitScope, type ScopeCatalogue } from './scope.ts'
 import { hashSecret } from '../seal.ts'
@@ -21,7 +21,6 @@ import { StoreUnavailableError } from '../store-unavailable.ts'
 import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 import type { CallerResult } from './caller.ts'
 
-/** Dependencies of recognizing a caller. */
 export interface CallerPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'recordFirstUse'>
   keeper: Pick<SessionKeeper, 'keep' | 'open'>
@@ -54,12 +53,12 @@ const maxTokenLength = 16_384
  */
 export class CallerReader {
   readonly #ports: CallerPorts
-  readonly #deadUntil = createBoundedMap<number>(maxDeadTokens)
+  readonly #deadUntil = new BoundedMap<number>(maxDeadTokens)
   readonly #liveness: Liveness
 
   constructor(ports: CallerPorts) {
     this.#ports = ports
-    this.#liveness = createLiveness(ports)
+    this.#liveness = new Liveness(ports)
   }
 
   /**
@@ -72,16 +71,13 @@ export class CallerReader {
   async fromAuthorization(header: string): Promise<CallerResult> {
     const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header.length > maxTokenLength ? '' : header)
     const token = match?.[1]
-    if (token === undefined) {
-      return {
-        kind: 'invalid',
-        description:
-          'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
-      }
-    }
+    if (token === undefined)
+      return invalid(
+        'The Authorization header must be Bearer, one space and one token of at most 16384 characters.',
+      )
     if (token.startsWith(accessTokenPrefix)) return this.#fromAccessToken(token)
     if (!this.#ports.sessionTokens || !this.#ports.provider.verify)
-      return { kind: 'invalid', description: 'The access token was not issued by this server.' }
+      return invalid('The access token was not issued by this server.')
     return this.#fromProviderToken(token, 'provider_token')
   }
 
@@ -96,16 +92,10 @@ export class CallerReader {
       case 'absent':
         return { kind: 'missing' }
       case 'invalid':
-        return {
-          kind: 'invalid',
-          description: 'The session cookie cannot be read. Sign in to the web app again.',
-        }
+        return invalid('The session cookie cannot be read. Sign in to the web app again.')
       case 'session':
         return reading.expired
-          ? {
-              kind: 'invalid',
-              description: 'The session cookie has expired. Reload the web app to renew it.',
-            }
+          ? invalid('The session cookie has expired. Reload the web app to renew it.')
           : this.#fromProviderToken(reading.accessToken, 'session_cookie')
     }
   }
@@ -123,10 +113,7 @@ export class CallerReader {
     const kept = await this.#ports.keeper.keep(record.providerSession)
     switch (kept.kind) {
       case 'ended':
-        return {
-          kind: 'invalid',
-          description: 'The sign-in behind this access token has ended. Sign in again.',
-        }
+        return invalid('The sign-in behind this access token has ended. Sign in again.')
       case 'unavailable':
         return kept
       case 'live':
@@ -140,15 +127,12 @@ export class CallerReader {
     session: StoredProviderSession,
   ): Promise<CallerResult> {
     const { grant, scope, expiresAt } = record
-    const access = await answered(() => this.#ports.grantAccess.enforce(grant, session))
+    const { grantAccess } = this.#ports
+    const access = await answered(() => grantAccess.enforce(grant, session))
     if (access.kind === 'unavailable') return access
-    if (access.kind === 'denied') {
-      return {
-        kind: 'invalid',
-        description: 'This account may not connect any more. Ask the owner of the web app.',
-      }
-    }
-    const user = await answered(() => this.#ports.grantAccess.userOf(grant, session))
+    if (access.kind === 'denied')
+      return invalid('This account may not connect any more. Ask the owner of the web app.')
+    const user = await answered(() => grantAccess.userOf(grant, session))
     if ('kind' in user) return user
     await this.#noteFirstUse(token, record)
     return {
@@ -248,12 +232,9 @@ function unavailable({ retryAfterSeconds }: ProviderError): Extract<CallerResult
   return { kind: 'unavailable', retryAfterSeconds: Math.max(retryAfterSeconds ?? 5, 1) }
 }
 
-const deadToken: CallerResult = {
-  kind: 'invalid',
-  description: 'The access token is unknown, expired or revoked.',
+function invalid(description: string): CallerResult {
+  return { kind: 'invalid', description }
 }
 
-const refusedToken: CallerResult = {
-  kind: 'invalid',
-  description: 'The access token is not a valid one of the session provider.',
-}
+const deadToken = invalid('The access token is unknown, expired or revoked.')
+const refusedToken = invalid('The access token is not a valid one of the session provider.')

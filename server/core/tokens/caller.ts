@@ -1,13 +1,10 @@
 import type { AccessAllowed, DenialReason } from '../access/access-rules.ts'
 import type { CurrentUser } from '../session/grant.ts'
 
-/** The three kinds of credential. */
 export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
 
-/** The caller of `/mcp`. */
 export type Caller = SignedInCaller | AnonymousCaller
 
-/** An authenticated caller. */
 export interface SignedInCaller extends CallerRights {
   credential: CredentialKind
   user: CurrentUser

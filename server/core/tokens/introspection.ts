@@ -5,7 +5,6 @@ import type { Grant, GrantStore, StoredProviderSession, User } from '../session/
 import { limitScope } from './scope.ts'
 import { accessTokenPrefix, issueTimeOf, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
-/** Dependencies of introspection. */
 export interface IntrospectionPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'findProviderSession'>
   runtime: Pick<Runtime, 'now'>
@@ -78,15 +77,8 @@ async function findToken(token: string, ports: IntrospectionPorts): Promise<Foun
   if (token.startsWith(accessTokenPrefix)) {
     const found = await store.findAccessToken(tokenKey(token), now)
     if (!found) return undefined
-    const { grant, scope, expiresAt, providerSession } = found
-    const access = await ports.access.decide(grant, providerSession)
-    if (access.kind === 'denied') return undefined
-    const limited = limitScope(scope, access.scopes)
-    return {
-      grant,
-      session: providerSession,
-      members: { scope: limited, token_type: 'Bearer', exp: expiresAt },
-    }
+    const { grant, scope, expiresAt: exp, providerSession: session } = found
+    return withinRules({ grant, session, members: { scope, token_type: 'Bearer', exp } }, ports)
   }
   if (!token.startsWith(refreshTokenPrefix)) return undefined
   const found = await store.findRefreshToken(tokenKey(token))
@@ -94,7 +86,13 @@ async function findToken(token: string, ports: IntrospectionPorts): Promise<Foun
   const { grant } = found
   const session = await store.findProviderSession(grant.id)
   if (!session || grant.expiresAt <= now) return undefined
-  const access = await ports.access.decide(grant, session)
+  return withinRules({ grant, session, members: { scope: grant.scope, exp: grant.expiresAt } }, ports)
+}
+
+/** Limits the scope to what the access rules allow; undefined for a user whom they deny. */
+async function withinRules(found: FoundToken, ports: IntrospectionPorts): Promise<FoundToken | undefined> {
+  const access = await ports.access.decide(found.grant, found.session)
   if (access.kind === 'denied') return undefined
-  return { grant, session, members: { scope: limitScope(grant.scope, access.scopes), exp: grant.expiresAt } }
+  const { scope } = found.members
+  return { ...found, members: { ...found.members, scope: limitScope(scope, access.scopes) } }
 }

@@ -1,40 +1,20 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import {
-  RefreshPace,
-  type RefreshedTokens,
-  type RefreshTokenPorts,
-  rotateRefreshToken,
-} from './refresh-token.ts'
-import { type RevocationPorts, revokeToken } from './revocation.ts'
-import { createScopeCatalogue } from './scope.ts'
+import { RefreshPace, type RefreshedTokens, rotateRefreshToken } from './refresh-token.ts'
+import { revokeToken } from './revocation.ts'
 import { hashSecret } from '../seal.ts'
-import type { Store } from '../store.ts'
 import { createFamily, mintTokens, tokenKey } from './token-issue.ts'
 
 const client = publicClient()
 
-let runtime: FakeRuntime
-let store: Store
-let ports: RefreshTokenPorts & RevocationPorts
+let { runtime, store, ports, ended } = issuingSample()
 let first: string
-let ended: string[]
+const reasons = (): string[] => ended.map(([, reason]) => reason)
 
 beforeEach(async () => {
-  runtime = createFakeRuntime(start)
-  store = openMemoryStore()
-  ended = []
-  ports = {
-    store,
-    runtime,
-    scopes: createScopeCatalogue(),
-    accessTokenTtlSeconds: 3600,
-    pace: new RefreshPace(3600),
-    reportGrantEnd: (_grant, reason) => void ended.push(reason),
-  }
+  ;({ runtime, store, ports, ended } = issuingSample())
   first = await connect('a')
 })
 
@@ -68,7 +48,7 @@ describe('replays', () => {
     await successorOf(await successorOf(first))
     runtime.advance(11)
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
-    expect(ended).toEqual(['refresh_token_reuse'])
+    expect(reasons()).toEqual(['refresh_token_reuse'])
   })
 })
 
@@ -87,7 +67,7 @@ describe('a replay after the access token of its successor has ended', () => {
     expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeDefined()
     // A holder of the successor gets the same pair.
     expect((await refresh(lost.refresh_token ?? '')).response).toEqual(response)
-    expect(ended).toEqual([])
+    expect(reasons()).toEqual([])
   })
 
   it('is answered with the successor while that one lives', async () => {
@@ -116,7 +96,7 @@ describe('a used refresh token whose row is collected', () => {
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /has ended/ })
     await expect(refresh(current)).rejects.toMatchObject({ code: 'invalid_grant' })
-    expect(ended).toEqual(['refresh_token_reuse'])
+    expect(reasons()).toEqual(['refresh_token_reuse'])
   })
 
   it('of another client is unknown and ends nothing', async () => {
@@ -132,14 +112,14 @@ describe('a used refresh token whose row is collected', () => {
     ['no family', () => first.replace(/^(.{12}).{22}/, '$1')],
   ])('with %s is unknown and ends nothing', async (_what, forge) => {
     await expect(refresh(forge())).rejects.toMatchObject({ message: /unknown here/ })
-    expect(ended).toEqual([])
+    expect(reasons()).toEqual([])
   })
 
   it('RFC 7009 2.1: given back, ends the grant', async () => {
     await revokeToken(client, first, ports)
-    expect(ended).toEqual(['revoked_by_client'])
+    expect(reasons()).toEqual(['revoked_by_client'])
     await revokeToken(client, first, ports)
-    expect(ended).toEqual(['revoked_by_client'])
+    expect(reasons()).toEqual(['revoked_by_client'])
   })
 })
 

@@ -1,7 +1,5 @@
-import { createScopeCatalogue } from './scope.ts'
+import { ScopeCatalogue } from './scope.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
   addGrant,
   dueSignOuts,
@@ -10,13 +8,9 @@ import {
   race,
   start,
 } from '../../../tests/support/server/core/grant-sample.ts'
+import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import { publicClient, resource } from '../../../tests/support/server/core/sign-in-sample.ts'
-import {
-  RefreshPace,
-  type RefreshRequest,
-  type RefreshTokenPorts,
-  rotateRefreshToken,
-} from './refresh-token.ts'
+import { type RefreshRequest, rotateRefreshToken } from './refresh-token.ts'
 import { hashSecret, openUnderSecret } from '../seal.ts'
 import { tokenKey, type TokenResponse } from './token-issue.ts'
 import type { Store } from '../store.ts'
@@ -25,23 +19,10 @@ const family = 'f'.repeat(22)
 const first = `mcpr_${start.toString(36).padStart(7, '0')}${family}${'1'.repeat(43)}`
 const client = publicClient()
 
-let runtime: FakeRuntime
-let store: Store
-let ports: RefreshTokenPorts
-let ended: [grantId: string, reason: string][]
+let { runtime, store, ports, ended } = issuingSample()
 
 beforeEach(async () => {
-  runtime = createFakeRuntime(start)
-  store = openMemoryStore()
-  ended = []
-  ports = {
-    store,
-    runtime,
-    scopes: createScopeCatalogue(),
-    accessTokenTtlSeconds: 3600,
-    pace: new RefreshPace(3600),
-    reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]),
-  }
+  ;({ runtime, store, ports, ended } = issuingSample())
   const sample = grantSample('a', { clientId: client.id })
   const tokens = { ...sample.tokens, refreshHash: tokenKey(first), familyHash: hashSecret(family) }
   await addGrant(store, { ...sample, tokens })
@@ -167,7 +148,7 @@ describe('rotateRefreshToken', () => {
   it.each(['mcp notes:write', 'notes:write', 'notes:write offline_access'])(
     'RFC 6749 6: asked for %j, it has no scope that the grant does not have, in the answer and in the store',
     async (scope) => {
-      ports.scopes = createScopeCatalogue({ 'notes:write': 'Change your notes' })
+      ports.scopes = new ScopeCatalogue({ 'notes:write': 'Change your notes' })
       const tokens = await refresh(first, { scope })
       const found = await store.findAccessToken(tokenKey(tokens.access_token), start)
       expect(tokens.scope).not.toContain('notes:write')

@@ -14,7 +14,7 @@ import { type Client, requireGrantType } from '../clients/client.ts'
 import type { Grant, GrantRecord, GrantStore, RefreshTokenRecord, ReportGrantEnd } from '../session/grant.ts'
 import { refreshesOfGrant } from '../limits/limit-table.ts'
 import { RateLimit } from '../limits/rate-limit.ts'
-import { areOurResources } from './resource.ts'
+import { requireOurResource } from './resource.ts'
 import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
 
@@ -32,7 +32,6 @@ const maxCountedGrants = 20_000
 
 const successorContext = 'drawbridge refresh token successor'
 
-/** Dependencies of rotation. */
 export interface RefreshTokenPorts extends TokenLife {
   store: GrantStore
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
@@ -124,7 +123,7 @@ export async function rotateRefreshToken(
     }
     case 'reused':
       ports.reportGrantEnd(grant, 'refresh_token_reuse')
-      throw reuse(grant)
+      throw endedGrant(grant, reused)
     case 'ended':
       throw endedGrant(grant)
   }
@@ -144,7 +143,7 @@ async function refuseCollected(
   if (end || grant.expiresAt <= runtime.now()) throw endedGrant(grant)
   await store.endGrant(grant.id, 'refresh_token_reuse', runtime.now())
   reportGrantEnd(grant, 'refresh_token_reuse')
-  throw reuse(grant)
+  throw endedGrant(grant, reused)
 }
 
 /** Finds the grant of `refreshToken`, even after the token itself was deleted; undefined if its family is unknown. */
@@ -168,9 +167,7 @@ function checkRefresh(
     throw new OAuthError('invalid_grant', 'This refresh token is unknown here. Sign in again.')
   }
   if (record.endReason !== undefined || record.grant.expiresAt <= now) throw endedGrant(record.grant)
-  if (!areOurResources(request.resources, record.grant.resource)) {
-    throw new OAuthError('invalid_target', `This refresh token is for ${record.grant.resource}`)
-  }
+  requireOurResource(request.resources, record.grant.resource)
   return record
 }
 
@@ -188,18 +185,11 @@ function tooOften(grant: Grant, { retryAfterSeconds }: RefreshPace): OAuthError 
   )
 }
 
-function reuse(grant: Grant): OAuthError {
-  return new OAuthError(
-    'invalid_grant',
-    'This refresh token was used before, so the connection was ended for safety. Sign in again.',
-    { logFields: logFieldsOf(grant) },
-  )
+function endedGrant(grant: Grant, description = 'This connection has ended. Sign in again.'): OAuthError {
+  return new OAuthError('invalid_grant', description, { logFields: logFieldsOf(grant) })
 }
 
-function endedGrant(grant: Grant): OAuthError {
-  const logFields = logFieldsOf(grant)
-  return new OAuthError('invalid_grant', 'This connection has ended. Sign in again.', { logFields })
-}
+const reused = 'This refresh token was used before, so the connection was ended for safety. Sign in again.'
 
 /** The client's error does not identify the grant, so the operator needs these fields. */
 function logFieldsOf({ id, clientId }: Grant): Readonly<Record<string, string>> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { areOurResources, isOurResource } from './resource.ts'
+import { isOurResource, requireOurResource } from './resource.ts'
 
 const ours = 'https://mcp.example.com/mcp'
 const ourBelowPath = 'https://example.com/tools/mcp'
@@ -46,7 +46,7 @@ describe('MCP auth Canonical-Server-URI: isOurResource (RFC 8707 section 2)', ()
   })
 })
 
-describe('areOurResources', () => {
+describe('requireOurResource', () => {
   it.each([
     ['none', [], true],
     ['ours', [ours], true],
@@ -55,6 +55,8 @@ describe('areOurResources', () => {
     ['RFC 6749 3.1: one without a value counts as omitted', [''], true],
     ['a foreign one beside one without a value', ['', 'https://other.example/mcp'], false],
   ])('%s', (_rule, indicators, expected) => {
-    expect(areOurResources(indicators, ours)).toBe(expected)
+    const require = (): void => requireOurResource(indicators, ours)
+    if (expected) expect(require).not.toThrow()
+    else expect(require).toThrow(expect.objectContaining({ code: 'invalid_target' }))
   })
 })

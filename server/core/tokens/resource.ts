@@ -1,6 +1,9 @@
-/** True when every indicator is our one resource. An empty one counts as omitted (RFC 6749 section 3.1). */
-export function areOurResources(indicators: readonly string[], resource: string): boolean {
-  return indicators.every((indicator) => indicator === '' || isOurResource(indicator, resource))
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+
+/** Throws `invalid_target` unless every indicator is our one resource. An empty one counts as omitted (RFC 6749 section 3.1). */
+export function requireOurResource(indicators: readonly string[], resource: string): void {
+  if (indicators.every((indicator) => indicator === '' || isOurResource(indicator, resource))) return
+  throw new OAuthError('invalid_target', `The only resource here is ${resource}`)
 }
 
 /**

@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
   addGrant,
   dueSignOuts,
@@ -8,28 +6,21 @@ import {
   grantSeconds,
   start,
 } from '../../../tests/support/server/core/grant-sample.ts'
+import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { RefreshPace, rotateRefreshToken } from './refresh-token.ts'
-import { type RevocationPorts, revokeToken } from './revocation.ts'
-import { createScopeCatalogue } from './scope.ts'
-import type { Store } from '../store.ts'
+import { rotateRefreshToken } from './refresh-token.ts'
+import { revokeToken } from './revocation.ts'
 import { mintTokens, type TokenPair, tokenKey } from './token-issue.ts'
 
 const client = publicClient()
 const other = publicClient({ id: 'mcpc_other' })
 const sample = grantSample('a', { clientId: client.id })
 
-let runtime: FakeRuntime
-let store: Store
-let ports: RevocationPorts
+let { runtime, store, ports, ended } = issuingSample()
 let pair: TokenPair
-let ended: [grantId: string, reason: string][]
 
 beforeEach(async () => {
-  runtime = createFakeRuntime(start)
-  store = openMemoryStore()
-  ended = []
-  ports = { store, runtime, reportGrantEnd: ({ id }, reason) => void ended.push([id, reason]) }
+  ;({ runtime, store, ports, ended } = issuingSample())
   const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
   pair = fresh
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
@@ -42,9 +33,7 @@ const accessIsLive = async (token: string): Promise<boolean> =>
 
 async function refresh(): Promise<{ access_token: string; refresh_token?: string }> {
   const request = { client, refreshToken: refreshToken(), scope: undefined, resources: [] }
-  const life = { accessTokenTtlSeconds: 3600, pace: new RefreshPace(3600) }
-  const rotation = { ...ports, ...life, store, runtime, scopes: createScopeCatalogue() }
-  return (await rotateRefreshToken(request, rotation)).response
+  return (await rotateRefreshToken(request, ports)).response
 }
 
 describe('revokeToken', () => {

@@ -5,7 +5,6 @@ import type { Grant, GrantStore, ReportGrantEnd } from '../session/grant.ts'
 import { findByFamily } from './refresh-token.ts'
 import { accessTokenPrefix, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
-/** Dependencies of revocation. */
 export interface RevocationPorts {
   store: Pick<
     GrantStore,
@@ -27,15 +26,22 @@ export interface RevocationPorts {
  * one, and stays invalid.
  */
 export async function revokeToken(client: Client, token: string, ports: RevocationPorts): Promise<void> {
-  if (token.startsWith(refreshTokenPrefix)) await endGrantOf(client, token, ports)
-  else if (token.startsWith(accessTokenPrefix)) await removeAccessToken(client, token, ports)
-}
-
-async function endGrantOf(client: Client, refreshToken: string, ports: RevocationPorts): Promise<void> {
-  const grant = await findLiveGrant(refreshToken, ports)
+  const { store, runtime, reportGrantEnd } = ports
+  const isAccessToken = token.startsWith(accessTokenPrefix)
+  const grant = isAccessToken
+    ? (await store.findAccessToken(tokenKey(token), runtime.now()))?.grant
+    : token.startsWith(refreshTokenPrefix)
+      ? await findLiveGrant(token, ports)
+      : undefined
   if (!grant) return
-  requireOwner(client, grant)
-  await endGrant(grant, ports)
+  if (grant.clientId !== client.id)
+    throw new OAuthError('invalid_grant', 'This token was issued to another client.')
+  if (isAccessToken && client.grantTypes.includes('refresh_token')) {
+    await store.removeAccessToken(tokenKey(token))
+    return
+  }
+  await store.endGrant(grant.id, 'revoked_by_client', runtime.now())
+  reportGrantEnd(grant, 'revoked_by_client')
 }
 
 async function findLiveGrant(
@@ -47,24 +53,4 @@ async function findLiveGrant(
   const grant = (stored ?? collected)?.grant
   const isEnded = stored?.endReason !== undefined || collected?.end !== undefined
   return grant && !isEnded && grant.expiresAt > runtime.now() ? grant : undefined
-}
-
-async function endGrant(grant: Grant, { store, runtime, reportGrantEnd }: RevocationPorts): Promise<void> {
-  await store.endGrant(grant.id, 'revoked_by_client', runtime.now())
-  reportGrantEnd(grant, 'revoked_by_client')
-}
-
-async function removeAccessToken(client: Client, accessToken: string, ports: RevocationPorts): Promise<void> {
-  const { store, runtime } = ports
-  const accessHash = tokenKey(accessToken)
-  const found = await store.findAccessToken(accessHash, runtime.now())
-  if (!found) return
-  requireOwner(client, found.grant)
-  if (client.grantTypes.includes('refresh_token')) await store.removeAccessToken(accessHash)
-  else await endGrant(found.grant, ports)
-}
-
-function requireOwner(client: Client, grant: { clientId: string }): void {
-  if (grant.clientId === client.id) return
-  throw new OAuthError('invalid_grant', 'This token was issued to another client.')
 }

@@ -21,77 +21,55 @@ export const reservedScopes: readonly string[] = [
 ]
 
 /** The scopes of this server in a fixed order, and rules for them. Scope strings are joined by single spaces, as on the wire. */
-export interface ScopeCatalogue {
+export class ScopeCatalogue {
+  readonly #labels: ReadonlyMap<string, string>
   /** Listed in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
-  resource: readonly string[]
+  readonly resource: readonly string[]
   /** Listed in authorization server metadata. */
-  authorizationServer: readonly string[]
-  /** The scope challenged for before an operation is known, and granted to a client that requests no known scope. */
-  initial: string
+  readonly authorizationServer: readonly string[]
+
+  /** Adds `extra` scopes, with plain descriptions by name, to the tool scope. `toolsOf` names the owner of the tools, if not this server. */
+  constructor(extra: Readonly<Record<string, string>> = {}, toolsOf?: string) {
+    const allTools = toolsOf === undefined ? ownTools : `Use the tools of ${toolsOf}`
+    this.#labels = new Map([[toolScope, allTools], ...Object.entries(extra)])
+    this.resource = [...this.#labels.keys()]
+    this.authorizationServer = [...this.resource, offlineScope]
+  }
+
   /**
-   * Returns the scopes granted for a request: the known ones in our order, always including the initial one; drops unknown ones
-   * (RFC 6749 section 3.3). Clients send OpenID scopes by habit; that must not fail.
+   * Returns the scopes granted for a request: the known ones in our order, always including the tool scope; drops unknown ones (RFC
+   * 6749 section 3.3). Clients send OpenID scopes by habit; that must not fail.
    */
-  grant(requested: string | undefined): string
+  grant(requested = ''): string {
+    const asked = new Set([toolScope, ...requested.split(' ')])
+    return this.authorizationServer.filter((scope) => asked.has(scope)).join(' ')
+  }
+
   /**
    * Returns the scope of a refreshed token: never more than the grant's, less when `requested` is a useful subset.
    *
    * As at authorization, unknown scopes are dropped, and a request without any of the resource's scopes keeps them all: clients
    * repeat their original request there, and must not be signed out for it.
    */
-  narrow(granted: string, requested: string | undefined): string
+  narrow(granted: string, requested = ''): string {
+    const asked = new Set(requested.split(' '))
+    const kept = granted.split(' ').filter((scope) => asked.has(scope))
+    return kept.some((scope) => this.#labels.has(scope)) ? kept.join(' ') : granted
+  }
+
   /** Describes what `scope` allows, in plain words for the user who is asked, one text per scope. */
-  describe(scope: string): string[]
-}
-
-/**
- * Creates a {@link ScopeCatalogue} of the tool scope and `extra` ones, with plain descriptions by name. `toolsOf` names the owner
- * of the tools, if not this server.
- */
-export function createScopeCatalogue(
-  extra: Readonly<Record<string, string>> = {},
-  toolsOf?: string,
-): ScopeCatalogue {
-  const allTools = toolsOf === undefined ? ownTools : `Use the tools of ${toolsOf}`
-  const labels = new Map([[toolScope, allTools], ...Object.entries(extra)])
-  const resource = [...labels.keys()]
-  const authorizationServer = [...resource, offlineScope]
-  return {
-    resource,
-    authorizationServer,
-    initial: toolScope,
-    grant(requested) {
-      const asked = new Set([toolScope, ...(requested ?? '').split(' ')])
-      return authorizationServer.filter((scope) => asked.has(scope)).join(' ')
-    },
-    narrow(granted, requested) {
-      const asked = new Set((requested ?? '').split(' '))
-      const kept = granted.split(' ').filter((scope) => asked.has(scope))
-      return kept.some((scope) => labels.has(scope)) ? kept.join(' ') : granted
-    },
-    describe: (scope) => scope.split(' ').flatMap((name) => labels.get(name) ?? []),
+  describe(scope: string): string[] {
+    return scope.split(' ').flatMap((name) => this.#labels.get(name) ?? [])
   }
 }
 
 /**
- * Returns whether `text` may be a `scope` parameter: printable ASCII without `"` and `\` (RFC 6749 section 3.3 and appendix A.4).
- * Allows several blanks between two scopes.
+ * Throws `invalid_scope` for a `scope` parameter with other characters than printable ASCII without `"` and `\` (RFC 6749 section
+ * 3.3 and appendix A.4). Allows several blanks between two scopes.
  */
-export function isScopeText(text: string): boolean {
-  return /^[\x20\x21\x23-\x5B\x5D-\x7E]*$/.test(text)
-}
-
-/** The error for an invalid `scope`. */
-export const unreadableScope = {
-  error: 'invalid_scope',
-  description: 'scope contains an invalid character.',
-} as const
-
-/** Throws `invalid_scope` unless `scope` is omitted or {@link isScopeText}. */
-export function requireScopeText(scope: string | undefined): void {
-  if (scope !== undefined && !isScopeText(scope)) {
-    throw new OAuthError(unreadableScope.error, unreadableScope.description)
-  }
+export function requireScopeText(scope = ''): void {
+  if (/^[\x20\x21\x23-\x5B\x5D-\x7E]*$/.test(scope)) return
+  throw new OAuthError('invalid_scope', 'scope contains an invalid character.')
 }
 
 /** Returns the part of `scope` within `allowed`; undefined: all of it. */

@@ -12,21 +12,20 @@ import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 import { overviewOf } from '../../core/session/connection.ts'
 import {
   type AccountPorts,
-  type AccountRequest,
-  createClientNames,
   endAllConnections,
   endConnection,
+  findClients,
   listRecords,
   listWaiting,
 } from './connections.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { accountPath, bindingOf, visitorOf } from '../login/login-subject.ts'
-import { takeOwnForm } from '../login/decide.ts'
 import { renderLogin } from '../login/draw.ts'
+import { loginHandler, type Visit } from '../login/login-error.ts'
+import { readOwnForm, takeLoginForm } from '../login/sign-in-form.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
 import { messagePage } from '../pages/finished-page.ts'
-import { loginHandler } from '../login/error-page.ts'
 
 /** More than users read; the most recently used ones are shown. */
 const maxShown = 100
@@ -54,103 +53,106 @@ export function createAccountEndpoint(ports: AccountPorts): Endpoint {
     path: accountPath(ports),
     cors: 'none',
     methods: {
-      GET: loginHandler(ports, showConnections),
-      POST: loginHandler(ports, (login) => takeOwnForm(login, takeForm)),
+      GET: loginHandler(ports.app, (visit) => showConnections(visit, ports)),
+      POST: loginHandler(ports.app, async (visit) => {
+        const fields = await readOwnForm(visit.request, ports)
+        return fields.has('transaction')
+          ? takeLoginForm(fields, visit, ports)
+          : takeForm(fields, visit, ports)
+      }),
     },
   }
 }
 
-interface Visit {
+/** A user who signed in to this page, in the browser with the CSRF value `binding`. */
+interface Owner {
   session: AccountSession
   binding: BrowserBinding
 }
 
-function findVisit(login: AccountRequest): Visit | undefined {
-  const binding = login.cookies.csrf.read(login.request)
-  const session = openAccountSession(login.cookies.account.read(login.request), binding, login.signIn)
+function findOwner({ request }: Visit, { cookies, signIn }: AccountPorts): Owner | undefined {
+  const binding = cookies.csrf.read(request)
+  const session = openAccountSession(cookies.account.read(request), binding, signIn)
   return session && binding !== undefined ? { session, binding } : undefined
 }
 
-async function showConnections(login: AccountRequest): Promise<Response> {
-  const visit = findVisit(login)
-  if (visit) return renderConnections(visit, login)
-  const visitor = visitorOf(bindingOf(login), login)
-  return renderLogin({ kind: 'account', visitor }, {}, login)
+async function showConnections(visit: Visit, ports: AccountPorts): Promise<Response> {
+  const owner = findOwner(visit, ports)
+  if (owner) return renderConnections(owner, ports)
+  const visitor = visitorOf(bindingOf(visit, ports), visit, ports)
+  return renderLogin({ kind: 'account', visitor }, {}, visit.context, ports)
 }
 
-async function renderConnections({ session, binding }: Visit, login: AccountRequest): Promise<Response> {
-  const now = login.signIn.runtime.now()
+async function renderConnections({ session, binding }: Owner, ports: AccountPorts): Promise<Response> {
+  const { codes, signIn } = ports
+  const now = signIn.runtime.now()
   // In this order, a connection that is redeemed in between appears in both lists, not in neither.
-  const waiting = await listWaiting(session.userId, login)
-  const overview = overviewOf(await listRecords(session.userId, login), now)
+  const waiting = await listWaiting(session.userId, ports)
+  const overview = overviewOf(await listRecords(session.userId, ports), now)
   const shown = overview.live.slice(0, maxShown)
   const ended = overview.ended.slice(0, maxEndedShown)
-  const clients = await createClientNames([...shown, ...ended, ...waiting], login)
+  const listed = await findClients([...shown, ...ended, ...waiting], ports)
   const html = connectionsPage({
-    action: accountPath(login),
-    connectPath: `${login.urls.basePath}/mcp`,
-    form: sealAccountForm(session, binding, login.signIn),
+    ...ports.app,
+    action: accountPath(ports),
+    connectPath: `${ports.urls.basePath}/mcp`,
+    form: sealAccountForm(session, binding, signIn),
     email: session.email,
     notice: session.notice && { ...noticeTexts[session.notice.kind], about: session.notice.clientName },
     connections: shown.map(({ grant, lastUse, twoAddresses, replays }) => ({
+      ...listed(grant),
       id: grant.id,
-      client: clients.nameOf(grant.clientId),
-      returnsTo: clients.returnsToOf(grant.clientId),
-      permissions: login.codes.scopes.describe(grant.scope),
+      permissions: codes.scopes.describe(grant.scope),
       createdAt: grant.createdAt,
       lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address, tool: lastUse.tool },
       twoAddresses,
-      runsOnWeb: clients.runsOnWeb(grant.clientId),
       replays,
       expiresAt: grant.expiresAt,
     })),
     waiting: waiting.map((code) => ({
       id: code.grant.id,
-      client: clients.nameOf(code.grant.clientId),
+      client: listed(code.grant).client,
       isDevice: isDeviceCode(code),
-      permissions: login.codes.scopes.describe(code.grant.scope),
+      permissions: codes.scopes.describe(code.grant.scope),
       allowedAt: code.grant.createdAt,
     })),
     more: overview.live.length - shown.length,
     ended: ended.map(({ grant, endedAt, end }) => ({
-      client: clients.nameOf(grant.clientId),
+      client: listed(grant).client,
       endedAt,
       end,
     })),
     now,
-    appName: login.appName,
-    appUrl: login.appUrl,
-    links: login.links,
   })
-  const answer = page(html, 200, { 'set-cookie': login.cookies.csrf.write(binding) })
+  const answer = page(html, 200, { 'set-cookie': ports.cookies.csrf.write(binding) })
   // Shown once.
   if (session.notice)
-    answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, login))
+    answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, ports))
   return answer
 }
 
-async function takeForm(fields: URLSearchParams, login: AccountRequest): Promise<Response> {
-  const visit = findVisit(login)
+async function takeForm(fields: URLSearchParams, visit: Visit, ports: AccountPorts): Promise<Response> {
+  const owner = findOwner(visit, ports)
   // Signed out meanwhile, or after an hour: the page asks for sign-in.
-  if (!visit) return redirect(accountPath(login))
-  const { session, binding } = visit
-  if (!isAccountForm(fields.get('form') ?? '', session, binding, login.signIn)) {
-    return backWith('form_refused', visit, login)
+  if (!owner) return redirect(accountPath(ports))
+  const { session, binding } = owner
+  if (!isAccountForm(fields.get('form') ?? '', session, binding, ports.signIn)) {
+    return backWith('form_refused', owner, ports)
   }
   switch (fields.get('action')) {
     case 'end': {
-      const ended = await endConnection(fields.get('connection') ?? '', session, login)
-      if (!ended) return backWith('already_ended', visit, login)
-      const clients = await createClientNames([{ grant: ended }], login)
-      return backWith('ended', visit, login, clients.nameOf(ended.clientId).name)
+      const ended = await endConnection(fields.get('connection') ?? '', session, visit.context, ports)
+      if (!ended) return backWith('already_ended', owner, ports)
+      const listed = await findClients([{ grant: ended }], ports)
+      return backWith('ended', owner, ports, listed(ended).client.name)
     }
     case 'end_all':
-      await endAllConnections(session, login)
-      return backWith('all_ended', visit, login)
+      await endAllConnections(session, visit.context, ports)
+      return backWith('all_ended', owner, ports)
     case 'sign_out':
-      return signOut(login)
+      return signOut(ports)
     default:
-      return backWith('form_refused', visit, login)
+      return backWith('form_refused', owner, ports)
   }
 }
 
@@ -160,26 +162,30 @@ async function takeForm(fields: URLSearchParams, login: AccountRequest): Promise
  */
 function backWith(
   notice: AccountNotice,
-  { session, binding }: Visit,
-  login: AccountRequest,
+  { session, binding }: Owner,
+  ports: AccountPorts,
   clientName?: string,
 ): Response {
-  return redirect(accountPath(login), {
-    'set-cookie': sessionCookie(withNotice(session, notice, clientName), binding, login),
+  return redirect(accountPath(ports), {
+    'set-cookie': sessionCookie(withNotice(session, notice, clientName), binding, ports),
   })
 }
 
-function signOut(login: AccountRequest): Response {
+function signOut(ports: AccountPorts): Response {
   const view = {
     title: 'You’re signed out of this page',
     bridge: 'raised',
     message: `This browser can no longer see or end your connections. The connections themselves stay active.`,
     nextStep: 'You can close this page.',
-    link: { url: accountPath(login), label: 'Sign in again' },
+    link: { url: accountPath(ports), label: 'Sign in again' },
   } as const
-  return page(messagePage(view), 200, { 'set-cookie': login.cookies.account.clear() })
+  return page(messagePage(view), 200, { 'set-cookie': ports.cookies.account.clear() })
 }
 
-function sessionCookie(session: AccountSession, binding: BrowserBinding, login: AccountRequest): string {
-  return login.cookies.account.write(sealAccountSession(session, binding, login.signIn))
+function sessionCookie(
+  session: AccountSession,
+  binding: BrowserBinding,
+  { cookies, signIn }: AccountPorts,
+): string {
+  return cookies.account.write(sealAccountSession(session, binding, signIn))
 }

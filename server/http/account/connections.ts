@@ -3,7 +3,7 @@ import { type Client, type ClientStore, ClientUnavailableError } from '../../cor
 import type { AuthorizationCodeRecord, Grant, GrantRecord, GrantStore } from '../../core/session/grant.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { connectedClient, returnHosts, returnsToWeb } from '../login/client-view.ts'
-import type { Login, LoginPorts } from '../login/login-subject.ts'
+import type { LoginPorts } from '../login/login-subject.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
 
 /** Maximum grants read or ended at once. */
@@ -19,9 +19,6 @@ export interface AccountPorts extends LoginPorts {
   >
   storedClients: Pick<ClientStore, 'findClient'>
 }
-
-/** One request to the connections page. */
-export type AccountRequest = AccountPorts & Login
 
 /** Returns every grant of a user that was not deleted yet, live or not. */
 export async function listRecords(userId: string, { grants }: AccountPorts): Promise<GrantRecord[]> {
@@ -50,10 +47,11 @@ export function listWaiting(
 export async function endConnection(
   grantId: string,
   { userId }: AccountSession,
-  account: AccountRequest,
+  context: RequestContext,
+  ports: AccountPorts,
 ): Promise<Grant | undefined> {
-  const { grants, signIn, context } = account
-  const waiting = (await listWaiting(userId, account)).find(({ grant }) => grant.id === grantId)
+  const { grants, signIn } = ports
+  const waiting = (await listWaiting(userId, ports)).find(({ grant }) => grant.id === grantId)
   if (waiting && (await grants.expireCode(waiting.codeHash, signIn.runtime.now()))) {
     reportRevoked(waiting.grant, context)
     return waiting.grant
@@ -74,7 +72,8 @@ export async function endConnection(
  */
 export async function endAllConnections(
   { userId }: AccountSession,
-  { grants, signIn, context }: AccountRequest,
+  context: RequestContext,
+  { grants, signIn }: AccountPorts,
 ): Promise<void> {
   let ended
   do {
@@ -88,38 +87,35 @@ function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: Re
   context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
 }
 
-/** Client details for the list of connections. */
-export interface ClientNames {
-  nameOf(clientId: string): ConnectedClient
+export interface ListedClient {
+  client: ConnectedClient
   /** Empty for a device-only client, and for a removed one. */
-  returnsToOf(clientId: string): readonly string[]
+  returnsTo: readonly string[]
   /** True when it returns to websites only; false for a removed one. */
-  runsOnWeb(clientId: string): boolean
+  runsOnWeb: boolean
 }
 
 /**
  * Looks up the clients of some grants, each once. A client whose id is the URL of its document is only looked up in the store: a
  * list must not make this server fetch a hundred documents that others chose. Its host is in its id anyway.
  */
-export async function createClientNames(
+export async function findClients(
   of: readonly { grant: Grant }[],
   { clients: finder, storedClients }: AccountPorts,
-): Promise<ClientNames> {
+): Promise<(grant: Grant) => ListedClient> {
   const ids = [...new Set(of.map(({ grant }) => grant.clientId))]
   const found = await Promise.all(
     ids.map((id) => (isUrl(id) ? storedClients : finder).findClient(id).catch(noneWhenUnavailable)),
   )
   const clients = new Map(ids.map((id, index) => [id, found[index]]))
-  return {
-    nameOf: (id) => connectedClient(id, clients.get(id)),
-    returnsToOf(id) {
-      const client = clients.get(id)
-      return client ? returnHosts(client) : []
-    },
-    runsOnWeb(id) {
-      const { redirectUris = [] } = clients.get(id) ?? {}
-      return redirectUris.length > 0 && redirectUris.every(returnsToWeb)
-    },
+  return ({ clientId }) => {
+    const client = clients.get(clientId)
+    const { redirectUris = [] } = client ?? {}
+    return {
+      client: connectedClient(clientId, client),
+      returnsTo: client ? returnHosts(client) : [],
+      runsOnWeb: redirectUris.length > 0 && redirectUris.every(returnsToWeb),
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { createBoundedMap } from '../../core/bounded-map.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Peer } from '../endpoint.ts'
 
 // A chain of proxies is short. Entries further left were not written by them.
@@ -62,7 +62,7 @@ export function createAddressChain(trustedProxies: readonly string[], reach: Rea
     if (!isTrusted(peer)) return reach.onlyByProxy ? undefined : peer.toString()
     return farthestTrusted(peer, hopsOf(header), isTrusted).toString()
   }
-  const known = createBoundedMap<string | null>(maxRemembered)
+  const known = new BoundedMap<string | null>(maxRemembered)
   return (forwardedFor, peerAddress) => {
     if (peerAddress === undefined) return undefined
     const header = ranges.length === 0 ? '' : (forwardedFor ?? '')

@@ -1,17 +1,19 @@
 import type { Server } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
+import { settledWithin } from '@drawbridge/shared/async.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
 import { createGuardedServer, type ListenerLimits, reportDrops, type RequestGate } from './guarded-server.ts'
 import type { FetchHandler } from '../endpoint.ts'
 import { type FormRules } from '../request-fault.ts'
 import { requestFaults } from '../error-table.ts'
+import { toResponse } from '@drawbridge/shared/text-response.ts'
+import { httpError, oauthFailure } from '../response.ts'
 
 const drainMs = 10_000
 const idleSweepMs = 100
 /** How long interrupted requests may keep running: together with the drain, longer than two calls of the provider. */
 const settleMs = 8000
 
-/** Options of a listener besides the handler and the address. */
 export interface ListenerOptions {
   gate?: RequestGate
   report?: (event: string, fields?: Record<string, unknown>) => void
@@ -19,7 +21,6 @@ export interface ListenerOptions {
   form?: FormRules
 }
 
-/** An open port. */
 export interface Listener {
   port: number
   /**
@@ -68,7 +69,7 @@ export async function listen(
     async close() {
       draining = true
       await drain(server)
-      await settle(running)
+      await settledWithin(Promise.allSettled(running), settleMs)
     },
   }
 }
@@ -87,23 +88,12 @@ function drain(server: Server): Promise<void> {
   })
 }
 
-async function settle(running: ReadonlySet<Promise<unknown>>): Promise<void> {
-  const patience = new AbortController()
-  const enough = delay(settleMs, undefined, { signal: patience.signal }).catch(() => {})
-  await Promise.race([Promise.allSettled(running), enough])
-  patience.abort()
-}
-
 /** Responds to a request whose host or path is not a valid URL, and to failures outside the handler. */
 function answerAdapterError(error: unknown): Response {
   const malformed = error instanceof Error && error.name === 'RequestError'
-  return malformed
-    ? Response.json(
-        { error: 'invalid_request', error_description: requestFaults.target_invalid.description },
-        { status: 400 },
-      )
-    : Response.json(
-        { error: 'server_error', error_description: 'Something went wrong. Try again.' },
-        { status: 500 },
-      )
+  return toResponse(
+    malformed
+      ? oauthFailure(new OAuthError('invalid_request', requestFaults.target_invalid.description))
+      : httpError('server_error'),
+  )
 }

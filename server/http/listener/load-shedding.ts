@@ -1,12 +1,12 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type AddressBlock, addressBlocks } from '../../core/address-block.ts'
 import { knownShare, refusals, tokenRefusals } from '../../core/limits/limit-table.ts'
-import { createBoundedMap } from '../../core/bounded-map.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
 import { type Rate, RateLimit } from '../../core/limits/rate-limit.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { AddressChain } from './client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
-import { httpErrors } from '../error-table.ts'
+import { errorTable } from '../error-table.ts'
 import { type RawAnswer, rawRefusal } from './raw-response.ts'
 
 const maxAddresses = 10_000
@@ -15,7 +15,6 @@ const everyone = 'everyone'
 const reportSeconds = 10
 const retrySeconds = '1'
 
-/** Dependencies of load shedding. */
 export interface LoadSheddingPorts {
   addressOf: AddressChain
   runtime: Pick<Runtime, 'now'>
@@ -45,19 +44,15 @@ export interface LoadSheddingPorts {
  */
 export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
   const { addressOf, runtime } = ports
-  const tokenPaths = new Set(ports.tokenPaths)
-  const provingPaths = new Set(ports.provingPaths)
   const shedding = createReporter(ports)
-  const budgets = {
-    // The token endpoint is used by clients, not by browsers.
-    token: createBudget(tokenRefusals, 0),
-    other: createBudget(refusals, 1 / knownShare),
-  }
-  const credentials = createCredentialMemory()
+  // The token endpoint is used by clients, not by browsers.
+  const ofTokens = new RefusalBudget(tokenRefusals, 0)
+  const ofOthers = new RefusalBudget(refusals, 1 / knownShare)
+  const credentials = new CredentialMemory()
+  const posts = (request: RawRequest, paths: readonly string[]): boolean =>
+    request.method === 'POST' && paths.includes(pathOf(request))
   const budgetFor = (request: RawRequest): RefusalBudget =>
-    request.method === 'POST' && tokenPaths.has(pathOf(request)) ? budgets.token : budgets.other
-  const proves = (request: RawRequest): boolean =>
-    request.method === 'POST' && provingPaths.has(pathOf(request))
+    posts(request, ports.tokenPaths) ? ofTokens : ofOthers
 
   return {
     refuse(request) {
@@ -75,7 +70,7 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
       if (status >= 400 && status < 500) {
         budgetFor(request).take(blocksOf(request, addressOf), now)
         credentials.refused(authorization, status, now)
-      } else if (status < 400 && authorization !== undefined && proves(request)) {
+      } else if (status < 400 && authorization !== undefined && posts(request, ports.provingPaths)) {
         credentials.accepted(authorization)
       }
     },
@@ -83,83 +78,75 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
 }
 
 /** Limits the refusals that requests of one kind may cause. */
-interface RefusalBudget {
-  refusal(blocks: readonly AddressBlock[], isKnown: () => boolean, now: number): RawAnswer | undefined
-  take(blocks: readonly AddressBlock[], now: number): void
-}
+class RefusalBudget {
+  readonly #rates: { perAddress: Rate; everyone: Rate }
+  readonly #byFactor = new Map<number, RateLimit>()
+  readonly #all: RateLimit
+  readonly #strangers: RateLimit
 
-/** `kept` is the part of the total that strangers do not get. */
-function createBudget(
-  { perAddress: ofAddress, everyone: ofEveryone }: { perAddress: Rate; everyone: Rate },
-  kept: number,
-): RefusalBudget {
-  const limits = new Map<number, RateLimit>()
-  /** Returns the limit of blocks that may cause `factor` times as much as an address, and at most half of the total. */
-  const limitOf = ({ factor }: AddressBlock): RateLimit => {
-    const limit =
-      limits.get(factor) ??
-      new RateLimit(
-        {
-          burst: Math.min(ofAddress.burst * factor, ofEveryone.burst / 2),
-          perSecond: Math.min(ofAddress.perSecond * factor, ofEveryone.perSecond / 2),
-        },
-        maxAddresses,
-      )
-    limits.set(factor, limit)
-    return limit
+  /** `kept` is the part of the total that strangers do not get. */
+  constructor(rates: { perAddress: Rate; everyone: Rate }, kept: number) {
+    const { burst, perSecond } = rates.everyone
+    this.#rates = rates
+    this.#all = new RateLimit(rates.everyone, 1)
+    this.#strangers = new RateLimit(
+      { burst: Math.ceil(burst * (1 - kept)), perSecond: perSecond * (1 - kept) },
+      1,
+    )
   }
-  const all = new RateLimit(ofEveryone, 1)
-  const strangers = new RateLimit(
-    { burst: Math.ceil(ofEveryone.burst * (1 - kept)), perSecond: ofEveryone.perSecond * (1 - kept) },
-    1,
-  )
-  return {
-    refusal(blocks, isKnown, now) {
-      if (blocks.some((block) => limitOf(block).isSpent(block.name, now))) return tooManyOfAddress
-      if (!strangers.isSpent(everyone, now)) return undefined
-      return all.isSpent(everyone, now) || !isKnown() ? tooManyOfEveryone : undefined
-    },
-    take(blocks, now) {
-      for (const block of blocks) limitOf(block).take(block.name, now)
-      // Refusals of known browsers count for strangers too: telling them apart here would cost more than it is worth.
-      strangers.take(everyone, now)
-      all.take(everyone, now)
-    },
+
+  refusal(blocks: readonly AddressBlock[], isKnown: () => boolean, now: number): RawAnswer | undefined {
+    if (blocks.some((block) => this.#limitOf(block).isSpent(block.name, now))) return tooManyOfAddress
+    if (!this.#strangers.isSpent(everyone, now)) return undefined
+    return this.#all.isSpent(everyone, now) || !isKnown() ? tooManyOfEveryone : undefined
+  }
+
+  take(blocks: readonly AddressBlock[], now: number): void {
+    for (const block of blocks) this.#limitOf(block).take(block.name, now)
+    // Refusals of known browsers count for strangers too: telling them apart here would cost more than it is worth.
+    this.#strangers.take(everyone, now)
+    this.#all.take(everyone, now)
+  }
+
+  /** Returns the limit of blocks that may cause `factor` times as much as an address, and at most half of the total. */
+  #limitOf({ factor }: AddressBlock): RateLimit {
+    const { perAddress, everyone: total } = this.#rates
+    const most = (name: keyof Rate): number => Math.min(perAddress[name] * factor, total[name] / 2)
+    const limit =
+      this.#byFactor.get(factor) ??
+      new RateLimit({ burst: most('burst'), perSecond: most('perSecond') }, maxAddresses)
+    this.#byFactor.set(factor, limit)
+    return limit
   }
 }
 
 /** Remembers which `Authorization` headers were recently accepted, by their hashes. */
-interface CredentialMemory {
-  mayPass(authorization: string | undefined, now: number): boolean
-  accepted(authorization: string): void
-  refused(authorization: string | undefined, status: number, now: number): void
-}
+class CredentialMemory {
+  readonly #good = new BoundedMap<true>(maxCredentials)
+  readonly #limit = new RateLimit(refusals.perAddress, maxAddresses)
 
-function createCredentialMemory(): CredentialMemory {
-  const good = createBoundedMap<true>(maxCredentials)
-  const limit: RateLimit = new RateLimit(refusals.perAddress, maxAddresses)
-  return {
-    mayPass(authorization, now) {
-      if (authorization === undefined) return false
-      const hash = hashSecret(authorization)
-      return good.get(hash) === true && !limit.isSpent(hash, now)
-    },
-    accepted(authorization) {
-      const hash = hashSecret(authorization)
-      if (good.get(hash) === undefined) good.set(hash, true)
-    },
-    refused(authorization, status, now) {
-      if (authorization === undefined) return
-      const hash = hashSecret(authorization)
-      if (good.get(hash) === undefined) return
-      // RFC 6750 section 3.1: the token is no longer valid.
-      if (status === 401) good.delete(hash)
-      limit.take(hash, now)
-    },
+  mayPass(authorization: string | undefined, now: number): boolean {
+    if (authorization === undefined) return false
+    const hash = hashSecret(authorization)
+    return this.#good.get(hash) === true && !this.#limit.isSpent(hash, now)
+  }
+
+  accepted(authorization: string): void {
+    const hash = hashSecret(authorization)
+    if (this.#good.get(hash) === undefined) this.#good.set(hash, true)
+  }
+
+  refused(authorization: string | undefined, status: number, now: number): void {
+    if (authorization === undefined) return
+    const hash = hashSecret(authorization)
+    if (this.#good.get(hash) === undefined) return
+    // RFC 6750 section 3.1: the token is no longer valid.
+    if (status === 401) this.#good.delete(hash)
+    this.#limit.take(hash, now)
   }
 }
 
-const tooManyOfAddress = shed('too_many_requests', httpErrors.too_many_requests.message)
+const tooManyOfAddress = shed('too_many_requests', errorTable.too_many_requests.message)
 
 const tooManyOfEveryone = shed(
   'temporarily_unavailable',
@@ -167,7 +154,7 @@ const tooManyOfEveryone = shed(
 )
 
 function shed(code: 'too_many_requests' | 'temporarily_unavailable', message: string): RawAnswer {
-  const { status, nextStep } = httpErrors[code]
+  const { status, nextStep } = errorTable[code]
   return rawRefusal(status, { code, description: `${message} ${nextStep}` }, ['Retry-After', retrySeconds])
 }
 

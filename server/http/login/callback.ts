@@ -1,15 +1,16 @@
 import type { FirstStep } from '../../core/sign-in/second-factor-step.ts'
-import type { ProviderError, ProviderFailure } from '../../core/session/session-provider.ts'
+import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { finishSocialSignIn } from '../../core/sign-in/sign-in.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import type { SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { continueLogin } from './decide.ts'
+import type { ErrorCode } from '../error-table.ts'
 import { renderLogin } from './draw.ts'
-import { signInErrorPage, loginHandler } from './error-page.ts'
-import { provenAccountFailure, retryHeaders, signInFailure, type SignInErrorReason } from './error-table.ts'
-import { findSubject, type Login, type LoginPorts, visitorOf } from './login-subject.ts'
+import { LoginError, loginHandler, type Visit } from './login-error.ts'
+import { findSubject, type LoginPorts, visitorOf } from './login-subject.ts'
+import { continueLogin } from './sign-in-form.ts'
+import { provenAccountFailure } from './sign-in-failure.ts'
 
 /**
  * `GET /oauth/callback`: the return from social sign-in. It completes the sign-in without another click, or asks for a second
@@ -19,23 +20,36 @@ export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
   return {
     path: `${ports.urls.basePath}/oauth/callback`,
     cors: 'none',
-    methods: { GET: loginHandler(ports, finishSocial) },
+    methods: { GET: loginHandler(ports.app, (visit) => finishSocial(visit, ports)) },
   }
 }
 
-async function finishSocial(login: Login): Promise<Response> {
-  const binding = login.cookies.csrf.read(login.request)
-  const visitor = binding === undefined ? undefined : visitorOf(binding, login)
-  const parameters = new URL(login.request.url).searchParams
-  const returned = await finishSocialSignIn(parameters, visitor, login.signIn)
-  if (returned.kind === 'expired' || visitor === undefined) return signInErrorPage('social_expired', login)
-  if (returned.kind === 'returned') return goOn(returned.step, returned.purpose, visitor, login)
+// The code is still unused: reloading the page completes the sign-in.
+const temporaryReasons: Partial<Readonly<Record<ProviderFailure, ErrorCode>>> = {
+  rate_limited: 'social_rate_limited',
+  transient: 'sign_in_unavailable',
+}
+
+async function finishSocial(visit: Visit, ports: LoginPorts): Promise<Response> {
+  const { request, context } = visit
+  const binding = ports.cookies.csrf.read(request)
+  const visitor = binding === undefined ? undefined : visitorOf(binding, visit, ports)
+  const parameters = new URL(request.url).searchParams
+  const returned = await finishSocialSignIn(parameters, visitor, ports.signIn)
+  if (returned.kind === 'expired' || visitor === undefined) throw new LoginError('social_expired')
+  if (returned.kind === 'returned') return goOn(returned.step, returned.purpose, visitor, visit, ports)
   const { failure, purpose } = returned
-  login.context.report('sign_in_failed', { failure: failure.failure, message: failure.message })
-  if (!purpose) return unmatchedRefusal(failure, parameters.has('code'), login)
-  const subject = await findSubject(purpose, visitor, login)
-  if (!subject) return signInErrorPage('client_unknown', login)
-  return renderLogin(subject, { failure: provenAccountFailure(failure) }, login)
+  context.report('sign_in_failed', { failure: failure.failure, message: failure.message })
+  if (!purpose) {
+    // It cannot be matched to a sign-in.
+    const temporary = parameters.has('code') ? temporaryReasons[failure.failure] : undefined
+    throw temporary
+      ? new LoginError(temporary, { retryAfterSeconds: failure.retryAfterSeconds })
+      : new LoginError('social_refused')
+  }
+  const subject = await findSubject(purpose, visitor, ports)
+  if (!subject) throw new LoginError('client_unknown')
+  return renderLogin(subject, { failure: provenAccountFailure(failure) }, context, ports)
 }
 
 /** Continues after a successful first step. If its client has since been removed, ends the session. */
@@ -43,30 +57,14 @@ async function goOn(
   step: FirstStep,
   purpose: SignInPurpose,
   visitor: SignInVisitor,
-  login: Login,
+  visit: Visit,
+  ports: LoginPorts,
 ): Promise<Response> {
-  const find = (): ReturnType<typeof findSubject> => findSubject(purpose, visitor, login)
+  const find = (): ReturnType<typeof findSubject> => findSubject(purpose, visitor, ports)
   // An incomplete session is already stored, and will be signed out from there.
   const session = step.kind === 'signed_in' ? step.signIn.session : undefined
-  const subject = await (session ? keepOrSignOut(session, login.signIn.provider, find) : find())
-  if (subject) return continueLogin(step, subject, login)
-  if (session) await endUnusedSession(session, login.signIn)
-  return signInErrorPage('client_unknown', login)
-}
-
-// The code is still unused: reloading the page completes the sign-in.
-const temporaryReasons: Partial<Readonly<Record<ProviderFailure, SignInErrorReason>>> = {
-  rate_limited: 'social_rate_limited',
-  transient: 'sign_in_unavailable',
-}
-
-/** Shows a page for a refusal that cannot be matched to a sign-in. */
-function unmatchedRefusal(refusal: ProviderError, hasCode: boolean, login: Login): Response {
-  const temporary = hasCode ? temporaryReasons[refusal.failure] : undefined
-  if (!temporary) return signInErrorPage('social_refused', login)
-  const answer = signInErrorPage(temporary, login)
-  for (const [name, value] of Object.entries(retryHeaders(signInFailure(refusal)))) {
-    answer.headers.set(name, value)
-  }
-  return answer
+  const subject = await (session ? keepOrSignOut(session, ports.signIn.provider, find) : find())
+  if (subject) return continueLogin(step, subject, visit, ports)
+  if (session) await endUnusedSession(session, ports.signIn)
+  throw new LoginError('client_unknown')
 }

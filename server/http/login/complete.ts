@@ -3,17 +3,17 @@ import { createAccountSession, sealAccountSession } from '../../core/sign-in/acc
 import { issueAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import { approveDevice, denyDevice } from '../../core/authorization/device-authorization.ts'
 import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-in/device-cookie.ts'
-import { type Identity, ProviderError, type SignIn } from '../../core/session/session-provider.ts'
+import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
+import { messagePage } from '../pages/finished-page.ts'
 import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
-import { messagePage } from '../pages/finished-page.ts'
 import { renderLogin } from './draw.ts'
-import { signInErrorPage } from './error-page.ts'
-import { accountPath, type Login, type LoginSubject } from './login-subject.ts'
+import { LoginError, type Visit } from './login-error.ts'
+import { accountPath, type LoginPorts, type LoginSubject } from './login-subject.ts'
 
-type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind: Kind }>
+type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
 
 /**
  * Completes a sign-in: the client gets its code, the device is approved, or the user sees their connections. A device cookie
@@ -23,46 +23,59 @@ type SubjectOf<Kind extends LoginSubject['kind']> = Extract<LoginSubject, { kind
 export async function completeLogin(
   subject: LoginSubject,
   { signIn, account }: { signIn: SignIn; account?: string },
-  login: Login,
+  visit: Visit,
+  ports: LoginPorts,
 ): Promise<Response> {
-  const answer = await complete(subject, signIn, login)
+  const answer = await complete(subject, signIn, visit, ports)
   const { email } = signIn.identity
   const names = [account, email === undefined ? undefined : accountOf(email)]
   const accounts = new Set(names.filter((name) => name !== undefined))
   if (accounts.size === 0) return answer
-  const { provider, sealer, runtime } = login.signIn
+  const { provider, sealer, runtime } = ports.signIn
   const known = [...accounts].reduce(
     (all, name) => rememberAccount(all, name, provider.issuer, runtime),
     subject.visitor.knownAccounts,
   )
-  answer.headers.append('set-cookie', login.cookies.device.write(sealKnownAccounts(known, sealer)))
+  answer.headers.append('set-cookie', ports.cookies.device.write(sealKnownAccounts(known, sealer)))
   return answer
 }
 
-async function complete(subject: LoginSubject, signIn: SignIn, login: Login): Promise<Response> {
+async function complete(
+  subject: LoginSubject,
+  signIn: SignIn,
+  { context }: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
   // Users who may not connect may still see and end their connections.
-  if (subject.kind === 'account') return openAccount(subject, signIn, login)
-  const { identity, session } = signIn
-  const access = await keepOrSignOut(session, login.signIn.provider, () => decideAbout(identity, login))
-  if (access === undefined) {
-    await endUnusedSession(session, login.signIn)
-    return signInErrorPage('sign_in_unavailable', login)
-  }
-  if (access.kind === 'denied') {
-    await endUnusedSession(session, login.signIn)
+  if (subject.kind === 'account') return openAccount(subject, signIn, context, ports)
+  const { session, identity } = signIn
+  const access = await keepOrSignOut(session, ports.signIn.provider, () =>
+    decideAccess(signIn, context, ports),
+  )
+  if (access?.kind !== 'allowed') {
+    await endUnusedSession(session, ports.signIn)
+    if (!access) throw new LoginError('sign_in_unavailable')
     const { rule, reason } = access
-    login.context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
-    return renderLogin(subject, { failure: { reason: 'not_allowed' } }, login)
+    context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
+    return renderLogin(subject, { failure: { reason: 'not_allowed' } }, context, ports)
   }
-  return subject.kind === 'authorization'
-    ? answerWithCode(subject, signIn, access, login)
-    : allowDevice(subject, signIn, access, login)
+  const done = await keepOrSignOut(session, ports.signIn.provider, () =>
+    allow(subject, signIn, access, ports),
+  )
+  if (!done) {
+    await endUnusedSession(session, ports.signIn)
+    throw new LoginError('device_gone')
+  }
+  const event = subject.kind === 'authorization' ? 'signed_in' : 'device_allowed'
+  context.report(event, { client_id: subject.client.id, sub: identity.sub })
+  return done
 }
 
-/** Returns undefined when the provider could not be asked. */
-async function decideAbout(
-  identity: Identity,
-  { access, context }: Login,
+/** Applies the access rules. Returns undefined when the provider could not be asked. */
+async function decideAccess(
+  { identity }: SignIn,
+  context: Visit['context'],
+  { access }: Pick<LoginPorts, 'access'>,
 ): Promise<AccessDecision | undefined> {
   try {
     return await access.decide(identity.sub, access.profileOf(identity))
@@ -73,35 +86,21 @@ async function decideAbout(
   }
 }
 
-async function answerWithCode(
-  { request, client }: SubjectOf<'authorization'>,
+/** Gives the client its code, or lets the device in. Returns undefined when the device no longer waits. */
+async function allow(
+  subject: ClientSubject,
   signIn: SignIn,
   { scopes }: AccessAllowed,
-  login: Login,
-): Promise<Response> {
-  const allowed = { ...request, scope: limitScope(request.scope, scopes) }
-  const code = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
-    issueAuthorizationCode(allowed, signIn, login.codes),
-  )
-  login.context.report('signed_in', { client_id: client.id, sub: signIn.identity.sub })
-  return answerClient(request, { code }, client, login.urls.issuer)
-}
-
-async function allowDevice(
-  { device, client }: SubjectOf<'device'>,
-  signIn: SignIn,
-  { scopes }: AccessAllowed,
-  login: Login,
-): Promise<Response> {
-  const limited = { ...device, scope: limitScope(device.scope, scopes) }
-  const allowed = await keepOrSignOut(signIn.session, login.signIn.provider, () =>
-    approveDevice(limited, signIn, { ...login.codes, devices: login.devices }),
-  )
-  if (!allowed) {
-    await endUnusedSession(signIn.session, login.signIn)
-    return signInErrorPage('device_gone', login)
+  ports: Pick<LoginPorts, 'codes' | 'devices' | 'urls'>,
+): Promise<Response | undefined> {
+  if (subject.kind === 'authorization') {
+    const { request, client } = subject
+    const allowed = { ...request, scope: limitScope(request.scope, scopes) }
+    const code = await issueAuthorizationCode(allowed, signIn, ports.codes)
+    return answerClient(request, { code }, client, ports.urls.issuer)
   }
-  login.context.report('device_allowed', { client_id: client.id, sub: signIn.identity.sub })
+  const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes) }
+  if (!(await approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }))) return undefined
   return page(
     messagePage({
       title: 'Your device can connect now',
@@ -109,40 +108,44 @@ async function allowDevice(
       message:
         'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
       nextStep: 'Go back to your device. You can close this page.',
-      link: { url: accountPath(login), label: 'See or end your connections' },
+      link: { url: accountPath(ports), label: 'See or end your connections' },
     }),
   )
 }
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
 async function openAccount(
-  { visitor }: SubjectOf<'account'>,
+  { visitor }: LoginSubject,
   { identity, session }: SignIn,
-  login: Login,
+  context: Visit['context'],
+  ports: Pick<LoginPorts, 'signIn' | 'cookies' | 'codes' | 'urls'>,
 ): Promise<Response> {
-  const { signIn, cookies, codes } = login
+  const { signIn, cookies, codes } = ports
   await endUnusedSession(session, signIn)
   const account = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
-  login.context.report('account_signed_in', { sub: account.sub })
-  return redirect(accountPath(login), {
+  context.report('account_signed_in', { sub: account.sub })
+  return redirect(accountPath(ports), {
     'set-cookie': cookies.account.write(sealAccountSession(account, visitor.binding, signIn)),
   })
 }
 
 /** Reports the user's refusal to the client or the device. */
-export async function refuseLogin(subject: LoginSubject, login: Login): Promise<Response> {
+export async function refuseLogin(
+  subject: LoginSubject,
+  { context }: Visit,
+  { urls, codes, devices }: Pick<LoginPorts, 'urls' | 'codes' | 'devices'>,
+): Promise<Response> {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
       const outcome = { error: 'access_denied', description: 'The user refused.' }
-      login.context.report('authorization_denied', { client_id: client.id })
-      return answerClient(request, outcome, client, login.urls.issuer)
+      context.report('authorization_denied', { client_id: client.id })
+      return answerClient(request, outcome, client, urls.issuer)
     }
     case 'device': {
       const { device, client } = subject
-      const denied = await denyDevice(device, { ...login.codes, devices: login.devices })
-      if (!denied) return signInErrorPage('device_gone', login)
-      login.context.report('device_denied', { client_id: client.id })
+      if (!(await denyDevice(device, { ...codes, devices }))) throw new LoginError('device_gone')
+      context.report('device_denied', { client_id: client.id })
       return page(
         messagePage({
           title: 'Access denied',
@@ -153,6 +156,6 @@ export async function refuseLogin(subject: LoginSubject, login: Login): Promise<
       )
     }
     case 'account':
-      return redirect(accountPath(login))
+      return redirect(accountPath({ urls }))
   }
 }

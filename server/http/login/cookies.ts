@@ -17,7 +17,6 @@ export interface HostCookie {
   clear(): string
 }
 
-/** The cookies of the login flow. */
 export interface LoginCookies {
   /** Ties forms to one browser; one value serves all its tabs. */
   csrf: HostCookie
@@ -27,7 +26,6 @@ export interface LoginCookies {
   account: HostCookie
 }
 
-/** Creates the {@link LoginCookies} for a base URL. */
 export function createLoginCookies(baseUrl: string): LoginCookies {
   return {
     csrf: createHostCookie(baseUrl, 'browser', dayInSeconds, /^[A-Za-z0-9_-]{43}$/),

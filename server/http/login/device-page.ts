@@ -4,21 +4,13 @@ import { findDeviceByUserCode } from '../../core/authorization/device-authorizat
 import { userCodes } from '../../core/limits/limit-table.ts'
 import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
 import { normaliseUserCode } from '../../core/authorization/user-code.ts'
-import { page } from '../response.ts'
+import { page, retryHeaders } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { sealErrors, takeOwnForm } from './decide.ts'
 import { renderLogin } from './draw.ts'
 import { type DeviceEntryView, deviceEntryPage } from '../pages/device-entry-page.ts'
-import { loginHandler, signInErrorPage } from './error-page.ts'
-import {
-  bindingOf,
-  findSubject,
-  type Login,
-  type LoginPorts,
-  loginPaths,
-  sourceOf,
-  visitorOf,
-} from './login-subject.ts'
+import { LoginError, loginHandler, type Visit } from './login-error.ts'
+import { bindingOf, findSubject, type LoginPorts, loginPaths, sourceOf, visitorOf } from './login-subject.ts'
+import { readOwnForm, sealErrors, takeLoginForm } from './sign-in-form.ts'
 
 const entryUse = 'drawbridge device entry'
 const entryTtlSeconds = 3600
@@ -32,73 +24,85 @@ export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
     path: `${ports.urls.basePath}${loginPaths.device}`,
     cors: 'none',
     methods: {
-      GET: loginHandler(ports, showEntry),
-      POST: loginHandler(ports, (login) => takeOwnForm(login, takeEntry)),
+      GET: loginHandler(ports.app, (visit) => showEntry(visit, ports)),
+      POST: loginHandler(ports.app, async (visit) => {
+        const fields = await readOwnForm(visit.request, ports)
+        return fields.has('transaction')
+          ? takeLoginForm(fields, visit, ports)
+          : takeEntry(fields, visit, ports)
+      }),
     },
   }
 }
 
-function showEntry(login: Login): Response {
-  const binding = bindingOf(login)
-  const given = new URL(login.request.url).searchParams.get('user_code')
+function showEntry(visit: Visit, ports: LoginPorts): Response {
+  const binding = bindingOf(visit, ports)
+  const given = new URL(visit.request.url).searchParams.get('user_code')
   const userCode = given === null ? undefined : normaliseUserCode(given)
-  return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, login)
+  return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, ports)
 }
 
-async function takeEntry(fields: URLSearchParams, login: Login): Promise<Response> {
-  const terms = { use: entryUse, binding: login.cookies.csrf.read(login.request) }
-  const opening = openForBrowser(fields.get('form') ?? '', terms, login.signIn)
-  if (opening.kind !== 'open') return signInErrorPage(sealErrors[opening.kind], login)
-  return takeCode(fields.get('user_code') ?? '', opening.binding, login)
+async function takeEntry(fields: URLSearchParams, visit: Visit, ports: LoginPorts): Promise<Response> {
+  const terms = { use: entryUse, binding: ports.cookies.csrf.read(visit.request) }
+  const opening = openForBrowser(fields.get('form') ?? '', terms, ports.signIn)
+  if (opening.kind !== 'open') throw new LoginError(sealErrors[opening.kind])
+  return takeCode(fields.get('user_code') ?? '', opening.binding, visit, ports)
 }
 
 const unknownCode =
   'No device is waiting with this code. Check it for typos. If it is correct, it has expired: start again on your device.'
 
-async function takeCode(typed: string, binding: BrowserBinding, login: Login): Promise<Response> {
+async function takeCode(
+  typed: string,
+  binding: BrowserBinding,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  const { context } = visit
   const userCode = normaliseUserCode(typed)
   // Not counted: text that cannot be a code is not a guess.
   if (userCode === undefined) {
     // Codes have no vowels: eight letters with one in them are not a code we issued.
     const isLikeOne = typed.replaceAll(/[^\p{L}]/gu, '').length === 8
     const error = isLikeOne ? unknownCode : 'A code has eight letters. Type it as shown on your device.'
-    return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, login)
+    return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, ports)
   }
-  const visitor = visitorOf(binding, login)
+  const visitor = visitorOf(binding, visit, ports)
   const limits = limitsOf(userCodes, sourceOf(visitor))
-  const { waitSeconds } = await countWithin(limits, login.signIn)
+  const { waitSeconds } = await countWithin(limits, ports.signIn)
   if (waitSeconds > 0) {
-    login.context.report('device_code_limited')
+    context.report('device_code_limited')
     const minutes = Math.ceil(waitSeconds / 60)
     const error = `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
-    return renderEntry({ userCode, error }, binding, 429, login, { 'retry-after': String(waitSeconds) })
+    return renderEntry({ userCode, error }, binding, 429, ports, waitSeconds)
   }
-  const device = await findDeviceByUserCode(userCode, { ...login.codes, devices: login.devices })
+  const device = await findDeviceByUserCode(userCode, { ...ports.codes, devices: ports.devices })
   if (!device) {
-    login.context.report('device_code_unknown')
-    return renderEntry({ userCode, error: unknownCode }, binding, 400, login)
+    context.report('device_code_unknown')
+    return renderEntry({ userCode, error: unknownCode }, binding, 400, ports)
   }
-  const subject = await findSubject({ kind: 'device', device, userCode }, visitor, login)
-  if (!subject) return signInErrorPage('device_client_unknown', login)
-  login.context.report('device_code_taken', { client_id: device.clientId })
-  return renderLogin(subject, {}, login)
+  const subject = await findSubject({ kind: 'device', device, userCode }, visitor, ports)
+  if (!subject) throw new LoginError('device_client_unknown')
+  context.report('device_code_taken', { client_id: device.clientId })
+  return renderLogin(subject, {}, context, ports)
 }
 
 function renderEntry(
   part: Pick<DeviceEntryView, 'userCode' | 'fromLink' | 'error'>,
   binding: BrowserBinding,
   status: number,
-  { urls, signIn, cookies, appName, appUrl, links }: Login,
-  headers: Record<string, string> = {},
+  { urls, signIn, cookies, app }: LoginPorts,
+  waitSeconds?: number,
 ): Response {
   const expiresAt = signIn.runtime.now() + entryTtlSeconds
   const html = deviceEntryPage({
     action: `${urls.basePath}${loginPaths.device}`,
     form: sealForBrowser('entry', { use: entryUse, binding, expiresAt }, signIn),
-    appName,
-    appUrl,
-    links,
+    ...app,
     ...part,
   })
-  return page(html, status, { 'set-cookie': cookies.csrf.write(binding), ...headers })
+  return page(html, status, {
+    'set-cookie': cookies.csrf.write(binding),
+    ...retryHeaders(status, waitSeconds),
+  })
 }

@@ -1,67 +1,61 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
-import { type ProviderCapabilities, ProviderError } from '../../core/session/session-provider.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 import { sealTransaction } from '../../core/sign-in/sign-in-transaction.ts'
+import type { RequestContext } from '../endpoint.ts'
 import { captchaPolicy } from '../pages/captcha.ts'
-import { type AppView, contentSecurityPolicy } from '../pages/layout.ts'
+import { contentSecurityPolicy } from '../pages/layout.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { secondFactorPage } from '../pages/second-factor-page.ts'
-import type { SubjectView } from '../pages/sign-in-subject.ts'
+import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
 import { agoText } from '../pages/when.ts'
-import { page } from '../response.ts'
+import { page, retryHeaders } from '../response.ts'
 import { returnAddress } from './authorization-response.ts'
 import { clientView, isLoopbackUri } from './client-view.ts'
-import { signInErrorPage } from './error-page.ts'
-import { type Login, loginPaths, type LoginSubject, notePageOpen, purposeOf } from './login-subject.ts'
-import {
-  failureText,
-  retryHeaders,
-  type SignInFailure,
-  signInFailure,
-  signInMessages,
-} from './error-table.ts'
+import { LoginError } from './login-error.ts'
+import { loginPaths, type LoginPorts, type LoginSubject, notePageOpen, purposeOf } from './login-subject.ts'
+import { failureText, type SignInFailure, signInFailure, signInMessages } from './sign-in-failure.ts'
 
 const dayInSeconds = 86_400
 
-/** Contents of a login page besides its subject. */
+/** What the pages of a sign-in are made of. */
+type DrawPorts = Pick<LoginPorts, 'app' | 'urls' | 'codes' | 'signIn' | 'cookies' | 'registrations'>
+
 export interface LoginState {
   email?: string | undefined
   failure?: SignInFailure
 }
 
-/** Renders the login page of a subject, or a page that says why signing in is impossible right now. */
+/** Renders the login page of a subject. Throws `sign_in_unavailable` while the provider does not say how to sign in. */
 export async function renderLogin(
   subject: LoginSubject,
   { email, failure: given }: LoginState,
-  login: Login,
+  context: RequestContext,
+  ports: DrawPorts,
 ): Promise<Response> {
-  const capabilities = await login.signIn.provider.capabilities().catch((error: unknown) => {
+  const { provider } = ports.signIn
+  const capabilities = await provider.capabilities().catch((error: unknown) => {
     if (!(error instanceof ProviderError)) throw error
-    login.context.report('provider_failed', { failure: error.failure, message: error.message })
-    return undefined
+    context.report('provider_failed', { failure: error.failure, message: error.message })
+    throw new LoginError('sign_in_unavailable')
   })
-  if (!capabilities) return signInErrorPage('sign_in_unavailable', login)
-  await notePageOpen(subject, login)
-  const password = capabilities.password && login.signIn.provider.passwordSignIn !== undefined
+  await notePageOpen(subject, ports)
+  const password = capabilities.password && provider.passwordSignIn !== undefined
   const captcha = password ? capabilities.captcha : undefined
-  const failure = given && withCaptchaKnown(given, capabilities)
+  // A page cannot show a captcha without a site key: the operator has to configure it.
+  const needsKey = given?.reason === 'captcha' && !capabilities.captcha
+  const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
   const html = loginPage({
-    ...subjectPageView(subject, undefined, login),
+    ...subjectPageView(subject, undefined, ports),
     password,
     social: capabilities.social,
     ...(captcha && { captcha }),
     ...(email !== undefined && { email }),
     ...(failure && { error: failureText(failure) }),
   })
-  return loginResponse(html, subject, failure, login, {
+  return loginResponse(html, subject, failure, ports, {
     ...(captcha && { 'content-security-policy': contentSecurityPolicy(captchaPolicy(captcha)) }),
   })
-}
-
-/** A page cannot show a captcha without a site key: the operator has to configure it. */
-function withCaptchaKnown(failure: SignInFailure, { captcha }: ProviderCapabilities): SignInFailure {
-  return failure.reason === 'captcha' && !captcha ? { reason: 'captcha_not_configured' } : failure
 }
 
 /** Renders the page that asks for a code of the second factor; `retry` says why the last one was refused. */
@@ -69,17 +63,17 @@ export async function renderSecondFactor(
   subject: LoginSubject,
   { id, factors }: SecondFactorPrompt,
   retry: SecondFactorRetry | undefined,
-  login: Login,
+  ports: DrawPorts,
 ): Promise<Response> {
-  await notePageOpen(subject, login)
+  await notePageOpen(subject, ports)
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
-    ...subjectPageView(subject, id, login),
+    ...subjectPageView(subject, id, ports),
     factors,
     ...(retry && { chosen: retry.factorId }),
     ...(failure && { error: `${failureText(failure)}${attemptsLeft(retry)}` }),
   })
-  return loginResponse(html, subject, failure, login)
+  return loginResponse(html, subject, failure, ports)
 }
 
 function attemptsLeft({ codesLeft: left }: SecondFactorRetry): string {
@@ -91,11 +85,12 @@ function loginResponse(
   html: string,
   { visitor }: LoginSubject,
   failure: SignInFailure | undefined,
-  { cookies }: Login,
+  { cookies }: DrawPorts,
   headers: Record<string, string> = {},
 ): Response {
-  return page(html, failure ? signInMessages[failure.reason].status : 200, {
-    ...(failure && retryHeaders(failure)),
+  const status = failure ? signInMessages[failure.reason].status : 200
+  return page(html, status, {
+    ...retryHeaders(status, failure?.retryAfterSeconds),
     ...headers,
     'set-cookie': cookies.csrf.write(visitor.binding),
   })
@@ -108,16 +103,14 @@ function loginResponse(
 function subjectPageView(
   subject: LoginSubject,
   secondFactorId: string | undefined,
-  login: Login,
-): AppView & { action: string; transaction: string; subject: SubjectView } {
+  ports: DrawPorts,
+): SignInView {
   const transaction = { purpose: purposeOf(subject), secondFactorId }
   return {
-    action: `${login.urls.basePath}${loginPaths[subject.kind]}`,
-    transaction: sealTransaction(transaction, subject.visitor.binding, login.signIn),
-    subject: subjectView(subject, login),
-    appName: login.appName,
-    appUrl: login.appUrl,
-    links: login.links,
+    ...ports.app,
+    action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,
+    transaction: sealTransaction(transaction, subject.visitor.binding, ports.signIn),
+    subject: subjectView(subject, ports),
   }
 }
 
@@ -126,7 +119,7 @@ function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }
 
-function subjectView(subject: LoginSubject, { codes, signIn, urls }: Login): SubjectView {
+function subjectView(subject: LoginSubject, { codes, signIn, urls }: DrawPorts): SubjectView {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
@@ -158,7 +151,7 @@ function subjectView(subject: LoginSubject, { codes, signIn, urls }: Login): Sub
   }
 }
 
-function permissionsOf(scope: string, { scopes, sessionTtlSeconds }: AuthorizationCodePorts): string[] {
+function permissionsOf(scope: string, { scopes, sessionTtlSeconds }: DrawPorts['codes']): string[] {
   const days = Math.round(sessionTtlSeconds / dayInSeconds)
   const lasting =
     days >= 1 ? `${days} ${days === 1 ? 'day' : 'days'}` : `${Math.ceil(sessionTtlSeconds / 60)} minutes`

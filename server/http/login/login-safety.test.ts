@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ClientUnavailableError } from '../../core/clients/client.ts'
-import { hashSecret } from '../../core/seal.ts'
 import {
   type ProviderCapabilities,
   ProviderError,
@@ -247,40 +246,6 @@ describe('an address that a client has taken back since the page was opened', ()
     expect(late.response?.status).toBe(400)
     expect(late.html).toContain('remove this server and add it again')
     expect(sent).toEqual([])
-  })
-})
-
-describe('what another version of this server sealed', () => {
-  it('a login page counts as open too long', async () => {
-    const { login, browser, page } = await open(provider())
-    const binding = /drawbridge-browser=([\w-]+)/.exec(browser.cookieHeader(page.url.href))?.[1] ?? ''
-    const { sealer, runtime } = login.shared
-    const old = { request: {}, bindingHash: hashSecret(binding), expiresAt: runtime.now() + 60 }
-    const transaction = sealer.seal(JSON.stringify(old), 'drawbridge login transaction')
-    const late = await browser.submit(page, 'password', { ...password, transaction })
-    expect(late.response?.status).toBe(400)
-    expect(late.html).toContain('has expired')
-    expect(sent).toEqual([])
-  })
-
-  it('a sign-in that is at the social provider has expired', async () => {
-    const { login, browser, page } = await open(provider())
-    const binding = /drawbridge-browser=([\w-]+)/.exec(browser.cookieHeader(page.url.href))?.[1] ?? ''
-    const { sealer, runtime, store } = login.shared
-    await store.addSocialSignIn(
-      {
-        id: 'old',
-        bindingHash: hashSecret(binding),
-        sealed: sealer.seal(
-          JSON.stringify({ request: {}, secret: 's' }),
-          `drawbridge social sign-in old ${hashSecret(binding)}`,
-        ),
-        expiresAt: runtime.now() + 60,
-      },
-      5,
-    )
-    const late = await browser.visit('http://localhost:8787/oauth/callback?code=social')
-    expect(late.html).toContain('took too long')
   })
 })
 

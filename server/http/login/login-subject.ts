@@ -14,18 +14,16 @@ import {
   createBrowserBinding,
 } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInPorts } from '../../core/sign-in/sign-in.ts'
-import type { RequestContext } from '../endpoint.ts'
-import type { PageLinks } from '../pages/layout.ts'
+import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from './cookies.ts'
+import type { Visit } from './login-error.ts'
 
 /** Dependencies of the login flow's endpoints. */
 export interface LoginPorts {
   urls: PublicUrls
-  appUrl: string
-  /** The web app's display name. */
-  appName: string
-  links: PageLinks
+  /** The web app, as pages name it. */
+  app: AppView
   clients: ClientFinder
   registrations: Pick<ClientStore, 'noteClientOpened'>
   codes: AuthorizationCodePorts
@@ -33,12 +31,6 @@ export interface LoginPorts {
   signIn: SignInPorts
   access: AccessControl
   cookies: LoginCookies
-}
-
-/** One request to the login flow. */
-export interface Login extends LoginPorts {
-  request: Request
-  context: RequestContext
 }
 
 /** The purpose of a sign-in, with the requesting client, and the visitor. */
@@ -109,14 +101,18 @@ export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSour
 }
 
 /** Returns the CSRF value of the requesting browser, or a new one for it. */
-export function bindingOf({ request, cookies, signIn }: Login): BrowserBinding {
+export function bindingOf(
+  { request }: Visit,
+  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
+): BrowserBinding {
   return cookies.csrf.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
 }
 
 /** Returns the visitor who sends the request, in the browser with the CSRF value `binding`. */
 export function visitorOf(
   binding: BrowserBinding,
-  { request, context, cookies, signIn }: Login,
+  { request, context }: Visit,
+  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
 ): SignInVisitor {
   const knownAccounts = openKnownAccounts(cookies.device.read(request), signIn)
   return { binding, address: context.address, knownAccounts }

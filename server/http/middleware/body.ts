@@ -1,10 +1,9 @@
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { repeatedParameter } from '../../core/authorization/authorization-request.ts'
+import { requireOnce } from '../../core/authorization/authorization-request.ts'
 import { type RequestFault, requestFaults } from '../error-table.ts'
 import { maxFormBytes } from '../request-limits.ts'
 
-/** The result of reading a body; `text` is strict UTF-8. */
 export type BodyReading = { kind: 'text'; text: string } | { kind: 'too_large' } | { kind: 'not_utf8' }
 
 /**
@@ -44,10 +43,7 @@ function mediaType(request: Request): string {
 export async function readForm(request: Request): Promise<URLSearchParams> {
   const text = await readText(request, 'application/x-www-form-urlencoded', requestFaults.body_no_form)
   const parameters = new URLSearchParams(text)
-  const repeated = repeatedParameter(parameters)
-  if (repeated !== undefined) {
-    throw new OAuthError('invalid_request', `The parameter '${repeated}' is given more than once.`)
-  }
+  requireOnce(parameters)
   return parameters
 }
 

@@ -21,7 +21,7 @@ describe('createHostGuard', () => {
     ['127.0.0.1', 'https://mcp.example.com', false],
     ['evil.mcp.example.com', 'https://mcp.example.com', false],
   ])('%s at %s: %s', (host, baseUrl, own) => {
-    const request = { headers: new Headers({ host }), url: baseUrl } as Request
+    const request = { headers: new Headers({ host }), url: `${baseUrl}/` } as Request
     expect(createHostGuard(baseUrl)(request)).toBe(own)
   })
 })

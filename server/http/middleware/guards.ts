@@ -3,7 +3,21 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
 
 /** Returns whether a request is for this server, by both its URL and its Host header. */
-export type HostGuard = (request: Request, url?: URL) => boolean
+export type HostGuard = (request: Request) => boolean
+
+/**
+ * Cuts host and path out of the URL of a request, which is normalised: a `new URL` would take longer than finding the route. An
+ * encoded character stays encoded, so that it is decoded once, by whoever uses it.
+ */
+export function splitUrl(url: string): { host: string; path: string } {
+  const start = url.indexOf('://') + 3
+  const slash = url.indexOf('/', start)
+  const end = url.slice(slash).search(/[?#]/)
+  return {
+    host: url.slice(start, slash),
+    path: end === -1 ? url.slice(slash) : url.slice(slash, slash + end),
+  }
+}
 
 /**
  * Creates the {@link HostGuard} for a base URL and the operator's additional hosts: it stops rebound DNS names. Ignores forwarding
@@ -13,11 +27,12 @@ export function createHostGuard(baseUrl: string, allowedHosts: readonly string[]
   const base = new URL(baseUrl)
   const own = [base, ...allowedHosts.map((host) => new URL(`${base.protocol}//${host}`))]
   const isOwn = (host: string): boolean => own.some((each) => isHostOf(each, host))
-  return (request, url = new URL(request.url)) => {
+  return (request) => {
     const host = request.headers.get('host')
-    if (host !== null && host !== url.host && !isOwn(host)) return false
+    const target = splitUrl(request.url).host
+    if (host !== null && host !== target && !isOwn(host)) return false
     // RFC 9112 section 3.2.2: the host of a target in absolute form counts.
-    return isOwn(url.host)
+    return isOwn(target)
   }
 }
 

@@ -1,23 +1,13 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import {
-  type AuthorizationRequestResult,
-  parseAuthorizationRequest,
-} from '../../core/authorization/authorization-request.ts'
+import { parseAuthorizationRequest } from '../../core/authorization/authorization-request.ts'
 import { finderFor } from '../../core/clients/client.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
 import { answerClient, authorizationResponseUrl, returnAddress } from '../login/authorization-response.ts'
 import type { Endpoint } from '../endpoint.ts'
-import {
-  bindingOf,
-  type Login,
-  loginPaths,
-  type LoginPorts,
-  sourceOf,
-  visitorOf,
-} from '../login/login-subject.ts'
-import { takeOwnForm } from '../login/decide.ts'
+import { bindingOf, loginPaths, type LoginPorts, sourceOf, visitorOf } from '../login/login-subject.ts'
 import { renderLogin } from '../login/draw.ts'
-import { loginHandler, signInErrorPage } from '../login/error-page.ts'
+import { LoginError, loginHandler, type Visit } from '../login/login-error.ts'
+import { readOwnForm, takeLoginForm } from '../login/sign-in-form.ts'
 
 /**
  * `/oauth/authorize`: GET shows the login page, POST handles its forms. The session provider is not involved before a form is
@@ -28,37 +18,45 @@ export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
     path: `${ports.urls.basePath}${loginPaths.authorization}`,
     cors: 'none',
     methods: {
-      GET: loginHandler(ports, showLogin),
-      POST: loginHandler(ports, (login) => takeOwnForm(login)),
+      GET: loginHandler(ports.app, (visit) => showLogin(visit, ports)),
+      POST: loginHandler(ports.app, async (visit) =>
+        takeLoginForm(await readOwnForm(visit.request, ports), visit, ports),
+      ),
     },
   }
 }
 
-async function showLogin(login: Login): Promise<Response> {
-  const parameters = new URL(login.request.url).searchParams
-  const visitor = visitorOf(bindingOf(login), login)
+async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
+  const parameters = new URL(visit.request.url).searchParams
+  const visitor = visitorOf(bindingOf(visit, ports), visit, ports)
   const parsed = await parseAuthorizationRequest(parameters, {
-    clients: finderFor(sourceOf(visitor), login.clients),
-    resource: login.urls.resource,
-    scopes: login.codes.scopes,
+    clients: finderFor(sourceOf(visitor), ports.clients),
+    resource: ports.urls.resource,
+    scopes: ports.codes.scopes,
   })
   switch (parsed.kind) {
     case 'unsafe': {
       const registered = parsed.client?.redirectUris.join(' , ') || 'none'
-      const detail = parsed.reason === 'redirect_uri_mismatch' ? `Registered: ${registered}` : undefined
-      return signInErrorPage(parsed.reason, login, detail)
+      const detail = parsed.reason === 'redirect_uri_mismatch' && { detail: `Registered: ${registered}` }
+      throw new LoginError(parsed.reason, { ...detail })
     }
     case 'refused': {
-      login.context.report('authorization_refused', { error: parsed.error })
-      // The user was not asked yet: if a stranger registered the address, the user decides whether to go there.
-      return isUnusedRegistration(parsed.client) && isForeignSite(parsed.redirectUri)
-        ? refusedPage(parsed, login)
-        : answerClient(parsed, parsed, parsed.client, login.urls.issuer)
+      visit.context.report('authorization_refused', { error: parsed.error })
+      const { redirectUri, description } = parsed
+      if (isUnusedRegistration(parsed.client) && isForeignSite(redirectUri)) {
+        // The user was not asked yet, and a stranger registered the address: the user decides whether to go there (RFC 9700
+        // section 4.11.2).
+        const url = authorizationResponseUrl(parsed, parsed, ports.urls.issuer)
+        const back = { url, host: returnAddress(redirectUri) }
+        throw new LoginError('request_refused', { detail: description, back })
+      }
+      return answerClient(parsed, parsed, parsed.client, ports.urls.issuer)
     }
     case 'accepted': {
       const { client, request: asked } = parsed
       const email = shownEmail(parameters, parsed.loginHint)
-      return renderLogin({ kind: 'authorization', request: asked, client, visitor }, { email }, login)
+      const subject = { kind: 'authorization', request: asked, client, visitor } as const
+      return renderLogin(subject, { email }, visit.context, ports)
     }
   }
 }
@@ -67,19 +65,6 @@ async function showLogin(login: Login): Promise<Response> {
 function isForeignSite(redirectUri: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)
   return /^https?:$/.test(protocol) && !isLoopbackHostname(hostname)
-}
-
-/** Shows what is wrong with a request, and lets the user decide whether to return to the app (RFC 9700 section 4.11.2). */
-function refusedPage(
-  refused: Extract<AuthorizationRequestResult, { kind: 'refused' }>,
-  login: Login,
-): Response {
-  const { description, redirectUri } = refused
-  const way = {
-    url: authorizationResponseUrl(refused, refused, login.urls.issuer),
-    host: returnAddress(redirectUri),
-  }
-  return signInErrorPage('request_refused', login, description, way)
 }
 
 /**

@@ -2,10 +2,9 @@ import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { endLoggedOut, type ProviderLogoutPorts } from '../../core/sign-in/provider-logout.ts'
 import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { httpError } from '../response.ts'
+import { empty, httpError } from '../response.ts'
 import { readForm, requiredParameter } from '../middleware/body.ts'
 
-/** Dependencies of the endpoint. */
 export interface BackchannelLogoutPorts extends ProviderLogoutPorts {
   readLogout: NonNullable<SessionProvider['readLogout']>
 }
@@ -26,15 +25,11 @@ export function createBackchannelLogoutEndpoint(basePath: string, ports: Backcha
           const notice = await ports.readLogout(token)
           const ended = await endLoggedOut(notice, ports)
           context.report('provider_logout', { sub: notice.sub, grants_ended: ended })
-          return new Response(null, {
-            status: 200,
-            headers: { 'cache-control': 'no-store', pragma: 'no-cache' },
-          })
+          return empty(200)
         } catch (error) {
           if (!(error instanceof ProviderError)) throw error
           context.report('provider_logout_refused', { failure: error.failure, message: error.message })
-          if (error.failure !== 'invalid_token')
-            return httpError('temporarily_unavailable', { 'retry-after': '5' })
+          if (error.failure !== 'invalid_token') return httpError('temporarily_unavailable')
           throw new OAuthError('invalid_request', 'The logout token is invalid.')
         }
       },

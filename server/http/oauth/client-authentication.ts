@@ -29,8 +29,13 @@ export async function readClient(
     return await authenticateClient(credentials, ports)
   } catch (cause) {
     if (!(cause instanceof ClientUnavailableError)) throw cause
-    const code = cause.permanent ? 'invalid_client' : 'temporarily_unavailable'
-    throw new OAuthError(code, cause.message, { cause })
+    if (cause.permanent) throw new OAuthError('invalid_client', cause.message, { cause })
+    const { retryAfterSeconds, limited } = cause
+    throw new OAuthError('temporarily_unavailable', cause.message, {
+      cause,
+      ...(limited && { status: 429 }),
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    })
   }
 }
 

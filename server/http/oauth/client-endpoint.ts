@@ -1,23 +1,18 @@
-import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { type Client, ClientUnavailableError, finderFor } from '../../core/clients/client.ts'
+import { type Client, finderFor } from '../../core/clients/client.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
-import { retryLater, tooManyRequests } from '../response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { readForm } from '../middleware/body.ts'
 import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
 
-const defaultRetrySeconds = 5
-
-/** Dependencies of endpoints that authenticate clients. */
 export interface ClientEndpointPorts {
   authentication: ClientAuthenticationPorts
 }
 
-/** Responds to the form of an authenticated client. */
 export type ClientFormHandler = (
   client: Client,
   form: URLSearchParams,
   context: RequestContext,
-) => Promise<Response>
+) => Promise<Reply>
 
 /**
  * Creates an endpoint for client forms by POST. Parameters in the query are ignored, so that no secret needs to be in a URL (RFC
@@ -34,22 +29,9 @@ export function createClientEndpoint(
     cors,
     methods: {
       async POST(request, context) {
-        try {
-          const form = await readForm(request)
-          const client = await readClient(request, form, authenticationFor(context, authentication))
-          return await answer(client, form, context)
-        } catch (error) {
-          if (error instanceof OAuthError && error.code === 'temporarily_unavailable') {
-            const { code, description, cause } = error
-            context.report('request_refused', { code, description, error: cause, ...error.logFields })
-            const { limited = false, retryAfterSeconds = defaultRetrySeconds } =
-              cause instanceof ClientUnavailableError ? cause : {}
-            return limited
-              ? tooManyRequests(description, retryAfterSeconds)
-              : retryLater(error, error.retryAfterSeconds ?? retryAfterSeconds)
-          }
-          throw error
-        }
+        const form = await readForm(request)
+        const client = await readClient(request, form, authenticationFor(context, authentication))
+        return answer(client, form, context)
       },
     },
   }

@@ -71,13 +71,6 @@ describe('the device authorization grant (RFC 8628), from end to end', () => {
     expect(await errorOf(await poll(device.device_code))).toBe('invalid_grant')
   })
 
-  it('RFC 8628 3.3.1: the address with the code in it leads to the same place', async () => {
-    const device = await start()
-    const entry = await drawbridge.browser().visit(device.verification_uri_complete)
-    expect(entry.html).toContain(device.user_code)
-    expect(await errorOf(await poll(device.device_code))).toBe('authorization_pending')
-  })
-
   it('neither code is in the log', async () => {
     const device = await start()
     await poll(device.device_code)

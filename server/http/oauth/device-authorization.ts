@@ -6,13 +6,12 @@ import {
   startDeviceAuthorization,
 } from '../../core/authorization/device-authorization.ts'
 import { deviceStarts } from '../../core/limits/limit-table.ts'
-import { json, tooManyRequests } from '../response.ts'
+import { json, noCache, tooManyRequests } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { optionalParameter } from '../middleware/body.ts'
 
-/** Dependencies of the device authorization endpoint. */
 export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPorts, ClientEndpointPorts {
   attempts: AttemptStore
 }
@@ -43,6 +42,6 @@ export function createDeviceAuthorizationEndpoint(
     }
     const response = await startDeviceAuthorization(request, ports)
     context.report('device_authorization_started', { client_id: client.id })
-    return json(response, 200, { pragma: 'no-cache' })
+    return json(response, 200, noCache)
   })
 }

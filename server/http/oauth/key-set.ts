@@ -1,4 +1,5 @@
 import type { Endpoint } from '../endpoint.ts'
+import { json } from '../response.ts'
 import { everyone } from '../middleware/cors.ts'
 
 /** Shorter than a key stays published after the next one began to sign. */
@@ -11,11 +12,9 @@ export function createKeySetEndpoint(basePath: string, keySet: () => object): En
     cors: everyone,
     methods: {
       GET: () =>
-        Response.json(keySet(), {
-          headers: {
-            'content-type': 'application/jwk-set+json',
-            'cache-control': `public, max-age=${maxAgeSeconds}`,
-          },
+        json(keySet(), 200, {
+          'content-type': 'application/jwk-set+json',
+          'cache-control': `public, max-age=${maxAgeSeconds}`,
         }),
     },
   }

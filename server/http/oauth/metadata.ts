@@ -10,12 +10,11 @@ import { everyone } from '../middleware/cors.ts'
 import type { PageLinks } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
+import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 
-/** Facts about this server for the documents. */
 export interface MetadataOptions {
   scopes: ScopeCatalogue
   resourceName: string
-  /** Clients may register themselves. */
   registration: boolean
   /** A client id may be the URL of a metadata document. */
   clientDocuments: boolean
@@ -93,10 +92,10 @@ function documentEndpoints(name: string, basePath: string, document: object): En
     'cache-control': 'public, max-age=300',
     etag,
   }
-  const get = (request: Request): Response =>
+  const get = (request: Request): TextResponse =>
     isUnchanged(request.headers.get('if-none-match'), etag)
-      ? new Response(null, { status: 304, headers })
-      : new Response(body, { headers })
+      ? { status: 304, headers, body: null }
+      : { status: 200, headers, body }
   const paths = new Set([
     `/.well-known/${name}${basePath}`,
     `/.well-known/${name}${basePath}/mcp`,

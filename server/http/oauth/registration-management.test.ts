@@ -198,6 +198,7 @@ describe('whoever has no registration access token (RFC 7592 section 2, RFC 6750
       runtime,
       policy,
       issuer: baseUrl,
+      limitPerHour: 1,
     })
     const request = new Request(registered.registration_client_uri, {
       method: 'DELETE',

@@ -1,3 +1,4 @@
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import { addressNetwork } from '../../core/address-block.ts'
 import type { AttemptStore } from '../../core/limits/attempt-limit.ts'
@@ -16,11 +17,15 @@ import { hashSecret } from '../../core/seal.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { readJson } from '../middleware/body.ts'
 import { everyone } from '../middleware/cors.ts'
-import { json, tooManyRequests } from '../response.ts'
+import { splitUrl } from '../middleware/guards.ts'
+import type { TextResponse } from '@drawbridge/shared/text-response.ts'
+import { empty, json, noCache, oauthFailure, tooManyRequests } from '../response.ts'
 
-/** Dependencies of the registration endpoint. */
-export interface RegisterPorts {
-  store: Pick<ClientStore, 'addClient'> & AttemptStore
+export interface RegistrationPorts {
+  clients: ClientFinder
+  store: Pick<ClientStore, 'addClient' | 'replaceClient' | 'removeClient'> &
+    Pick<GrantStore, 'endGrants'> &
+    AttemptStore
   runtime: RegistrationRuntime
   policy: RegistrationPolicy
   /** The base URL, without a trailing slash. */
@@ -28,47 +33,37 @@ export interface RegisterPorts {
   limitPerHour: number
 }
 
-/** Returns the absolute path below which each registration is managed; the client id follows as one segment. */
-function managementPath(basePath: string): string {
-  return `${basePath}/oauth/register/`
-}
-
 /**
  * `POST /oauth/register` (RFC 7591 section 3): open to everyone. Responds 201 with the client id, its secret (shown only once),
  * and the token that manages the registration (RFC 7592). Over the limit the response is 429.
  */
-export function createRegisterEndpoint(basePath: string, ports: RegisterPorts): Endpoint {
-  const managementUrl = (clientId: string): string => `${ports.issuer}/oauth/register/${clientId}`
+export function createRegisterEndpoint(basePath: string, ports: RegistrationPorts): Endpoint {
   return {
     path: `${basePath}/oauth/register`,
     cors: everyone,
     methods: {
       async POST(request, context) {
         const metadata = await readJson(request)
-        const { client, response } = registerClient(metadata, ports.policy, ports.runtime, managementUrl)
+        const { client, response } = registerClient(metadata, ports.policy, ports.runtime, (id) =>
+          managementUrl(id, ports),
+        )
         const { redirectUris } = client
-        const permit = await countRegistration({ redirectUris, address: context.address }, ports)
-        if (permit.kind === 'limited') {
+        const waitSeconds = await countRegistration({ redirectUris, address: context.address }, ports)
+        if (waitSeconds > 0) {
           context.report('registration_limited')
-          const { retryAfterSeconds } = permit
-          const description = `Too many registrations from this address. Try again in ${retryAfterSeconds} seconds.`
-          return tooManyRequests(description, retryAfterSeconds)
+          const description = `Too many registrations from this address. Try again in ${waitSeconds} seconds.`
+          return tooManyRequests(description, waitSeconds)
         }
         await ports.store.addClient(client, addressNetwork(context.address ?? ''))
         context.report('client_registered', { client_id: client.id })
-        return json(response, 201, { pragma: 'no-cache' })
+        return json(response, 201, noCache)
       },
     },
   }
 }
 
-/** Dependencies of managing registrations. */
-export interface RegisterManagementPorts {
-  clients: ClientFinder
-  store: Pick<ClientStore, 'replaceClient' | 'removeClient'> & Pick<GrantStore, 'endGrants'>
-  runtime: RegistrationRuntime
-  policy: RegistrationPolicy
-  issuer: string
+function managementUrl(clientId: string, { issuer }: RegistrationPorts): string {
+  return `${issuer}/oauth/register/${clientId}`
 }
 
 /** A registration and the token presented for it; the server stores only the hash of the token. */
@@ -84,20 +79,20 @@ interface Managed {
  * Without that token the response is 401, whether the client exists or not. The client secret is not shown again: only its hash
  * is stored.
  */
-export function createRegisterManagementEndpoint(basePath: string, ports: RegisterManagementPorts): Endpoint {
-  const answer = ({ client, token }: Managed, response: object = {}): Response =>
+export function createRegisterManagementEndpoint(basePath: string, ports: RegistrationPorts): Endpoint {
+  const answer = ({ client, token }: Managed, response: object = {}): TextResponse =>
     json(
       {
         ...clientInformation(client, ports.policy.scope),
         ...response,
-        registration_client_uri: `${ports.issuer}/oauth/register/${client.id}`,
+        registration_client_uri: managementUrl(client.id, ports),
         registration_access_token: token,
       },
       200,
-      { pragma: 'no-cache' },
+      noCache,
     )
   return {
-    path: managementPath(basePath),
+    path: `${basePath}/oauth/register/`,
     prefix: true,
     cors: everyone,
     methods: {
@@ -120,19 +115,16 @@ export function createRegisterManagementEndpoint(basePath: string, ports: Regist
         if (!managed) return unauthorized()
         const { grantsEnded } = await removeClientWithGrants(managed.client.id, ports)
         context.report('client_removed', { client_id: managed.client.id, grants_ended: grantsEnded })
-        return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } })
+        return empty(204)
       },
     },
   }
 }
 
-async function findManaged(
-  request: Request,
-  { clients }: RegisterManagementPorts,
-): Promise<Managed | undefined> {
+async function findManaged(request: Request, { clients }: RegistrationPorts): Promise<Managed | undefined> {
   const token = /^Bearer +([\x21-\x7E]{1,200})$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (token === undefined) return undefined
-  const id = new URL(request.url).pathname.split('/').at(-1) ?? ''
+  const id = splitUrl(request.url).path.split('/').at(-1) ?? ''
   // Found like everywhere else: a client that the operator configured under this id cannot be managed by its earlier registrant.
   const client = await clients.findClient(id)
   if (client?.kind !== 'registered' || client.managementHash === undefined) return undefined
@@ -140,14 +132,10 @@ async function findManaged(
 }
 
 /** Refuses alike for a wrong token and an unknown client (RFC 7592 section 2.1, RFC 6750 section 3.1). */
-function unauthorized(): Response {
-  return json(
-    {
-      error: 'invalid_token',
-      error_description:
-        'Send the registration access token of this client as a bearer token, or register again.',
-    },
-    401,
-    { 'www-authenticate': 'Bearer error="invalid_token"' },
-  )
+function unauthorized(): TextResponse {
+  const description =
+    'Send the registration access token of this client as a bearer token, or register again.'
+  return oauthFailure(new OAuthError('invalid_token', description), {
+    'www-authenticate': 'Bearer error="invalid_token"',
+  })
 }

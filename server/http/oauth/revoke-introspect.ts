@@ -4,7 +4,7 @@ import { type RevocationPorts, revokeToken } from '../../core/tokens/revocation.
 import { ProviderError } from '../../core/session/session-provider.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
-import { json } from '../response.ts'
+import { empty, json, noCache } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { requiredParameter } from '../middleware/body.ts'
 
@@ -19,7 +19,7 @@ export function createRevokeEndpoint(
   return createClientEndpoint(`${basePath}/oauth/revoke`, everyone, ports, async (client, form, context) => {
     await revokeToken(client, requiredParameter(form, 'token'), ports)
     context.report('token_revoked', { client_id: client.id })
-    return new Response(null, { status: 200, headers: { 'cache-control': 'no-store', pragma: 'no-cache' } })
+    return empty(200)
   })
 }
 
@@ -35,9 +35,7 @@ export function createIntrospectEndpoint(
     if (client.authMethod === 'none') {
       throw new OAuthError('invalid_client', 'Only a client with a secret or a key may introspect tokens.')
     }
-    return json(await introspect(client, requiredParameter(form, 'token'), ports), 200, {
-      pragma: 'no-cache',
-    })
+    return json(await introspect(client, requiredParameter(form, 'token'), ports), 200, noCache)
   })
 }
 

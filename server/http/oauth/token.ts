@@ -18,13 +18,12 @@ import {
   rotateRefreshToken,
 } from '../../core/tokens/refresh-token.ts'
 import type { SessionKeeper } from '../../core/session/session-keeper.ts'
-import { json } from '../response.ts'
+import { json, noCache } from '../response.ts'
 import { type ClientEndpointPorts, createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
 import { optionalParameter, requiredParameter } from '../middleware/body.ts'
 
-/** Dependencies of the token endpoint. */
 export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
   pace: RefreshPace
   keeper: Pick<SessionKeeper, 'keep'>
@@ -52,7 +51,7 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
         source,
       })
     }
-    return json(response, 200, { pragma: 'no-cache' })
+    return json(response, 200, noCache)
   })
 }
 

@@ -2,8 +2,7 @@ import { type ClientRow, type ClientWay, clientTable } from '@drawbridge/shared/
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { copyButton, copyScript, copyScriptSource } from './copy-button.ts'
-import { type AppView, contentSecurityPolicy, layout, noteBox } from './layout.ts'
-import { withCode } from './with-code.ts'
+import { type AppView, contentSecurityPolicy, layout, noteBox, withCode } from './layout.ts'
 
 /** Contents of the page that users see when they open the MCP endpoint in a browser. Every text is escaped. */
 export interface ConnectView extends AppView {
@@ -15,7 +14,6 @@ export interface ConnectView extends AppView {
   connectionsPath: string
   /** What signing in can allow, as plain sentences: the same as on the login page. */
   permissions: readonly string[]
-  /** Names of the tools that can be called without signing in. */
   publicTools: ReadonlySet<string>
 }
 

@@ -66,7 +66,6 @@ export interface WaitingConnectionView {
   id: string
   client: ConnectedClient
   isDevice: boolean
-  /** What it may do, as plain sentences. */
   permissions: readonly string[]
   allowedAt: number
 }

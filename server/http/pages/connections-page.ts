@@ -12,11 +12,9 @@ import {
 import { alertGlyph, checkGlyph } from './drawings.ts'
 import { agoText, dateText, machineTime } from './when.ts'
 
-/** One connection of the list. Times are epoch seconds. */
 export interface ConnectionView {
   id: string
   client: ConnectedClient
-  /** What it may do, as plain sentences. */
   permissions: readonly string[]
   /** Hosts that the browser may return to for this client; none for a device. */
   returnsTo: readonly string[]
@@ -31,7 +29,6 @@ export interface ConnectionView {
   expiresAt: number
 }
 
-/** A connection that ended unexpectedly. */
 export interface EndedConnectionView {
   client: ConnectedClient
   endedAt: number
@@ -42,7 +39,6 @@ export interface EndedConnectionView {
 export interface ConnectionsView extends AppView {
   /** Absolute path that the forms post to. */
   action: string
-  /** Absolute path of the connect page. */
   connectPath: string
   /** Opaque sealed value that ties the forms to this sign-in and browser; sent in hidden inputs. */
   form: string
@@ -51,7 +47,6 @@ export interface ConnectionsView extends AppView {
   /** The result of the last form, as a sentence: complete, or about the client of that name. */
   notice: { text: string; isFailure: boolean; about?: string | undefined } | undefined
   connections: readonly ConnectionView[]
-  /** Approvals that are not redeemed yet. */
   waiting: readonly WaitingConnectionView[]
   /** Live connections omitted from the list. */
   more: number

@@ -1,6 +1,5 @@
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 
-/** The position of the drawbridge. */
 export type BridgePosition = 'raised' | 'lowering' | 'lowered'
 
 // A gate tower with three merlons, the deck at its foot, and the chain that holds the deck.

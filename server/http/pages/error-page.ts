@@ -1,19 +1,15 @@
 import { html } from '@drawbridge/shared/html.ts'
-import { type AppView, layout } from './layout.ts'
+import { type AppView, layout, withCode } from './layout.ts'
 import { hostName } from './names.ts'
-import { withCode } from './with-code.ts'
 
 /** Contents of the error page. Every field is text; none of it is treated as markup. */
 export interface ErrorView {
-  /** What happened, as a short heading. */
   title: string
-  /** Why it happened, in a sentence or two. */
   message: string
   /** What the reader should do now; commands are in backticks. */
   nextStep: string
   /** Identifies this request in the server's log. */
   requestId: string
-  /** The web app, offered as an alternative. */
   app?: AppView
   /** The connect page, offered if there is no other link. */
   startUrl?: string

@@ -37,16 +37,13 @@ export function contentSecurityPolicy(opening: PolicyOpening = {}): string {
     .join('; ')
 }
 
-/** The policy of pages without external resources. */
 export const pageContentSecurityPolicy: string = contentSecurityPolicy()
 
-/** The parts that differ between pages. */
 export interface Layout {
   /** The title of the page; escaped here. */
   title: string
   /** Position of the drawing: raised when access is denied, lowering while it is being requested, lowered when it is given. */
   bridge: BridgePosition
-  /** Additional elements of the head. */
   head?: SafeHtml
   gate: SafeHtml
   /** Content of the other side: the form or the message. */
@@ -99,7 +96,6 @@ export function alertBox(text: SafeHtml | string, id?: string): SafeHtml {
   return html`<p class="alert" ${announced}>${alertGlyph} <span>${text}</span></p>`
 }
 
-/** Renders a remark in a box. */
 export function noteBox(text: SafeHtml | string): SafeHtml {
   return html`<p class="note-box"><span>${text}</span></p>`
 }
@@ -109,6 +105,11 @@ export interface PageLinks {
   privacyUrl?: string | undefined
   termsUrl?: string | undefined
   supportUrl?: string | undefined
+}
+
+/** Renders one of our sentences, with text between backticks as code. */
+export function withCode(text: string): SafeHtml {
+  return html`${text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
 }
 
 function siteLinks({ privacyUrl, termsUrl, supportUrl }: PageLinks): SafeHtml | undefined {

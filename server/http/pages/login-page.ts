@@ -1,23 +1,18 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
-import { alertBox, type AppView, layout } from './layout.ts'
+import { alertBox, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
   aboutSubject,
   subjectSummary,
-  type SubjectView,
+  type SignInView,
   type SubjectWords,
   subjectWords,
+  transactionInput,
 } from './sign-in-subject.ts'
 
-/** Contents and form target of the login page. Every text is escaped; none is trusted to be short. */
-export interface LoginView extends AppView {
-  /** The purpose of signing in. */
-  subject: SubjectView
-  /** Absolute path that the forms post to. */
-  action: string
-  /** Opaque sealed purpose of the sign-in; sent in a hidden input. */
-  transaction: string
+/** Contents of the login page. No text is trusted to be short. */
+export interface LoginView extends SignInView {
   /** Offers the email and password form. */
   password: boolean
   /** The captcha that the password form requires. */
@@ -26,8 +21,6 @@ export interface LoginView extends AppView {
   social: readonly { id: string; label: string }[]
   /** The previous input, or the request's login_hint. */
   email?: string
-  /** Why the last attempt failed, as a sentence. */
-  error?: string
 }
 
 /**
@@ -127,8 +120,4 @@ function socialForm(view: LoginView, words: SubjectWords): SafeHtml {
         </button>`,
     )}
   </form>`
-}
-
-function transactionInput(view: LoginView): SafeHtml {
-  return html`<input type="hidden" name="transaction" value="${view.transaction}" />`
 }

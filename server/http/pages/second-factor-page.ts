@@ -1,21 +1,13 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { alertBox, type AppView, layout } from './layout.ts'
-import { subjectSummary, type SubjectView, subjectWords } from './sign-in-subject.ts'
+import { alertBox, layout } from './layout.ts'
+import { type SignInView, subjectSummary, subjectWords, transactionInput } from './sign-in-subject.ts'
 
-/** Contents and form target of the second-factor page. Every text is escaped. */
-export interface SecondFactorView extends AppView {
-  /** The purpose of signing in. */
-  subject: SubjectView
-  /** Absolute path that the forms post to. */
-  action: string
-  /** Opaque sealed purpose and id of the sign-in; sent in a hidden input. */
-  transaction: string
+/** Contents of the second-factor page. */
+export interface SecondFactorView extends SignInView {
   /** The factors of the account, at least one. `label` is the user's own name for it, and may be empty. */
   factors: readonly { id: string; label: string }[]
   /** The factor that was tried last; by default the first one is chosen. */
   chosen?: string
-  /** Why the last code was not accepted, as a sentence. */
-  error?: string
 }
 
 /**
@@ -86,8 +78,4 @@ function codeField({ error }: SecondFactorView): SafeHtml {
     />
     <p class="quiet" id="code-hint">Six digits that change every 30 seconds.</p>
   </div>`
-}
-
-function transactionInput({ transaction }: SecondFactorView): SafeHtml {
-  return html`<input type="hidden" name="transaction" value="${transaction}" />`
 }

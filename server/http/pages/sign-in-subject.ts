@@ -7,6 +7,22 @@ import { hostName } from './names.ts'
 /** The purpose of a sign-in: a client that sent the browser here, a device whose code was typed, or one's own connections. */
 export type SubjectView = RequestView | DeviceView | { kind: 'account' }
 
+/** What every page of a sign-in has: its purpose, and the form target. Every text is escaped. */
+export interface SignInView extends AppView {
+  subject: SubjectView
+  /** Absolute path that the forms post to. */
+  action: string
+  /** Opaque sealed state of the sign-in; sent in a hidden input. */
+  transaction: string
+  /** Why the last attempt failed, as a sentence. */
+  error?: string
+}
+
+/** Renders the hidden input of every form of a sign-in. */
+export function transactionInput({ transaction }: SignInView): SafeHtml {
+  return html`<input type="hidden" name="transaction" value="${transaction}" />`
+}
+
 /** The words that differ between the purposes of a sign-in. Every button that allows access says so. */
 export interface SubjectWords {
   /** Titles of the password page and of the code page. */
@@ -19,7 +35,6 @@ export interface SubjectWords {
   cancel: string | undefined
 }
 
-/** Returns the {@link SubjectWords} of a subject. */
 export function subjectWords(subject: SubjectView): SubjectWords {
   if (subject.kind === 'account') {
     return {

@@ -1,22 +1,16 @@
 import type { Implementation } from '@modelcontextprotocol/server'
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { mapClientCapabilities } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
-import { callsOf } from '../../core/tokens/call-record.ts'
+import { callsOf } from '../../core/access/call-record.ts'
 import { KnownTools } from '../answered-calls.ts'
-import type { McpEndpoint, McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
+import { type McpEndpoint, type McpEndpointConfig, noNotifications } from '../endpoint-config.ts'
 import { failureResponse, internalError } from '../failure-response.ts'
-import { hasRequest, type Incoming } from '../incoming.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { RequestStateCodec } from '../sdk/request-state.ts'
-import { sessionLimits } from '../sdk/sessions/session-table.ts'
+import { sessionLimits } from '../sdk/sessions.ts'
 import { serveOnTransports } from '../sdk/transports.ts'
 import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
 import { createProcessGuardian } from './process/process-guardian.ts'
 import { ProcessPool } from './process-pool.ts'
-import type { ProcessSlot } from './process-slot.ts'
 import type { CommandEvent } from './process/served-process.ts'
 import { CommandTransport2026 } from './transport-2026.ts'
 import { Unavailable } from './process-room.ts'
@@ -54,15 +48,10 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
   const clientInfo = { name: 'drawbridge', title: 'Drawbridge', version }
   const pool = new ProcessPool({ ...config, clientInfo, guardian, known })
   const ports: ForwardingPorts = {
+    pool,
     policy: upstream.policy,
     known,
     states: new RequestStateCodec(sealer, runtime),
-    slotFor: (kind, incoming) => slotFor(pool, upstream, kind, incoming),
-    async hold(slot, { body, caller }) {
-      // What asks for nothing starts no process.
-      if (hasRequest(body)) await pool.hold(slot, caller)
-      else slot.begin()
-    },
   }
   const report = (_event: string, error: unknown): void => config.report('mcp_rejected', { error })
   const streams = new OpenStreams(runtime)
@@ -77,8 +66,7 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
 
   return {
     ...transports,
-    // Processes report changes themselves.
-    notify: { toolsChanged() {}, promptsChanged() {}, resourcesChanged() {}, resourceUpdated() {} },
+    notify: noNotifications,
     has: (call) => known.has(call),
     async handle(request, body, caller, calls) {
       try {
@@ -97,31 +85,6 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
       guardian.close()
     },
   }
-}
-
-function slotFor(
-  pool: ProcessPool,
-  upstream: CommandUpstream,
-  kind: ServingContext['kind'],
-  { body, caller }: Incoming,
-): Promise<ProcessSlot> {
-  const declared = upstream.process === 'user' ? declaredBy(body, kind) : undefined
-  if (!declared) return pool.common(caller)
-  return kind === 'session'
-    ? pool.ownOf(caller, declared)
-    : pool.askable(caller, mapClientCapabilities(declared))
-}
-
-/** The capabilities that an `initialize`, or any request of 2026-07-28, declares, if its client can be asked for anything. */
-function declaredBy(body: unknown, kind: ServingContext['kind']): JsonObject | undefined {
-  const [message]: unknown[] = Array.isArray(body) ? body : [body]
-  const params = isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : {}
-  const inMeta = metaOf(params)[mcpMetaKey.clientCapabilities]
-  const capabilities = { session: params['capabilities'], stateless: undefined, '2026-07-28': inMeta }[kind]
-  if (!isJsonObject(capabilities)) return undefined
-  return ['elicitation', 'sampling', 'roots'].some((name) => isJsonObject(capabilities[name]))
-    ? capabilities
-    : undefined
 }
 
 /** Returns the response for a message that cannot be served now, with an error for each of its requests. */

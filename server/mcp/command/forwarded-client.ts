@@ -2,7 +2,6 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import { inputMethods } from '@drawbridge/shared/mcp/adapter/input-required.ts'
-import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
   jsonRpcCode,
   jsonRpcError,
@@ -16,23 +15,20 @@ import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { AnsweredCalls, isOffered, type KnownTools } from '../answered-calls.ts'
 import type { UpstreamPolicy } from '../../core/gateway/upstream.ts'
-import { hasRequest, type Incoming } from '../incoming.ts'
+import type { Incoming } from '../incoming.ts'
 import type { RequestStateCodec } from '../sdk/request-state.ts'
 import type { Peer, ServingContext } from '../endpoint-config.ts'
 import { unknownTool } from '../tools/tool.ts'
 import { describeFailure } from './process/process-connection.ts'
-import type { LinkedClient, OpenCall } from './process-link.ts'
-import type { ProcessSlot } from './process-slot.ts'
+import { callerName, type ProcessPool } from './process-pool.ts'
+import type { OpenCall, ProcessSlot, SlotClient } from './process-slot.ts'
 import { type Hop, openHop } from './revisions.ts'
 
 export interface ForwardingPorts {
+  pool: ProcessPool
   policy: UpstreamPolicy
   known: KnownTools
   states: RequestStateCodec
-  /** The place of the process for a client's first message, held for it. Rejects when there can be none. */
-  slotFor: (kind: ServingContext['kind'], incoming: Incoming) => Promise<ProcessSlot>
-  /** Holds the place for another message, with a process if it is a call. */
-  hold: (slot: ProcessSlot, incoming: Incoming) => Promise<void>
 }
 
 /** Methods that a shared process gets. Any other could leave something of one person for another. */
@@ -61,7 +57,7 @@ interface ForwardedCall {
  * tools that policy and access rules leave to the caller, the state of a call that is continued, and then the revision. Answers come
  * back the same way.
  */
-export class ForwardedClient implements Peer, ClientPort, LinkedClient {
+export class ForwardedClient implements Peer, SlotClient {
   readonly kind: ServingContext['kind']
   readonly #incoming: ServingContext['incoming']
   readonly #ports: ForwardingPorts
@@ -84,16 +80,15 @@ export class ForwardedClient implements Peer, ClientPort, LinkedClient {
   }
 
   async hold(incoming: Incoming): Promise<() => void> {
-    this.#slot?.hears()
-    if (this.#slot) await this.#ports.hold(this.#slot, incoming)
-    else if (hasRequest(incoming.body)) this.#slot = await this.#ports.slotFor(this.kind, incoming)
+    this.#slot?.use.hears()
+    this.#slot = await this.#ports.pool.hold(this.#slot, this.kind, incoming)
     const slot = this.#slot
     // What a stream answers is forwarded only after its response has been returned.
-    return () => void setImmediate(() => slot?.over())
+    return () => void setImmediate(() => slot?.use.over())
   }
 
   listens(isListening: boolean): void {
-    this.#slot?.listens(isListening)
+    this.#slot?.use.listens(isListening)
   }
 
   async connect(transport: Transport): Promise<void> {
@@ -107,8 +102,8 @@ export class ForwardedClient implements Peer, ClientPort, LinkedClient {
     transport.onmessage = (message) => this.#receive(message as JsonRpcMessage)
     this.#transport = transport
     if (this.#slot) {
-      this.#hop = openHop(this.kind, this, this.#slot.clientsOf2026)
-      if (this.kind === 'session') this.#slot.link.sessions.add(this)
+      this.#hop = openHop(this.kind, this, this.#slot)
+      if (this.kind === 'session') this.#slot.sessions.add(this)
     }
     await transport.start()
   }
@@ -136,7 +131,7 @@ export class ForwardedClient implements Peer, ClientPort, LinkedClient {
 
   #receive(message: JsonRpcMessage): void {
     if (!('method' in message)) {
-      if (!this.#slot?.link.questions.answer(message, this)) void this.#hop?.receive(message)
+      if (!this.#slot?.questions.answer(message, this)) void this.#hop?.receive(message)
     } else if ('id' in message) {
       void this.#serve(message)
     } else if (this.kind === 'session') {
@@ -172,24 +167,24 @@ export class ForwardedClient implements Peer, ClientPort, LinkedClient {
     }
   }
 
-  #isForwarded(method: string, { link }: ProcessSlot): boolean {
-    return !refusedMethods[this.kind].test(method) && (!link.isShared || sharedMethods.test(method))
+  #isForwarded(method: string, { isShared }: ProcessSlot): boolean {
+    return !refusedMethods[this.kind].test(method) && (!isShared || sharedMethods.test(method))
   }
 
   #begin(request: JsonRpcRequest, incoming: Incoming, slot: ProcessSlot): ForwardedCall {
     const { policy, known } = this.#ports
-    const { link } = slot
-    const over = slot.use(incoming.caller)
     const open: OpenCall = { client: this, id: request.id }
-    link.calls.add(open)
+    slot.calls.add(open)
+    slot.latestCaller = callerName(incoming.caller.user)
+    slot.use.begin()
     const call: ForwardedCall = {
       controller: new AbortController(),
       request,
       incoming,
       answered: new AnsweredCalls({ ...incoming, body: request }, { policy, known, withTaskIds: undefined }),
       end: () => {
-        link.calls.delete(open)
-        over()
+        slot.calls.delete(open)
+        slot.use.over()
       },
     }
     this.#open.set(request.id, call)
@@ -197,8 +192,8 @@ export class ForwardedClient implements Peer, ClientPort, LinkedClient {
   }
 
   /** Throws when there is no such tool for the caller: what is hidden is answered as what does not exist. */
-  async #check(name: string, { incoming, answered }: ForwardedCall, { link }: ProcessSlot): Promise<void> {
-    const isKnown = await link.tools.knows(name)
+  async #check(name: string, { incoming, answered }: ForwardedCall, { tools }: ProcessSlot): Promise<void> {
+    const isKnown = await tools.knows(name)
     const isHidden = isKnown !== false && !isOffered(name, incoming.caller, this.#ports.policy)
     if (isHidden) answered.end('refused_rule')
     if (isHidden || isKnown === false) throw new CallError(jsonRpcCode.invalidParams, unknownTool(name))
@@ -208,7 +203,7 @@ export class ForwardedClient implements Peer, ClientPort, LinkedClient {
   #withOpenState(request: JsonRpcRequest, incoming: Incoming): JsonRpcRequest {
     const { method, params = {} } = request
     if (method === 'initialize')
-      return { ...request, params: { ...params, capabilities: this.slot.link.declared ?? {} } }
+      return { ...request, params: { ...params, capabilities: this.slot.declared ?? {} } }
     const { requestState } = params
     if (this.kind !== '2026-07-28' || typeof requestState !== 'string' || !inputMethods.has(method))
       return request
@@ -240,7 +235,7 @@ export class ForwardedClient implements Peer, ClientPort, LinkedClient {
   }
 
   #offered(given: JsonObject): JsonObject {
-    const offered = this.slot.link.offered(given)
+    const offered = this.slot.offered(given)
     return this.kind === 'stateless' ? withoutNotifications(offered) : offered
   }
 
@@ -255,7 +250,7 @@ export class ForwardedClient implements Peer, ClientPort, LinkedClient {
   #leave(): void {
     void this.#hop?.close()
     for (const id of this.#open.keys()) this.#cancel(id)
-    if (this.kind === 'session') this.#slot?.link.leave(this)
+    if (this.kind === 'session') this.#slot?.leave(this)
   }
 }
 

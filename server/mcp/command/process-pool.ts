@@ -1,14 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { canonicalJson, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { holdsProviderToken } from '../../core/gateway/upstream.ts'
+import { canonicalJson, isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { mapClientCapabilities } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { type CommandUpstream, holdsProviderToken } from '../../core/gateway/upstream.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
+import type { ServingContext } from '../endpoint-config.ts'
+import { hasRequest, type Incoming } from '../incoming.ts'
 import { ownerOf } from '../open-streams.ts'
 import { childEnvironment } from './process/child-environment.ts'
 import type { GreetedProcess } from './process/handshake.ts'
-import { callerName, ProcessSlot, type SlotTerms } from './process-slot.ts'
 import { ProcessStarter } from './process/process-starter.ts'
 import type { EndReason, ServedProcess, ServingTerms } from './process/served-process.ts'
-import { ProcessRoom, refusals, StartLimits, Unavailable } from './process-room.ts'
+import { refusals, StartLimits, Unavailable, waitForRoom } from './process-room.ts'
+import { ProcessSlot, type SlotTerms } from './process-slot.ts'
 
 export interface PoolPorts extends ServingTerms {
   /** This server's own environment. */
@@ -29,7 +34,6 @@ export class ProcessPool {
   readonly #limits: StartLimits
   readonly #live = new Map<string, ProcessSlot>()
   readonly #starter: ProcessStarter
-  readonly #room: ProcessRoom
   readonly #closings = new Set<Promise<void>>()
   #isClosed = false
   #lastOwn = 0
@@ -38,11 +42,11 @@ export class ProcessPool {
     this.#ports = ports
     this.#limits = new StartLimits(ports.runtime)
     this.#starter = new ProcessStarter(ports)
-    this.#room = new ProcessRoom(ports, this.#starter, this.#live, (slot) => this.#rest(slot, 'evicted'))
   }
 
+  /** The number of processes, including those that start or end. */
   get size(): number {
-    return this.#starter.counts.existing
+    return this.#starter.existing.size
   }
 
   /**
@@ -55,75 +59,32 @@ export class ProcessPool {
     try {
       return await this.#starter.start({
         environment: childEnvironment(upstream, environment),
-        link: undefined,
+        clients: undefined,
         sub: undefined,
         onProcess: (process) => (started = process),
-        onDeath: (process) => void this.#starter.stop(process, 'exited'),
+        onDeath() {},
       })
     } catch (error) {
       if (!this.#isClosed) report('upstream_not_started', notStarted(undefined, error, started))
       return undefined
     } finally {
-      void this.#starter.stop(started, 'tried')
+      void started?.stop('tried')
     }
-  }
-
-  /** The process for messages of a caller that belong to no session, held for one of them. Rejects with {@link Unavailable}. */
-  common(caller: Caller): Promise<ProcessSlot> {
-    return this.#slot(this.#keyOf(caller), caller, { isOwn: false, declared: undefined })
-  }
-
-  /** A process for one session, whose client has declared that it can be asked. Held, and rejects, as {@link common}. */
-  ownOf(caller: Caller, declared: JsonObject): Promise<ProcessSlot> {
-    this.#lastOwn += 1
-    return this.#slot(`${this.#keyOf(caller)} ${this.#lastOwn}`, caller, { isOwn: true, declared })
   }
 
   /**
-   * The process for clients of 2026-07-28 that can be asked what `declared` says: like {@link common} where the command speaks that
-   * revision, else one of the caller's own for these capabilities, which it has to know from its start.
+   * Holds the place of a client's process for a message, and finds it with its first request; a request has a process that serves
+   * then. Rejects with {@link Unavailable}.
    */
-  async askable(caller: Caller, declared: JsonObject): Promise<ProcessSlot> {
-    if (this.#starter.era !== 'legacy') {
-      const slot = await this.common(caller)
-      if (this.#starter.era === 'modern') return slot
-      slot.over()
-    }
-    return this.#slot(`${this.#keyOf(caller)} ${canonicalJson(declared)}`, caller, { isOwn: false, declared })
-  }
-
-  /** Keeps a slot from ending while its process starts, and for the message that it is held for. */
-  async hold(slot: ProcessSlot, caller: Caller): Promise<ProcessSlot> {
-    slot.begin()
-    try {
-      await this.#serve(slot, caller)
-      return slot
-    } catch (error) {
-      slot.over()
-      if (slot.isIdle && !slot.process && !slot.hasSessions) this.#end(slot, 'not_started')
-      throw error
-    }
-  }
-
-  /** Resolves when the slot has a process that serves, with the caller's token of the provider where processes hold it. */
-  async #serve(slot: ProcessSlot, caller: Caller): Promise<void> {
-    const token = this.#tokenOf(caller)
-    // A process that is about to serve may hold the token of an earlier call.
-    if (slot.ready) await slot.ready.catch(() => {})
-    const isReplaced = slot.isServing && token !== undefined && slot.process?.providerToken !== token
-    // A refused start leaves everything as it is.
-    this.#refuse(slot, caller, !slot.ready || isReplaced)
-    const former = isReplaced ? slot.vacate() : undefined
-    slot.ready ??= this.#start(slot, caller, token)
-    if (former) this.#endAfter(former, slot.ready)
-    await slot.ready
-  }
-
-  /** Throws while the caller's calls keep ending processes, or when that person has had too many started. */
-  #refuse(slot: ProcessSlot, caller: Caller, starts: boolean): void {
-    const isShared = this.#ports.upstream.process === 'shared'
-    if (starts || isShared) this.#limits.refuse(callerName(caller.user))
-    if (starts && !isShared) this.#limits.countStart(slot.userId)
+  async hold(
+    slot: ProcessSlot | undefined,
+    kind: ServingContext['kind'],
+    { body, caller }: Incoming,
+  ): Promise<ProcessSlot | undefined> {
+    // What asks for nothing starts no process.
+    if (hasRequest(body)) return slot ? this.#held(slot, caller) : this.#find(kind, body, caller)
+    slot?.use.begin()
+    return slot
   }
 
   /** Ends all processes, and starts no more. */
@@ -133,11 +94,30 @@ export class ProcessPool {
     await Promise.all([this.#starter.close(), ...this.#closings])
   }
 
-  #slot(key: string, caller: Caller, own: Own): Promise<ProcessSlot> {
-    return this.hold(this.#live.get(key) ?? this.#open(key, caller, own), caller)
+  async #find(kind: ServingContext['kind'], body: unknown, caller: Caller): Promise<ProcessSlot> {
+    const key = keyOf(caller, this.#ports.upstream)
+    const declared = this.#ports.upstream.process === 'user' ? declaredBy(body, kind) : undefined
+    const common = (): Promise<ProcessSlot> => this.#slot(key, caller, { isOwn: false, declared: undefined })
+    if (!declared) return common()
+    if (kind === 'session') {
+      this.#lastOwn += 1
+      return this.#slot(`${key} ${this.#lastOwn}`, caller, { isOwn: true, declared })
+    }
+    // A process of an earlier revision has to know from its start what clients of 2026-07-28 can be asked.
+    if (this.#starter.era !== 'legacy') {
+      const slot = await common()
+      if (this.#starter.era === 'modern') return slot
+      slot.use.over()
+    }
+    const mapped = mapClientCapabilities(declared)
+    return this.#slot(`${key} ${canonicalJson(mapped)}`, caller, { isOwn: false, declared: mapped })
   }
 
-  #open(key: string, caller: Caller, own: { isOwn: boolean; declared: JsonObject | undefined }): ProcessSlot {
+  #slot(key: string, caller: Caller, own: Own): Promise<ProcessSlot> {
+    return this.#held(this.#live.get(key) ?? this.#open(key, caller, own), caller)
+  }
+
+  #open(key: string, caller: Caller, own: Own): ProcessSlot {
     if (this.#isClosed) throw refusals.stopped()
     const isShared = this.#ports.upstream.process === 'shared'
     const slot = new ProcessSlot(this.#ports, {
@@ -146,7 +126,7 @@ export class ProcessPool {
       userId: isShared ? everybody : signedIn(caller).user.id,
       sub: isShared ? undefined : signedIn(caller).user.sub,
       onEmpty: (of) => {
-        if (own.isOwn || (!of.process && of.isIdle)) this.#end(of, 'session_over')
+        if (own.isOwn || (!of.process && of.use.isIdle)) this.#end(of, 'session_over')
       },
       onIdle: (of) => this.#rest(of, 'idle'),
     })
@@ -154,85 +134,138 @@ export class ProcessPool {
     return slot
   }
 
-  /** Ends a process with its clients. */
-  #end(slot: ProcessSlot, reason: EndReason): void {
-    if (slot.isOver) return
-    slot.isOver = true
-    slot.stopTimer()
-    if (this.#live.get(slot.key) === slot) this.#live.delete(slot.key)
-    void this.#starter.stop(slot.vacate(), reason)
-    const closing: Promise<void> = slot.close().finally(() => this.#closings.delete(closing))
-    this.#closings.add(closing)
+  /** Keeps a slot from ending while its process starts, and for the message that it is held for. */
+  async #held(slot: ProcessSlot, caller: Caller): Promise<ProcessSlot> {
+    slot.use.begin()
+    try {
+      await this.#serve(slot, caller)
+      return slot
+    } catch (error) {
+      slot.use.over()
+      if (slot.use.isIdle && !slot.process && slot.sessions.size === 0) this.#end(slot, 'not_started')
+      throw error
+    }
   }
 
-  /** Ends the process of a slot. Its sessions stay. */
-  #rest(slot: ProcessSlot, reason: 'idle' | 'evicted'): void {
-    if (slot.hasSessions) void this.#starter.stop(slot.vacate(), reason)
-    else this.#end(slot, reason)
+  /** Resolves when the slot has a process that serves, with the caller's token of the provider where processes hold it. */
+  async #serve(slot: ProcessSlot, caller: Caller): Promise<void> {
+    const token = tokenOf(caller, this.#ports.upstream)
+    // A process that is about to serve may hold the token of an earlier call.
+    if (slot.ready) await slot.ready.catch(() => {})
+    const { process } = slot
+    const isReplaced =
+      process?.isServing === true && token !== undefined && process.terms.environment.providerToken !== token
+    // A refused start leaves everything as it is.
+    const starts = !slot.ready || isReplaced
+    if (starts || slot.isShared) this.#limits.admit(slot, callerName(caller.user), starts)
+    const former = isReplaced ? slot.vacate() : undefined
+    slot.ready ??= this.#start(slot, caller, token)
+    if (former) endAfter(former, slot.ready)
+    await slot.ready
   }
 
   async #start(slot: ProcessSlot, caller: Caller, token: string | undefined): Promise<void> {
     const { upstream, environment } = this.#ports
-    const isShared = upstream.process === 'shared'
+    const { userId, sub } = slot.terms
     try {
-      await sleep(this.#limits.pauseBefore(slot.userId) * 1000)
-      await this.#room.wait(slot)
-      await this.#starter.start({
-        environment: childEnvironment(upstream, environment, isShared ? undefined : caller.user, token),
-        link: slot.link,
-        sub: slot.sub,
+      await sleep(this.#limits.pauseBefore(userId) * 1000)
+      await waitForRoom(slot, {
+        ...this.#ports,
+        starter: this.#starter,
+        live: this.#live,
+        evict: (spare) => this.#rest(spare, 'evicted'),
+      })
+      const greeted = await this.#starter.start({
+        environment: childEnvironment(upstream, environment, slot.isShared ? undefined : caller.user, token),
+        clients: slot,
+        sub,
         onProcess: (process) => {
           slot.process = process
-          if (slot.isOver) void this.#starter.stop(slot.vacate(), 'closed')
+          if (slot.isOver) void slot.vacate()?.stop('closed')
         },
-        onDeath: (process) => this.#died(slot, process),
+        onDeath: (process) => this.#onDeath(slot, process),
       })
-      slot.isServing = true
+      slot.attach(greeted)
     } catch (error) {
       const process = slot.vacate()
       if (error instanceof Unavailable) throw error
       if (slot.isOver) throw refusals.stopped()
       this.#recordDeath(slot, process)
-      this.#ports.report('upstream_not_started', notStarted(slot.sub, error, process))
+      this.#ports.report('upstream_not_started', notStarted(sub, error, process))
       throw refusals.notStarted(process?.failedBy === 'timeout' ? 504 : 502)
     }
   }
 
-  #died(slot: ProcessSlot, process: ServedProcess): void {
+  #onDeath(slot: ProcessSlot, process: ServedProcess): void {
     if (slot.process === process) slot.vacate()
-    void this.#starter.stop(process, 'exited')
-    if (!slot.hasSessions && slot.isIdle) this.#end(slot, 'exited')
+    if (slot.sessions.size === 0 && slot.use.isIdle) this.#end(slot, 'exited')
     this.#recordDeath(slot, process)
   }
 
-  #recordDeath({ userId, latestCaller = userId, sub }: ProcessSlot, process?: ServedProcess): void {
+  #recordDeath(
+    { terms: { userId, sub }, latestCaller = userId }: ProcessSlot,
+    process?: ServedProcess,
+  ): void {
     if (this.#limits.recordDeath(userId, latestCaller))
       this.#ports.report('upstream_broken', { sub, stderr: process?.errorTail })
   }
 
-  /** Ends a process whose calls go to another one that is about to serve. It still answers those that it has. */
-  #endAfter(former: ServedProcess, ready: Promise<void>): void {
-    void ready
-      .catch(() => {})
-      .then(() => former.settled())
-      .then(() => this.#starter.stop(former, 'replaced'))
+  /** Ends the process of a slot. Its sessions stay. */
+  #rest(slot: ProcessSlot, reason: 'idle' | 'evicted'): void {
+    if (slot.sessions.size > 0) void slot.vacate()?.stop(reason)
+    else this.#end(slot, reason)
   }
 
-  #keyOf(caller: Caller): string {
-    if (this.#ports.upstream.process === 'shared') return everybody
-    return holdsProviderToken(this.#ports.upstream) ? ownerOf(caller) : signedIn(caller).user.id
+  /** Ends a process with its clients. */
+  #end(slot: ProcessSlot, reason: EndReason): void {
+    if (slot.isOver) return
+    slot.isOver = true
+    slot.use.stop()
+    if (this.#live.get(slot.terms.key) === slot) this.#live.delete(slot.terms.key)
+    void slot.vacate()?.stop(reason)
+    const closing: Promise<void> = slot.close().finally(() => this.#closings.delete(closing))
+    this.#closings.add(closing)
   }
+}
 
-  /** The provider's token that the caller's process holds, if any. */
-  #tokenOf(caller: Caller): string | undefined {
-    const { upstream } = this.#ports
-    if (upstream.process === 'shared' || !holdsProviderToken(upstream)) return undefined
-    try {
-      return caller.providerToken()
-    } catch {
-      throw refusals.noProviderToken()
-    }
+function keyOf(caller: Caller, upstream: CommandUpstream): string {
+  if (upstream.process === 'shared') return everybody
+  return holdsProviderToken(upstream) ? ownerOf(caller) : signedIn(caller).user.id
+}
+
+/** The provider's token that the caller's process holds, if any. */
+function tokenOf(caller: Caller, upstream: CommandUpstream): string | undefined {
+  if (upstream.process === 'shared' || !holdsProviderToken(upstream)) return undefined
+  try {
+    return caller.providerToken()
+  } catch {
+    throw refusals.noProviderToken()
   }
+}
+
+/** Ends a process whose calls go to another one that is about to serve. It still answers those that it has. */
+function endAfter(former: ServedProcess, ready: Promise<void>): void {
+  void ready
+    .catch(() => {})
+    .then(() => former.settled())
+    .then(() => former.stop('replaced'))
+}
+
+/** Deaths are counted under it. Callers who have not signed in are one. */
+export function callerName(user: Caller['user']): string {
+  return user?.id ?? 'anonymous'
+}
+
+/** The capabilities that an `initialize`, or any request of 2026-07-28, declares, if its client can be asked for anything. */
+function declaredBy(body: unknown, kind: ServingContext['kind']): JsonObject | undefined {
+  const [message]: unknown[] = Array.isArray(body) ? body : [body]
+  const params = isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : {}
+  const inMeta = metaOf(params)[mcpMetaKey.clientCapabilities]
+  const capabilities = { session: params['capabilities'], stateless: undefined, '2026-07-28': inMeta }[kind]
+  if (!isJsonObject(capabilities)) return undefined
+  return ['elicitation', 'sampling', 'roots'].some((name) => isJsonObject(capabilities[name]))
+    ? capabilities
+    : undefined
 }
 
 function notStarted(

@@ -1,64 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProcessSlot } from './process-slot.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { BoundedMap } from '../../core/bounded-map.ts'
+import { RateLimit } from '../../core/limits/rate-limit.ts'
 import type { ProcessStarter } from './process/process-starter.ts'
 import type { ServingTerms } from './process/served-process.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { RateLimit } from '../../core/limits/rate-limit.ts'
-import { createBoundedMap } from '../../core/bounded-map.ts'
+import type { ProcessSlot } from './process-slot.ts'
 
 const roomCheckMs = 50
 
-/** Room for processes, within the limits for each person and for all. The one that has been idle for the longest makes it. */
-export class ProcessRoom {
-  readonly #terms: Pick<ServingTerms, 'upstream' | 'report'>
-  readonly #starter: ProcessStarter
-  readonly #live: ReadonlyMap<string, ProcessSlot>
-  readonly #rest: (slot: ProcessSlot) => void
+export interface RoomPorts extends Pick<ServingTerms, 'upstream' | 'report'> {
+  starter: ProcessStarter
+  live: ReadonlyMap<string, ProcessSlot>
+  /** Ends the process of one of the slots. */
+  evict: (slot: ProcessSlot) => void
+}
 
-  /** `rest` ends the process of one of the slots. */
-  constructor(
-    terms: Pick<ServingTerms, 'upstream' | 'report'>,
-    starter: ProcessStarter,
-    live: ReadonlyMap<string, ProcessSlot>,
-    rest: (slot: ProcessSlot) => void,
-  ) {
-    this.#terms = terms
-    this.#starter = starter
-    this.#live = live
-    this.#rest = rest
-  }
-
-  /** Resolves when there is room for the process of a slot. Rejects when there is none within the time of a start. */
-  async wait(slot: ProcessSlot): Promise<void> {
-    const until = performance.now() + this.#terms.upstream.startTimeoutSeconds * 1000
-    while (!slot.isOver && !this.#hasRoom(slot)) {
-      if (performance.now() > until) {
-        this.#terms.report('upstream_full', { count: this.#starter.counts.existing })
-        throw refusals.allInUse()
-      }
-      await sleep(roomCheckMs)
+/**
+ * Resolves when there is room for the process of a slot, within the limits for each person and for all. The process that has been idle
+ * for the longest makes it. Rejects when there is none within the time of a start.
+ */
+export async function waitForRoom(slot: ProcessSlot, ports: RoomPorts): Promise<void> {
+  const until = performance.now() + ports.upstream.startTimeoutSeconds * 1000
+  while (!slot.isOver && !hasRoom(slot, ports)) {
+    if (performance.now() > until) {
+      ports.report('upstream_full', { count: ports.starter.existing.size })
+      throw refusals.allInUse()
     }
-    if (slot.isOver) throw refusals.stopped()
+    await sleep(roomCheckMs)
   }
+  if (slot.isOver) throw refusals.stopped()
+}
 
-  #hasRoom(slot: ProcessSlot): boolean {
-    const { maxPerUser, maxProcesses, process } = this.#terms.upstream
-    const running = [...this.#live.values()].filter((each) => each.process)
-    const own = running.filter(({ userId }) => userId === slot.userId)
-    if (process === 'user' && own.length >= maxPerUser && !this.#evictOneOf(own)) return false
-    const { existing, ending } = this.#starter.counts
-    if (existing < maxProcesses) return true
-    // One that is ending makes room in a moment.
-    if (existing - ending >= maxProcesses) this.#evictOneOf(running)
-    return false
-  }
-
-  #evictOneOf(slots: readonly ProcessSlot[]): boolean {
-    const spare = slots.filter(({ isSpare }) => isSpare)
-    const [longest] = spare.toSorted((a, b) => b.idleSeconds - a.idleSeconds)
-    if (longest) this.#rest(longest)
+function hasRoom({ terms, isShared }: ProcessSlot, { upstream, starter, live, evict }: RoomPorts): boolean {
+  const running = [...live.values()].filter((each) => each.process)
+  const own = running.filter((each) => each.terms.userId === terms.userId)
+  const evictOneOf = (slots: readonly ProcessSlot[]): boolean => {
+    const spare = slots.filter(({ use }) => use.isSpare)
+    const [longest] = spare.toSorted((a, b) => b.use.idleSeconds - a.use.idleSeconds)
+    if (longest) evict(longest)
     return longest !== undefined
   }
+  if (!isShared && own.length >= upstream.maxPerUser && !evictOneOf(own)) return false
+  const { existing } = starter
+  if (existing.size < upstream.maxProcesses) return true
+  // One that is ending makes room in a moment.
+  const ending = [...existing].filter(({ isEnding }) => isEnding).length
+  if (existing.size - ending >= upstream.maxProcesses) evictOneOf(running)
+  return false
 }
 
 const maxDeaths = 3
@@ -77,7 +65,7 @@ export class StartLimits {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #starts = new RateLimit(startRate, maxKeys)
   /** When the latest deaths were, by whose process it was, and by who called last. */
-  readonly #deaths = createBoundedMap<readonly number[]>(maxKeys)
+  readonly #deaths = new BoundedMap<readonly number[]>(maxKeys)
 
   constructor(runtime: Pick<Runtime, 'now'>) {
     this.#runtime = runtime
@@ -90,15 +78,15 @@ export class StartLimits {
     return this.#recent(latestCaller).length === maxDeaths
   }
 
-  /** Throws while the calls of `caller` keep ending processes. */
-  refuse(caller: string): void {
-    const first = this.#recent(caller).at(-maxDeaths)
-    if (first !== undefined) throw refusals.keepsEnding(first + windowSeconds - this.#runtime.now())
-  }
-
-  /** Throws when that person has had too many processes started. */
-  countStart(userId: string): void {
+  /**
+   * Throws while the calls of `caller` keep ending processes, or when the person of a slot has had too many started. For calls that start
+   * a process, and for all to a shared one.
+   */
+  admit({ isShared, terms: { userId } }: ProcessSlot, caller: string, starts: boolean): void {
     const now = this.#runtime.now()
+    const first = this.#recent(caller).at(-maxDeaths)
+    if (first !== undefined) throw refusals.keepsEnding(first + windowSeconds - now)
+    if (!starts || isShared) return
     if (this.#starts.isSpent(userId, now)) throw refusals.startsTooOften(Math.ceil(1 / startRate.perSecond))
     this.#starts.take(userId, now)
   }

@@ -21,7 +21,8 @@ afterEach(() => vi.useRealTimers())
 const ask = (asked: ClientPort, id = 'a'): void =>
   questions.ask(
     { jsonrpc: '2.0', id, method: 'roots/list' },
-    { asked, relatedTo: 7, answer: (response) => void answers.push(response) },
+    { asked, relatedTo: 7, isSession: true, isShared: false, declared: { roots: {} } },
+    (response) => void answers.push(response),
   )
 const resultFor = (id: string, of: string): JsonRpcResponse => ({ jsonrpc: '2.0', id, result: { of } })
 

@@ -1,3 +1,5 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { missingCapability, neededCapability } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import { maxInputSeconds } from '@drawbridge/shared/mcp/adapter/input-required.ts'
 import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
@@ -9,13 +11,21 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 
 interface QuestionTerms {
-  asked: ClientPort
+  /** Undefined when there is nobody to ask. */
+  asked: ClientPort | undefined
+  /** False when it is a call of 2026-07-28, which says itself what its client lacks. */
+  isSession: boolean
+  isShared: boolean
+  /** The capabilities of the client. */
+  declared: JsonObject | undefined
   /** The call of that client that it is about, if that is known. */
   relatedTo: JsonRpcId | undefined
-  answer: (response: JsonRpcResponse) => void
 }
 
-interface Question extends QuestionTerms {
+interface Question {
+  asked: ClientPort
+  relatedTo: JsonRpcId | undefined
+  answer: (response: JsonRpcResponse) => void
   /** The id that the process gave it. Two processes may have the same. */
   processId: JsonRpcId
   timer: NodeJS.Timeout
@@ -26,16 +36,22 @@ export class Questions {
   readonly #open = new Map<JsonRpcId, Question>()
   #lastId = 0
 
-  ask(request: JsonRpcRequest, terms: QuestionTerms): void {
+  ask(request: JsonRpcRequest, terms: QuestionTerms, answer: Question['answer']): void {
+    const { asked, relatedTo } = terms
+    const refusal = refusalOf(request, terms)
+    if (!asked || refusal !== undefined) {
+      const text = `${request.method.slice(0, 100)} is not possible: ${refusal}.`
+      return answer(jsonRpcError(request.id, jsonRpcCode.methodNotFound, text))
+    }
     this.#lastId += 1
     const id = `drawbridge-${this.#lastId}`
     const expire = (): void => {
       this.#withdraw(id, 'The answer did not arrive in time.')
-      terms.answer(notAnswered(request.id))
+      answer(notAnswered(request.id))
     }
     const timer = setTimeout(expire, maxInputSeconds * 1000).unref()
-    this.#open.set(id, { ...terms, processId: request.id, timer })
-    void terms.asked.send({ ...request, id }, terms.relatedTo)
+    this.#open.set(id, { asked, relatedTo, answer, processId: request.id, timer })
+    void asked.send({ ...request, id }, relatedTo)
   }
 
   /** Takes the response of the client that was asked, and of `from` no other. Says whether it was one. */
@@ -72,6 +88,18 @@ export class Questions {
     clearTimeout(this.#open.get(id)?.timer)
     this.#open.delete(id)
   }
+}
+
+/** Says why the process cannot ask that. */
+function refusalOf(
+  { method, params }: JsonRpcRequest,
+  { asked, isSession, isShared, declared = {} }: QuestionTerms,
+): string | undefined {
+  if (isShared) return 'this process serves everybody and can ask nobody'
+  if (!asked) return 'no client of this process has declared at initialize that it can be asked'
+  const needed = neededCapability(method, params)
+  const isDeclared = needed && !missingCapability(needed, declared)
+  return isDeclared || !isSession ? undefined : 'the client has not declared it at initialize'
 }
 
 function notAnswered(id: JsonRpcId): JsonRpcResponse {

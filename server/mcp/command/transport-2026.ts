@@ -2,15 +2,15 @@ import { PerRequestHTTPServerTransport, SdkError } from '@modelcontextprotocol/s
 import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isOffered } from '../answered-calls.ts'
-import { isEventStream, keepAliveMs } from '../event-stream.ts'
+import { keepAliveMs } from '../event-stream.ts'
+import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import type { Incoming } from '../incoming.ts'
 import type { OpenStreams } from '../open-streams.ts'
 import { errorResponse } from '../plain/plain-answer.ts'
 import { checkMessage } from '../plain/plain-check.ts'
-import { headerMismatchError } from '../plain/plain-route.ts'
 import type { Transport2026 } from '../sdk/transports.ts'
 import { createSubscribe, openSubscription, subscriptionLimits } from '../subscriptions.ts'
-import { parameterHeaderMismatch } from '../tools/header-check.ts'
+import { headerMismatchError, parameterHeaderMismatch } from '../tools/header-check.ts'
 import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
 import type { ProcessSlot } from './process-slot.ts'
 
@@ -31,14 +31,14 @@ export class CommandTransport2026 implements Transport2026 {
     this.#subscribe = createSubscribe(subscriptionLimits, ports.streams)
   }
 
-  async handle(request: Request, incoming: Incoming): Promise<Response> {
+  async handle(request: Request, incoming: Incoming): Promise<Reply> {
     // Which tool has which header parameters its process knows.
     const checked = checkMessage(request.headers, incoming.body, new Map())
     if (checked.kind === 'refused') {
       this.#ports.report('mcp_rejected', new Error(checked.error.message))
       return errorResponse(checked.status, checked.error, checked.id)
     }
-    if (checked.kind !== 'revision_2026') return new Response(null, { status: 202 })
+    if (checked.kind !== 'revision_2026') return { status: 202, headers: {}, body: null }
     const client = new ForwardedClient({ kind: '2026-07-28', incoming: () => incoming }, this.#clients)
     const release = await client.hold(incoming)
     try {
@@ -55,12 +55,12 @@ export class CommandTransport2026 implements Transport2026 {
     client: ForwardedClient,
     request: Request,
     incoming: Incoming,
-  ): Promise<Response> {
+  ): Promise<Reply> {
     const { slot } = client
     if (message.method === 'subscriptions/listen') {
-      const { changes, process } = slot.link
-      return this.#subscribe(message.id, incoming, process.serverInfo, () =>
-        openSubscription(message, process.serverInfo, changes),
+      const { changes, greeted } = slot
+      return this.#subscribe(message.id, incoming, greeted.serverInfo, () =>
+        openSubscription(message, greeted.serverInfo, changes),
       )
     }
     const refused = this.#refuseHeaders(message, slot, request, incoming)
@@ -78,20 +78,20 @@ export class CommandTransport2026 implements Transport2026 {
         : response
     } catch (error) {
       if (!(error instanceof SdkError)) throw error
-      return new Response(null, { status: 499 })
+      return { status: 499, headers: {}, body: null }
     }
   }
 
   /** Arguments that are repeated in headers must agree with them, as far as the process has said which. */
   #refuseHeaders(
     { id, method, params = {} }: JsonRpcRequest,
-    { link }: ProcessSlot,
+    { tools }: ProcessSlot,
     request: Request,
     { caller }: Incoming,
-  ): Response | undefined {
+  ): Reply | undefined {
     const name = String(params['name'])
     if (method !== 'tools/call' || !isOffered(name, caller, this.#clients.policy)) return undefined
-    const parameters = link.tools.headerParametersOf(name)
+    const parameters = tools.headerParametersOf(name)
     const mismatch = parameterHeaderMismatch(parameters, params['arguments'], request.headers)
     return mismatch && errorResponse(400, headerMismatchError(mismatch), id)
   }

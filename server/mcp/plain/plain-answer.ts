@@ -1,3 +1,4 @@
+import type { Reply, TextResponse } from '@drawbridge/shared/text-response.ts'
 import type { CallToolResult, JSONRPCRequest, LoggingLevel } from '@modelcontextprotocol/server'
 import { type JsonRpcErrorObject, type JsonRpcId, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
@@ -50,7 +51,7 @@ export async function answerRequest(
   request: Request,
   incoming: Incoming,
   isStream: boolean,
-): Promise<Response> {
+): Promise<Reply> {
   const { [mcpMetaKey.progressToken]: progressToken, [mcpMetaKey.logLevel]: logLevel } = metaOf(
     message.params,
   )
@@ -77,8 +78,8 @@ class StreamedCall {
   readonly #left = new AbortController()
   readonly #clientGone: AbortSignal
   #stream: EventStream | undefined
-  #respond: (response: Response) => void = () => {}
-  readonly #response = new Promise<Response>((resolve) => (this.#respond = resolve))
+  #respond: (reply: Reply) => void = () => {}
+  readonly #response = new Promise<Reply>((resolve) => (this.#respond = resolve))
 
   constructor(clientGone: AbortSignal) {
     this.#clientGone = clientGone
@@ -99,7 +100,7 @@ class StreamedCall {
     if (!this.#left.signal.aborted) this.open().send({ jsonrpc: '2.0', method, params })
   }
 
-  async run(work: () => Promise<string>): Promise<Response> {
+  async run(work: () => Promise<string>): Promise<Reply> {
     if (this.#clientGone.aborted) this.#leave()
     else this.#clientGone.addEventListener('abort', this.#leave, { once: true })
     if (!this.#left.signal.aborted) void this.#finish(work)
@@ -117,7 +118,7 @@ class StreamedCall {
   readonly #leave = (): void => {
     this.#left.abort()
     this.#stream?.end()
-    this.#respond(new Response(null, { status: 499 }))
+    this.#respond({ status: 499, headers: {}, body: null })
   }
 }
 
@@ -136,8 +137,8 @@ function toJson(answer: PlainAnswer, id: JsonRpcId): string {
 }
 
 /** The HTTP response with a message or batch in JSON. */
-export function jsonResponse(text: string): Response {
-  return new Response(text, { headers: { 'content-type': 'application/json' } })
+export function jsonResponse(text: string, status = 200): TextResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body: text }
 }
 
 /** The HTTP response with a JSON-RPC error. */
@@ -145,6 +146,6 @@ export function errorResponse(
   status: number,
   { code, message, data }: JsonRpcErrorObject,
   id: JsonRpcId | null,
-): Response {
-  return Response.json(jsonRpcError(id, code, message, data), { status })
+): TextResponse {
+  return jsonResponse(JSON.stringify(jsonRpcError(id, code, message, data)), status)
 }

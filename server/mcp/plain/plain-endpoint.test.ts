@@ -1,3 +1,4 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   callerSample,
@@ -84,37 +85,16 @@ for (const method of [
   message(`${method} without params`, method)
   message(`${method} with empty params`, method, {})
   message(`${method} with a cursor`, method, { cursor: 'c' })
-  message(`${method} with a strange member`, method, { strange: 1 })
   message(`${method} with metadata`, method, { _meta: { 'example.com/a': 1 } })
   message(`${method} with a reserved key of no meaning`, method, {
     _meta: { 'io.modelcontextprotocol/a': 1 },
   })
-  message(`${method} with metadata that is a list`, method, { _meta: [] })
   message(`${method} with the envelope of 2026-07-28`, method, { _meta: meta })
   message(`${method} with the smallest envelope`, method, { _meta: meta2026 })
   message(`${method} with an unknown revision`, method, { _meta: { ...meta, [pv]: '2031-01-01' } })
-  message(`${method} with an earlier revision in its envelope`, method, {
-    _meta: { ...meta, [pv]: '2025-11-25' },
-  })
-  message(`${method} with a revision that is not text`, method, { _meta: { ...meta, [pv]: 1 } })
   message(`${method} without capabilities`, method, { _meta: { [pv]: '2026-07-28' } })
-  message(`${method} with capabilities that are none`, method, { _meta: { ...meta, [capabilities]: 'all' } })
-  message(`${method} with roots that are none`, method, { _meta: { ...meta, [capabilities]: { roots: 1 } } })
-  message(`${method} with many capabilities`, method, {
-    _meta: {
-      ...meta,
-      [capabilities]: { roots: {}, sampling: {}, elicitation: { form: {} }, extensions: { a: {} } },
-    },
-  })
-  message(`${method} with a client without a version`, method, {
-    _meta: { ...meta, [clientInfo]: { name: 'c' } },
-  })
   message(`${method} with a log level`, method, { _meta: { ...meta, [logLevel]: 'info' } })
-  message(`${method} with a log level that is none`, method, { _meta: { ...meta, [logLevel]: 'loud' } })
-  message(`${method} with a trace`, method, { _meta: { ...meta, traceparent: '00-a-b-01' } })
   message(`${method} with a text as id`, method, { _meta: meta }, { id: 'a"b' })
-  message(`${method} with half an id`, method, { _meta: meta }, { id: 1.5 })
-  message(`${method} with half an id, earlier`, method, undefined, { id: 1.5 })
   message(`${method} with a huge id`, method, undefined, { id: 2 ** 60 })
   message(`${method} with a member too many`, method, undefined, { extra: 1 })
 }
@@ -198,13 +178,7 @@ for (const protocolVersion of [
   message(`initialize for ${protocolVersion} with an envelope`, 'initialize', { ...opening, _meta: meta })
 }
 message('initialize without a client', 'initialize', { protocolVersion: '2025-11-25', capabilities: {} })
-for (const method of [
-  'notifications/initialized',
-  'notifications/cancelled',
-  'notifications/x',
-  'ping',
-  'tools/call',
-]) {
+for (const method of ['notifications/initialized', 'notifications/cancelled', 'tools/call']) {
   for (const [what, params] of Object.entries({
     'no params': undefined,
     params: { requestId: 1, reason: 'r' },
@@ -217,21 +191,10 @@ for (const method of [
     ])
   }
 }
-for (const [what, _meta] of Object.entries({
-  'an unknown revision': { ...meta, [pv]: '2031-01-01' },
-  'an earlier revision': { ...meta, [pv]: '2025-11-25' },
-  'a revision that is not text': { ...meta, [pv]: 1 },
-  'wrong capabilities': { ...meta, [capabilities]: 1 },
-  'only capabilities': { [capabilities]: {} },
-}))
-  for (const method of ['notifications/x', 'ping']) {
-    bodies.push([`${method} notification with ${what}`, { jsonrpc: '2.0', method, params: { _meta } }])
-    bodies.push([
-      `batch of ${method} notification with ${what}`,
-      [{ jsonrpc: '2.0', method, params: { _meta } }],
-    ])
-    message(`z ${method} ${what}`, method, { _meta })
-  }
+message('a notification with an unknown revision', 'notifications/x', {
+  _meta: { ...meta, [pv]: '2031-01-01' },
+})
+bodies.push(['a batch with an envelope', [{ jsonrpc: '2.0', method: 'ping', params: { _meta: meta } }]])
 bodies.push(
   ['a result', { jsonrpc: '2.0', id: 1, result: {} }],
   ['an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'm' } }],
@@ -333,11 +296,8 @@ async function seen(
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  const response = await endpoint.handle(
-    request,
-    JSON.parse(JSON.stringify(body)),
-    callerSample,
-    callsSample(),
+  const response = toResponse(
+    await endpoint.handle(request, JSON.parse(JSON.stringify(body)), callerSample, callsSample()),
   )
   const text = await response.text()
   const type = response.headers.get('content-type')

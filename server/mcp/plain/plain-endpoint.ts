@@ -1,9 +1,10 @@
+import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { honouredFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
-import { isEventStream } from '../event-stream.ts'
+import { type McpEndpoint, type McpEndpointConfig, noNotifications } from '../endpoint-config.ts'
+
 import { asksForProgress, type Incoming } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import {
@@ -41,7 +42,7 @@ export function createPlainEndpoint(
   const changes = new ToolChanges(config)
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
 
-  async function serve2026(message: JSONRPCRequest, request: Request, incoming: Incoming): Promise<Response> {
+  async function serve2026(message: JSONRPCRequest, request: Request, incoming: Incoming): Promise<Reply> {
     const { id, method } = message
     if (method === 'subscriptions/listen')
       return subscribe(id, incoming, config.serverInfo, () =>
@@ -55,7 +56,7 @@ export function createPlainEndpoint(
     requests: readonly JSONRPCRequest[],
     request: Request,
     incoming: Incoming,
-  ): Promise<Response> {
+  ): Promise<Reply> {
     const { body } = incoming
     const find = ({ method }: JSONRPCRequest): PlainMethod =>
       methods.earlier.get(method) ?? (() => ({ error: methodNotFound }))
@@ -73,7 +74,7 @@ export function createPlainEndpoint(
     request: Request,
     incoming: Incoming,
     isStream: boolean,
-  ): Promise<Response> {
+  ): Promise<Reply> {
     const response = await answerRequest(method, message, request, incoming, isStream)
     const { caller, calls } = incoming
     return isEventStream(response) ? streams.track(response, { caller, calls, kind: 'call' }) : response
@@ -81,12 +82,7 @@ export function createPlainEndpoint(
 
   return {
     methods: ['POST'],
-    notify: {
-      toolsChanged: () => changes.report(),
-      promptsChanged() {},
-      resourcesChanged() {},
-      resourceUpdated() {},
-    },
+    notify: { ...noNotifications, toolsChanged: () => changes.report() },
     has: ({ event, name }) => event === 'tool_called' && tools.has(name),
     async handle(request, body, caller, calls) {
       const checked = checkMessage(request.headers, body, tools)
@@ -95,7 +91,7 @@ export function createPlainEndpoint(
           config.report('mcp_rejected', new Error(checked.error.message))
           return errorResponse(checked.status, checked.error, checked.id)
         case 'accepted':
-          return new Response(null, { status: 202 })
+          return { status: 202, headers: {}, body: null }
         case 'revision_2026':
           return serve2026(checked.message, request, { caller, body, calls })
         case 'earlier':

@@ -6,8 +6,8 @@ import {
 } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { offersTool } from '../../core/access/access-rules.ts'
-import { type CallEnd, callOf } from '../../core/tokens/call-record.ts'
+import { type AccessAllowed, offersTool } from '../../core/access/access-rules.ts'
+import { type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
@@ -99,11 +99,18 @@ function listOf(tools: readonly ToolDefinition[], more: object): PlainMethod {
   const resultOf = (shown: readonly ToolDefinition[]): string =>
     JSON.stringify({ tools: shown.map(({ listing }) => listing), ...more })
   const all = resultOf(tools)
+  // A caller's decision stays the same object until their session or the rules change.
+  const results = new WeakMap<AccessAllowed, string>()
+  const resultFor = (access: AccessAllowed): string => {
+    const shown = tools.filter(({ listing, scope }) => offersTool(access, listing.name, scope))
+    const result = shown.length === tools.length ? all : resultOf(shown)
+    results.set(access, result)
+    return result
+  }
   return ({ message, incoming: { caller } }) => {
     const fault = paramsFault('ListToolsRequest', message)
     if (fault !== undefined) return failed(jsonRpcCode.internalError, fault)
-    const shown = tools.filter(({ listing, scope }) => offersTool(caller.access, listing.name, scope))
-    return { result: shown.length === tools.length ? all : resultOf(shown) }
+    return { result: results.get(caller.access) ?? resultFor(caller.access) }
   }
 }
 

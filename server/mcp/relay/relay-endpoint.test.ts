@@ -1,3 +1,4 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +10,7 @@ import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { upstreamAt } from '../../core/gateway/upstream-document.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
-import { IncomingCalls } from '../../core/tokens/call-record.ts'
+import { IncomingCalls } from '../../core/access/call-record.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
 import {
   anonymousCaller,
@@ -122,7 +123,7 @@ async function send(
     nowMs: () => 0,
   })
   const body: unknown = text === undefined ? undefined : JSON.parse(text)
-  return endpoint.handle(request, body, caller, calls, text)
+  return toResponse(await endpoint.handle(request, body, caller, calls, text))
 }
 
 function json(

@@ -4,9 +4,9 @@ import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { KeyRing, Sealer } from '../../core/seal.ts'
-import { callsOf } from '../../core/tokens/call-record.ts'
+import { callsOf } from '../../core/access/call-record.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
-import type { McpEndpoint } from '../endpoint-config.ts'
+import { type McpEndpoint, noNotifications } from '../endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, lenientHeaders, maxKeptLength } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import { subscriptionLimits, SubscriptionSlots } from '../subscriptions.ts'
@@ -76,7 +76,7 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   }
   return {
     methods: ['POST', 'GET', 'DELETE'],
-    notify: { toolsChanged() {}, promptsChanged() {}, resourcesChanged() {}, resourceUpdated() {} },
+    notify: noNotifications,
     has: (call) => relay.known.has(call),
     handle: (request, body, caller, calls, text) => relay.handle(request, { body, caller, calls }, text),
     endStreams: () => streams.endNotificationStreams(),

@@ -85,14 +85,21 @@ class RelayedSource {
   isCancelled = false
   readonly #body: Readable
   readonly #terms: RelayedStreamTerms
-  readonly #events: RelayedEvents
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #decoder = new TextDecoder()
+  readonly #parser = createParser({
+    onEvent: (event) => this.#pass(event),
+    onComment: (comment) => void (this.#out += `: ${comment}\n\n`),
+    onRetry: (retry) => void (this.#out += `retry: ${retry}\n\n`),
+  })
+  #out = ''
+  #unfinished = 0
+  #fault: StreamFault | undefined
+  #isResumable = false
 
   constructor(body: Readable, terms: RelayedStreamTerms) {
     this.#body = body
     this.#terms = terms
-    this.#events = new RelayedEvents(terms)
     this.#chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   }
 
@@ -101,18 +108,18 @@ class RelayedSource {
     const { failed, calls, hasLeft } = this.#terms
     try {
       const { done, value } = await this.#chunks.next()
-      const text = done === true ? '' : this.#events.read(this.#decoder.decode(value, { stream: true }))
-      if (this.#events.fault) {
-        failed(this.#events.fault)
-        return this.#end(text + this.#events.failure())
+      if (done === true) {
+        if (calls.ids().length > 0 && !this.#isResumable) failed('broken')
+        return this.#end(this.#failure())
       }
-      if (done !== true) return { text, isOver: false }
-      if (calls.ids().length > 0 && !this.#events.isResumable) failed('broken')
-      return this.#end(this.#events.failure())
+      const text = this.#eventsIn(this.#decoder.decode(value, { stream: true }))
+      if (!this.#fault) return { text, isOver: false }
+      failed(this.#fault)
+      return this.#end(text + this.#failure())
     } catch (error) {
       if (this.isCancelled || hasLeft()) return this.#end('')
       failed('broken', error)
-      return this.#end(this.#events.failure())
+      return this.#end(this.#failure())
     }
   }
 
@@ -128,36 +135,19 @@ class RelayedSource {
     this.#body.destroy()
     return { text, isOver: true }
   }
-}
-
-class RelayedEvents {
-  readonly #terms: RelayedStreamTerms
-  readonly #parser = createParser({
-    onEvent: (event) => this.#pass(event),
-    onComment: (comment) => void (this.#out += `: ${comment}\n\n`),
-    onRetry: (retry) => void (this.#out += `retry: ${retry}\n\n`),
-  })
-  #out = ''
-  #unfinished = 0
-  fault: StreamFault | undefined
-  isResumable = false
-
-  constructor(terms: RelayedStreamTerms) {
-    this.#terms = terms
-  }
 
   /** The events that `text` completes, as text. */
-  read(text: string): string {
+  #eventsIn(text: string): string {
     this.#out = ''
     this.#unfinished += text.length
     this.#parser.feed(text)
-    if (this.#unfinished > this.#terms.maxBytes) this.fault ??= 'too_large'
+    if (this.#unfinished > this.#terms.maxBytes) this.#fault ??= 'too_large'
     return this.#out
   }
 
   /** Errors for the open requests, as events. */
-  failure(): string {
-    if (this.isResumable && !this.fault) return ''
+  #failure(): string {
+    if (this.#isResumable && !this.#fault) return ''
     const { calls, failureText } = this.#terms
     return calls
       .ids()
@@ -166,12 +156,12 @@ class RelayedEvents {
   }
 
   #pass({ id, event, data }: EventSourceMessage): void {
-    if (this.fault) return
+    if (this.#fault) return
     this.#unfinished = 0
-    if (id !== undefined && id !== '') this.isResumable = true
+    if (id !== undefined && id !== '') this.#isResumable = true
     const passed = data === '' ? '' : this.#terms.calls.pass(data)
     if (passed === undefined) {
-      this.fault = 'bad_answer'
+      this.#fault = 'bad_answer'
       return
     }
     const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`

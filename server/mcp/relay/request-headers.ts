@@ -1,11 +1,9 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { decodeMcpHeaderValue, encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
-import { headerMismatchError } from '../plain/plain-route.ts'
-import { namedBy, standardHeaderMismatch } from '../tools/header-check.ts'
+import { headerMismatchError, namedBy, standardHeaderMismatch } from '../tools/header-check.ts'
 import { failureResponse } from '../failure-response.ts'
 
 /**
@@ -102,5 +100,5 @@ function argumentTextsOf(body: unknown): Set<string> {
 
 /** Returns whether a message is one of 2026-07-28. */
 export function isModern(body: unknown): body is JsonObject {
-  return isJsonObject(body) && eraOfMessage(body as unknown as JsonRpcMessage) === 'modern'
+  return isJsonObject(body) && eraOfMessage(body) === 'modern'
 }

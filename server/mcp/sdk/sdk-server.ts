@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { guardCallbacks } from './callback-guard.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
-import { type Call, type CallEnd, callOf } from '../../core/tokens/call-record.ts'
+import { type Call, type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { SignInNeededError, signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
 import { type Incoming, callerOf } from '../incoming.ts'

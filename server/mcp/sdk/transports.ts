@@ -3,14 +3,14 @@ import { type Incoming, asksForProgress, authInfoOf, opensSession, withLenientHe
 import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { CreatePeer, McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
-import { isEventStream, keepAliveMs } from '../event-stream.ts'
+import { keepAliveMs } from '../event-stream.ts'
+import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import { type OpenStreams, repeatChecks } from '../open-streams.ts'
-import { SessionTransport } from './sessions/session-transport.ts'
-import type { SessionLimits } from './sessions/session-table.ts'
+import { Sessions, type SessionLimits } from './sessions.ts'
 
 /** Serves revision 2026-07-28, where nothing outlasts a request. */
 export interface Transport2026 {
-  handle(request: Request, incoming: Incoming): Promise<Response>
+  handle(request: Request, incoming: Incoming): Promise<Reply>
   close(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export function serveOnTransports({
   hasSessions,
 }: TransportPorts): Pick<McpEndpoint, 'methods' | 'handle' | 'endStreams' | 'close'> {
   const serveAlone = createStatelessTransport(config, createPeer, streams)
-  const sessions = hasSessions ? new SessionTransport({ config, limits, createPeer, streams }) : undefined
+  const sessions = hasSessions ? new Sessions({ config, limits, createPeer, streams }) : undefined
   const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
     await streams.check()

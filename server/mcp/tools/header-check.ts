@@ -1,6 +1,7 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
-import { mcpHeader, nameParameters } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpErrorCode, mcpHeader, nameParameters } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import {
   type HeaderParameter,
   headerParameterText,
@@ -11,6 +12,12 @@ import {
 export interface HeaderMismatch {
   header: string
   body: string
+}
+
+/** The error for headers that contradict the body. */
+export function headerMismatchError(mismatch: HeaderMismatch): JsonRpcErrorObject {
+  const message = `Bad Request: the request headers and body disagree: ${mismatch.body}`
+  return { code: mcpErrorCode.headerMismatch, message, data: { mismatch } }
 }
 
 /** {@link nameParameters}, and those of the tasks extension. */

@@ -1,4 +1,4 @@
-import type { Call } from '../../core/tokens/call-record.ts'
+import type { Call } from '../../core/access/call-record.ts'
 import type { ToolDefinition } from './tool.ts'
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { toolScope } from '../../core/tokens/scope.ts'

@@ -2,6 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { ProviderError } from '../../core/session/session-provider.ts'
+import { callTimeoutMs, fetchFromProvider } from '../response.ts'
 import { plainFailure, readOidcFailure } from './failure.ts'
 import { createOidcFetch, setIdTokenAside } from './fetch.ts'
 
@@ -12,7 +13,6 @@ const firstRetryPauseSeconds = 2
 
 // Discovery may come first in a refresh: both together must end within the refresh's lease.
 const discoveryTimeoutSeconds = 5
-const callTimeoutSeconds = 8
 
 /** Our identity at the provider. */
 export interface OidcClientConfig {
@@ -35,7 +35,6 @@ export interface OidcConnection {
   metadata: ServerMetadata
   /** For requests that the library does not support. Has no time-out of its own. */
   fetch: CustomFetch
-  callTimeoutMs: number
 }
 
 /** Returns the connection. Rejects with {@link ProviderError}: `transient`, or `protocol` for unusable metadata. */
@@ -89,15 +88,10 @@ export async function pingOidcProvider(
   runtime: Pick<Runtime, 'fetch'>,
 ): Promise<void> {
   await connect()
-  const signal = AbortSignal.timeout(callTimeoutSeconds * 1000)
-  let status: number
-  try {
-    const response = await runtime.fetch(new Request(metadataUrl(issuer), { redirect: 'manual' }), { signal })
-    ;({ status } = response)
-    await response.body?.cancel()
-  } catch (cause) {
-    throw new ProviderError('transient', 'The OpenID provider cannot be reached.', { cause })
-  }
+  const { status } = await fetchFromProvider(
+    new Request(metadataUrl(issuer), { redirect: 'manual' }),
+    runtime,
+  )
   if (status >= 500) throw new ProviderError('transient', `The OpenID provider answered ${status}.`)
 }
 
@@ -128,7 +122,7 @@ async function discover(
       clientAuthentication(config, metadata, library),
     )
     configuration[library.customFetch] = send
-    configuration.timeout = callTimeoutSeconds
+    configuration.timeout = callTimeoutMs / 1000
     if (isLoopbackHttp(config.issuer)) library.allowInsecureRequests(configuration)
     return configuration
   }
@@ -141,7 +135,6 @@ async function discover(
     strictConfiguration,
     metadata,
     fetch,
-    callTimeoutMs: callTimeoutSeconds * 1000,
   }
 }
 

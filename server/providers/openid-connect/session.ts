@@ -10,6 +10,7 @@ import {
   type ProviderSession,
   type SessionProbe,
 } from '../../core/session/session-provider.ts'
+import { callTimeoutMs } from '../response.ts'
 import { profileOfClaims, withProofOfAddress } from './identity.ts'
 import type { ConnectToOidc, OidcConnection } from './connection.ts'
 import { isPassing, type OidcFailure, plainFailure, readOidcFailure } from './failure.ts'
@@ -206,7 +207,7 @@ export async function revokeToken(
 }
 
 async function logOut(idToken: string, endpoint: string, connection: OidcConnection): Promise<void> {
-  const { library, configuration, fetch, callTimeoutMs } = connection
+  const { library, configuration, fetch } = connection
   // Called only for its check of the address: the token belongs in the body, where no log of the provider keeps it.
   library.buildEndSessionUrl(configuration, {})
   const response = await fetch(endpoint, {

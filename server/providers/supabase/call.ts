@@ -1,10 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { ProviderError } from '../../core/session/session-provider.ts'
-import { parseRetryAfter, readBoundedText } from '../response.ts'
-
-/** Shorter than a refresh lease, so that a slow call has ended before another instance may start one. */
-const callTimeoutMs = 8000
+import { fetchFromProvider, parseRetryAfter } from '../response.ts'
 
 /** Address and key of the auth API. */
 export interface GotrueAddress {
@@ -37,55 +33,34 @@ export interface GotrueRefusal {
 export type GotrueAnswer = { kind: 'success'; body: unknown } | GotrueRefusal
 
 /**
- * Calls the auth API. Rejects with `transient` when there is no complete response within eight seconds: the call may have taken
- * effect. Follows no redirect, because of the secrets. Stops reading a response above a megabyte.
+ * Calls the auth API. Rejects with `transient` when there is no complete response, as {@link fetchFromProvider} does. Follows no
+ * redirect, because of the secrets.
  */
 export async function callGotrue(
   address: GotrueAddress,
   request: GotrueRequest,
   runtime: Pick<Runtime, 'fetch' | 'now'>,
 ): Promise<GotrueAnswer> {
-  const response = await send(address, request, runtime)
-  const body = parseJson(await readText(response))
-  return response.ok ? { kind: 'success', body } : refusalOf(request, response, body, runtime.now())
-}
-
-async function send(
-  address: GotrueAddress,
-  request: GotrueRequest,
-  runtime: Pick<Runtime, 'fetch'>,
-): Promise<Response> {
   const headers = new Headers({ accept: 'application/json', 'x-supabase-api-version': '2024-01-01' })
   if (address.apiKey !== undefined) headers.set('apikey', address.apiKey)
   if (request.bearer !== undefined) headers.set('authorization', `Bearer ${request.bearer}`)
   if (request.body !== undefined) headers.set('content-type', 'application/json;charset=UTF-8')
-  try {
-    return await runtime.fetch(
-      new Request(address.url + request.path, {
-        method: request.method,
-        headers,
-        redirect: 'error',
-        ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
-      }),
-      { signal: AbortSignal.timeout(callTimeoutMs) },
-    )
-  } catch (cause) {
-    throw new ProviderError('transient', 'The auth API cannot be reached.', { cause, outcomeKnown: false })
-  }
+  const response = await fetchFromProvider(
+    new Request(address.url + request.path, {
+      method: request.method,
+      headers,
+      redirect: 'error',
+      ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+    }),
+    runtime,
+  )
+  const body = parseJson(await response.text())
+  return response.ok ? { kind: 'success', body } : refusalOf(request, response, body, runtime.now())
 }
 
-async function readText(response: Response): Promise<string | undefined> {
+function parseJson(text: string): unknown {
   try {
-    return await readBoundedText(response)
-  } catch (cause) {
-    const message = 'The response of the auth API was cut off.'
-    throw new ProviderError('transient', message, { cause, outcomeKnown: false })
-  }
-}
-
-function parseJson(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '')
+    return JSON.parse(text)
   } catch {
     return undefined
   }

@@ -16,15 +16,20 @@ const session: z.ZodType<ProviderSession> = z.looseObject({
   access_token: z.string(),
   refresh_token: z.string(),
 })
+const refusal = z.object({ code: z.string() })
 const user: z.ZodType<User> = z.object({ id: z.string(), email: z.string().catch('') })
 
-/** Why the provider refused. `unavailable`: it did not respond; try again, nothing is lost. */
-export type AuthFault = { kind: 'refused'; code: string } | { kind: 'unavailable' }
+/** The provider refused; `code` is one of its error codes. */
+export class AuthRefusal extends Error {
+  readonly code: string
 
-/** A response of the provider. */
-export type AuthResult<T> = { ok: true; value: T } | { ok: false; fault: AuthFault }
+  constructor(code: string) {
+    super(`The provider refused: ${code}`)
+    this.code = code
+  }
+}
 
-/** The calls to the session provider that the web app needs. */
+/** The calls to the session provider that the web app needs. They reject with {@link AuthRefusal}. */
 export class AuthClient {
   readonly #url: string
   readonly #fetch: (request: Request) => Promise<Response>
@@ -35,31 +40,30 @@ export class AuthClient {
     this.#fetch = fetch
   }
 
-  /** Returns no session for an account that waits for its confirmation. */
-  signUp(email: string, password: string): Promise<AuthResult<ProviderSession | undefined>> {
-    return this.#post('/signup', { email, password }, session.optional().catch(undefined))
+  signUp(email: string, password: string): Promise<ProviderSession> {
+    return this.#post('/signup', { email, password }, session)
   }
 
-  signIn(email: string, password: string): Promise<AuthResult<ProviderSession>> {
+  signIn(email: string, password: string): Promise<ProviderSession> {
     return this.#post('/token?grant_type=password', { email, password }, session)
   }
 
-  exchangeCode(code: string, codeVerifier: string): Promise<AuthResult<ProviderSession>> {
+  exchangeCode(code: string, codeVerifier: string): Promise<ProviderSession> {
     return this.#post('/token?grant_type=pkce', { auth_code: code, code_verifier: codeVerifier }, session)
   }
 
-  refresh(refreshToken: string): Promise<AuthResult<ProviderSession>> {
+  refresh(refreshToken: string): Promise<ProviderSession> {
     return this.#post('/token?grant_type=refresh_token', { refresh_token: refreshToken }, session)
   }
 
   /** Ends this one session. The result does not matter: the cookie is removed anyway. */
   async signOut(accessToken: string): Promise<void> {
     const headers = { authorization: `Bearer ${accessToken}` }
-    await this.#call('/logout?scope=local', { method: 'POST', headers }, z.unknown())
+    await this.#fetch(new Request(`${this.#url}/logout?scope=local`, { method: 'POST', headers }))
   }
 
   /** Refuses a token whose session has ended, too. */
-  user(accessToken: string): Promise<AuthResult<User>> {
+  user(accessToken: string): Promise<User> {
     return this.#call('/user', { headers: { authorization: `Bearer ${accessToken}` } }, user)
   }
 
@@ -74,7 +78,7 @@ export class AuthClient {
     return `${this.#url}/authorize?${parameters.toString()}`
   }
 
-  #post<T>(path: string, body: object, shape: z.ZodType<T>): Promise<AuthResult<T>> {
+  #post<T>(path: string, body: object, shape: z.ZodType<T>): Promise<T> {
     return this.#call(path, { method: 'POST', body: JSON.stringify(body) }, shape)
   }
 
@@ -82,28 +86,19 @@ export class AuthClient {
     path: string,
     init: { method?: string; headers?: Record<string, string>; body?: string },
     shape: z.ZodType<T>,
-  ): Promise<AuthResult<T>> {
+  ): Promise<T> {
     const headers = {
       'content-type': 'application/json',
       'x-supabase-api-version': '2024-01-01',
       ...init.headers,
     }
-    try {
-      const response = await this.#fetch(new Request(`${this.#url}${path}`, { ...init, headers }))
-      const body: unknown = await response.json()
-      return response.ok
-        ? { ok: true, value: shape.parse(body) }
-        : { ok: false, fault: readFault(response.status, body) }
-    } catch {
-      return { ok: false, fault: { kind: 'unavailable' } }
-    }
+    const response = await this.#fetch(new Request(`${this.#url}${path}`, { ...init, headers }))
+    const body: unknown = await response.json()
+    if (response.ok) return shape.parse(body)
+    // A failure says nothing about the session, which is kept.
+    if (response.status >= 500) throw new Error(`The provider failed with ${response.status}.`)
+    throw new AuthRefusal(refusal.parse(body).code)
   }
-}
-
-function readFault(status: number, body: unknown): AuthFault {
-  const { data } = z.object({ code: z.string() }).safeParse(body)
-  // Rate limits and broken gateways are temporary; every other response is a decision.
-  return data && status < 500 ? { kind: 'refused', code: data.code } : { kind: 'unavailable' }
 }
 
 const messages = new Map([
@@ -121,10 +116,10 @@ const messages = new Map([
   ['bad_oauth_state', 'That sign-in is no longer valid. Start it again.'],
 ])
 
-/** Returns the sentence to show next to a form for a refusal of the provider. A ban reads like a wrong password. */
-export function explainFault(fault: AuthFault): string {
-  if (fault.kind === 'unavailable') return 'The sign-in service does not respond. Try again in a moment.'
-  return explainCode(fault.code)
+/** Returns the sentence to show for a refusal of the provider; rethrows everything else. A ban reads like a wrong password. */
+export function explainRefusal(error: unknown): string {
+  if (error instanceof AuthRefusal) return explainCode(error.code)
+  throw error
 }
 
 /** Returns the sentence for an error of a social sign-in; the text in the URL is never shown. */
@@ -133,6 +128,7 @@ export function explainRedirect(parameters: URLSearchParams): string {
   return code === 'user_banned' ? 'This account cannot sign in.' : explainCode(code)
 }
 
-function explainCode(code: string): string {
+/** Returns the sentence for an error code. */
+export function explainCode(code: string): string {
   return messages.get(code) ?? 'The sign-in did not work. Try again.'
 }

@@ -1,7 +1,7 @@
 import { createServerClient } from '@supabase/ssr'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AuthClient, AuthResult, ProviderSession, User } from './auth-client.ts'
+import { type AuthClient, AuthRefusal, type ProviderSession, type User } from './auth-client.ts'
 import { BrowserSessions } from './browser-session.ts'
 
 const NAME = 'sb-localhost-auth-token'
@@ -40,20 +40,20 @@ const requestWith = (jar: Map<string, string>): Request =>
     headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') },
   })
 
-function open(answers: { user?: AuthResult<User>; refresh?: AuthResult<ProviderSession> } = {}): {
+function open(user?: User): {
   sessions: BrowserSessions
   calls: string[]
 } {
   const calls: string[] = []
-  const refused = { ok: false, fault: { kind: 'refused', code: 'bad_jwt' } } as const
   const auth: Pick<AuthClient, 'user' | 'refresh' | 'signOut'> = {
     async user(token) {
       calls.push(`user ${token}`)
-      return answers.user ?? refused
+      if (user) return user
+      throw new AuthRefusal('bad_jwt')
     },
     async refresh(token) {
       calls.push(`refresh ${token}`)
-      return answers.refresh ?? refused
+      throw new AuthRefusal('bad_jwt')
     },
     async signOut(token) {
       calls.push(`signOut ${token}`)
@@ -63,7 +63,7 @@ function open(answers: { user?: AuthResult<User>; refresh?: AuthResult<ProviderS
   return { sessions: new BrowserSessions({ cookieName: NAME, secure: false }, ports), calls }
 }
 
-const ADA: AuthResult<User> = { ok: true, value: { id: 'u', email: 'ada@example.com' } }
+const ADA: User = { id: 'u', email: 'ada@example.com' }
 
 describe('a visitor', () => {
   it('without a cookie is nobody, and costs no call', async () => {
@@ -79,7 +79,7 @@ describe('a visitor', () => {
       value: `base64-${Buffer.from(JSON.stringify({ access_token: jwt(NOW) })).toString('base64url')}`,
     },
   ])('with an expired session that the app did not write ($what) is nobody', async ({ value }) => {
-    const { sessions, calls } = open({ user: ADA })
+    const { sessions, calls } = open(ADA)
     expect((await sessions.visitor(requestWith(new Map([[NAME, value]])))).kind).toBe('nobody')
     expect(calls).toEqual([])
   })
@@ -87,7 +87,7 @@ describe('a visitor', () => {
 
 describe('signing out', () => {
   it('tells the provider and removes every part of the cookie, but nothing else', async () => {
-    const { sessions, calls } = open({ user: ADA })
+    const { sessions, calls } = open(ADA)
     const jar = jarAfter(
       sessions.signIn(requestWith(new Map()), session(NOW + 1, { padding: 'x'.repeat(9000) })),
     )

@@ -7,7 +7,7 @@ import {
   staleSessionCookies,
   writeSessionCookies,
 } from '@drawbridge/shared/session-cookie/session-cookie.ts'
-import type { AuthClient, ProviderSession, User } from './auth-client.ts'
+import { type AuthClient, AuthRefusal, type ProviderSession, type User } from './auth-client.ts'
 
 /** Four hundred days, the longest life browsers allow; the vendor's library uses the same. */
 const cookieSeconds = 34_560_000
@@ -16,8 +16,6 @@ const cookieSeconds = 34_560_000
 export type Visitor =
   | { kind: 'user'; user: User; accessToken: string; setCookies: string[] }
   | { kind: 'nobody'; setCookies: string[] }
-  /** The provider does not respond. The session is kept: it may be valid. */
-  | { kind: 'unknown' }
 
 /** Sessions in the app's cookie, in exactly the layout of the vendor's server-side library. */
 export class BrowserSessions {
@@ -41,7 +39,12 @@ export class BrowserSessions {
     const reading = readSessionCookie(cookiesOf(request), { name: this.#name, now: this.#now() })
     if (reading.kind === 'absent') return { kind: 'nobody', setCookies: [] }
     if (reading.kind === 'invalid') return this.#nobody(request)
-    return reading.expired ? this.#refresh(request) : this.#identify(request, reading.accessToken, [])
+    try {
+      return reading.expired ? await this.#refresh(request) : await this.#identify(reading.accessToken, [])
+    } catch (error) {
+      if (error instanceof AuthRefusal) return this.#nobody(request)
+      throw error
+    }
   }
 
   /** Returns the `Set-Cookie` values that sign the browser in, and remove those of an earlier session. */
@@ -74,17 +77,12 @@ export class BrowserSessions {
   async #refresh(request: Request): Promise<Visitor> {
     const refreshToken = readRefreshToken(cookiesOf(request), this.#name)
     if (refreshToken === undefined) return this.#nobody(request)
-    const refreshed = await this.#auth.refresh(refreshToken)
-    if (refreshed.ok) {
-      return this.#identify(request, refreshed.value.access_token, this.#replace(request, refreshed.value))
-    }
-    return refreshed.fault.kind === 'unavailable' ? { kind: 'unknown' } : this.#nobody(request)
+    const session = await this.#auth.refresh(refreshToken)
+    return this.#identify(session.access_token, this.#replace(request, session))
   }
 
-  async #identify(request: Request, accessToken: string, setCookies: string[]): Promise<Visitor> {
-    const found = await this.#auth.user(accessToken)
-    if (found.ok) return { kind: 'user', user: found.value, accessToken, setCookies }
-    return found.fault.kind === 'unavailable' ? { kind: 'unknown' } : this.#nobody(request)
+  async #identify(accessToken: string, setCookies: string[]): Promise<Visitor> {
+    return { kind: 'user', user: await this.#auth.user(accessToken), accessToken, setCookies }
   }
 
   #nobody(request: Request): Visitor {

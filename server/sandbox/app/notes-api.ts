@@ -1,7 +1,7 @@
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
-import type { AuthClient } from './auth-client.ts'
+import { type AuthClient, AuthRefusal } from './auth-client.ts'
 
 const maxBodyBytes = 16 * 1024
 
@@ -19,14 +19,13 @@ export function createNotesApi(
     const token = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
     if (token === undefined) return unauthorized(c, 'Send "Authorization: Bearer <access token>".')
     // The provider knows its signed-in users; a signature alone proves none, as its API keys are signed too.
-    const user = await auth.user(token)
-    if (user.ok) {
-      c.set('userId', user.value.id)
-      return next()
+    try {
+      c.set('userId', (await auth.user(token)).id)
+    } catch (error) {
+      if (!(error instanceof AuthRefusal)) throw error
+      return unauthorized(c, 'The token is not valid, or its session has ended.', 'invalid_token')
     }
-    return user.fault.kind === 'refused'
-      ? unauthorized(c, 'The token is not valid, or its session has ended.', 'invalid_token')
-      : problem(c, 503, 'temporarily_unavailable', 'The session provider does not respond. Try again.')
+    return next()
   })
   api.use(
     bodyLimit({
@@ -65,7 +64,7 @@ export function createNotesApi(
 
 function problem(
   c: Context,
-  status: 400 | 401 | 404 | 405 | 413 | 422 | 503,
+  status: 400 | 401 | 404 | 405 | 413 | 422,
   error: string,
   message: string,
 ): Response {

@@ -2,8 +2,7 @@ import { Hono, type Context } from 'hono'
 import type { BrowserSessions, Visitor } from './browser-session.ts'
 import { type PageResponder, readFlash } from './page-frame.ts'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
-import { notesPage, plainPage, type ServerLinks } from './pages.ts'
-import { explainFault } from './auth-client.ts'
+import { notesPage, type ServerLinks } from './pages.ts'
 
 /** Dependencies of the notes routes. */
 export interface NotesRoutesParts {
@@ -25,9 +24,7 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
   ): Promise<Response> {
     const visitor = await sessions.visitor(c.req.raw)
     if (visitor.kind === 'user') return answer(visitor)
-    if (visitor.kind === 'nobody') return pages.redirect(c, '/', { setCookies: visitor.setCookies })
-    const page = plainPage('Not right now', explainFault({ kind: 'unavailable' }))
-    return pages.show(c, page, { status: 503 })
+    return pages.redirect(c, '/', { setCookies: visitor.setCookies })
   }
 
   function describe({ user }: SignedIn): {

@@ -1,6 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { openDatabaseFile } from '../database-file.ts'
+import { Database } from '../database.ts'
 
 /** Maximum length of a note, in UTF-16 units. */
 export const maxNoteLength = 2000
@@ -14,13 +13,13 @@ export interface Note {
   created_at: string
 }
 
-const migration = `CREATE TABLE note (
+const schema = `CREATE TABLE IF NOT EXISTS note (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL,
     text TEXT NOT NULL,
     created_at INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX note_user ON note (user_id);`
+  CREATE INDEX IF NOT EXISTS note_user ON note (user_id);`
 
 /** Trims the text of a note; undefined if it is not a string, empty or too long. */
 export function parseNoteText(value: unknown): string | undefined {
@@ -32,39 +31,36 @@ export function parseNoteText(value: unknown): string | undefined {
 
 /** The notes of all users; each user sees only their own. */
 export class Notes {
-  readonly #database: DatabaseSync
+  readonly #database: Database
   readonly #runtime: Pick<Runtime, 'now' | 'randomBytes'>
 
   /** Opens the notes at an SQLite path, or `:memory:`. */
   constructor(path: string, runtime: Pick<Runtime, 'now' | 'randomBytes'>) {
-    this.#database = openDatabaseFile(path, [migration])
+    this.#database = new Database(path, schema)
     this.#runtime = runtime
   }
 
   /** Returns them newest first. */
   list(userId: string): Note[] {
+    const sql =
+      'SELECT id, text, created_at AS createdAt FROM note WHERE user_id = ? ORDER BY created_at DESC, rowid DESC'
     return this.#database
-      .prepare('SELECT id, text, created_at FROM note WHERE user_id = ? ORDER BY created_at DESC, rowid DESC')
-      .all(userId)
-      .map((row) => toNote(String(row['id']), String(row['text']), Number(row['created_at'])))
+      .all<{ id: string; text: string; createdAt: number }>(sql, userId)
+      .map(({ id, text, createdAt }) => toNote(id, text, createdAt))
   }
 
   /** The text must have passed `parseNoteText`. */
   add(userId: string, text: string): Note {
     const id = Buffer.from(this.#runtime.randomBytes(8)).toString('base64url')
     const now = this.#runtime.now()
-    this.#database
-      .prepare('INSERT INTO note (id, user_id, text, created_at) VALUES (?, ?, ?, ?)')
-      .run(id, userId, text, now)
+    const sql = 'INSERT INTO note (id, user_id, text, created_at) VALUES (?, ?, ?, ?)'
+    this.#database.run(sql, id, userId, text, now)
     return toNote(id, text, now)
   }
 
   /** Returns false if the user has no such note. */
   remove(userId: string, id: string): boolean {
-    const { changes } = this.#database
-      .prepare('DELETE FROM note WHERE id = ? AND user_id = ?')
-      .run(id, userId)
-    return Number(changes) > 0
+    return this.#database.run('DELETE FROM note WHERE id = ? AND user_id = ?', id, userId) > 0
   }
 
   close(): void {

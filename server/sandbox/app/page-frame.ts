@@ -107,7 +107,7 @@ export interface PageResponder {
   redirect(c: Context, path: string, options?: { flash?: Flash; setCookies?: readonly string[] }): Response
 }
 
-type PageStatus = 200 | 400 | 403 | 404 | 413 | 422 | 500 | 503
+type PageStatus = 200 | 400 | 403 | 404 | 413 | 422 | 500
 
 /** `authOrigin` is the target of the social sign-in forms; scripts of the console may call `mcpOrigin`. */
 export function createPageResponder(authOrigin: string, mcpOrigin: string): PageResponder {

@@ -2,10 +2,17 @@ import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oaut
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { Hono, type Context } from 'hono'
-import { type AuthClient, type AuthFault, explainFault, explainRedirect } from './auth-client.ts'
+import {
+  type AuthClient,
+  explainCode,
+  explainRedirect,
+  explainRefusal,
+  type ProviderSession,
+} from './auth-client.ts'
 import type { BrowserSessions } from './browser-session.ts'
-import { type PageResponder, readFlash } from './page-frame.ts'
-import { landingPage, plainPage, signUpPage } from './pages.ts'
+import { type Flash, type PageResponder, readFlash } from './page-frame.ts'
+import { type FormState, landingPage, signUpPage } from './pages.ts'
+import type { SafeHtml } from '@drawbridge/shared/html.ts'
 
 const verifierCookie = 'fieldnotes-verifier'
 
@@ -28,7 +35,6 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
 
   routes.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
-    if (visitor.kind === 'unknown') return showLanding(c, explainFault({ kind: 'unavailable' }), 503)
     const { setCookies } = visitor
     if (visitor.kind === 'user') return pages.redirect(c, '/notes', { setCookies })
     // A social sign-in whose state is unknown ends here instead of at the callback.
@@ -37,33 +43,26 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
     return pages.show(c, landingPage(form, readFlash(c.req.raw)), { setCookies })
   })
 
-  routes.post('/sign-in', async (c) => {
-    const { email, password } = await readCredentials(c)
-    const result = await auth.signIn(email, password)
-    if (!result.ok) {
-      return pages.show(c, landingPage({ email, error: explainFault(result.fault) }), statusOf(result.fault))
-    }
-    const setCookies = sessions.signIn(c.req.raw, result.value)
-    return pages.redirect(c, '/notes', { setCookies, flash: 'signed-in' })
-  })
-
+  routes.post('/sign-in', (c) => takeCredentials(c, landingPage, auth.signIn.bind(auth), 'signed-in'))
   routes.get('/sign-up', (c) => pages.show(c, signUpPage({})))
+  routes.post('/sign-up', (c) => takeCredentials(c, signUpPage, auth.signUp.bind(auth), 'signed-up'))
 
-  routes.post('/sign-up', async (c) => {
-    const { email, password } = await readCredentials(c)
-    const result = await auth.signUp(email, password)
-    if (!result.ok) {
-      return pages.show(c, signUpPage({ email, error: explainFault(result.fault) }), statusOf(result.fault))
+  /** Signs in with what the form of `page` posted, or shows it again. */
+  async function takeCredentials(
+    c: Context,
+    page: (form: FormState) => SafeHtml,
+    open: (email: string, password: string) => Promise<ProviderSession>,
+    flash: Flash,
+  ): Promise<Response> {
+    const form = new URLSearchParams(await c.req.text())
+    const email = (form.get('email') ?? '').trim()
+    try {
+      const session = await open(email, form.get('password') ?? '')
+      return pages.redirect(c, '/notes', { setCookies: sessions.signIn(c.req.raw, session), flash })
+    } catch (error) {
+      return pages.show(c, page({ email, error: explainRefusal(error) }), { status: 422 })
     }
-    if (result.value === undefined) {
-      return pages.show(
-        c,
-        plainPage('Confirm your address', 'Your account has been created. Confirm it, then sign in.'),
-      )
-    }
-    const setCookies = sessions.signIn(c.req.raw, result.value)
-    return pages.redirect(c, '/notes', { setCookies, flash: 'signed-up' })
-  })
+  }
 
   routes.post('/sign-in/google', async (c) => {
     const verifier = createCodeVerifier((length) => runtime.randomBytes(length))
@@ -79,12 +78,15 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
     const cookies = parseCookieHeader(c.req.header('cookie') ?? '')
     const verifier = cookies.find(({ name }) => name === verifierCookie)?.value
     if (verifier === undefined) {
-      return showLanding(c, explainFault({ kind: 'refused', code: 'bad_code_verifier' }), 400)
+      return showLanding(c, explainCode('bad_code_verifier'), 400)
     }
-    const result = await auth.exchangeCode(code, verifier)
-    if (!result.ok) return showLanding(c, explainFault(result.fault), statusOf(result.fault).status)
-    const setCookies = [...sessions.signIn(c.req.raw, result.value), clearedVerifier]
-    return pages.redirect(c, '/notes', { setCookies, flash: 'signed-in' })
+    try {
+      const session = await auth.exchangeCode(code, verifier)
+      const setCookies = [...sessions.signIn(c.req.raw, session), clearedVerifier]
+      return pages.redirect(c, '/notes', { setCookies, flash: 'signed-in' })
+    } catch (error) {
+      return showLanding(c, explainRefusal(error), 422)
+    }
   })
 
   routes.post('/sign-out', async (c) => {
@@ -92,18 +94,9 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
     return pages.redirect(c, '/', { setCookies, flash: 'signed-out' })
   })
 
-  function showLanding(c: Context, error: string, status: 400 | 422 | 503): Response {
+  function showLanding(c: Context, error: string, status: 400 | 422): Response {
     return pages.show(c, landingPage({ error }), { status, setCookies: [clearedVerifier] })
   }
 
   return routes
-}
-
-async function readCredentials(c: Context): Promise<{ email: string; password: string }> {
-  const form = new URLSearchParams(await c.req.text())
-  return { email: (form.get('email') ?? '').trim(), password: form.get('password') ?? '' }
-}
-
-function statusOf(fault: AuthFault): { status: 422 | 503 } {
-  return { status: fault.kind === 'unavailable' ? 503 : 422 }
 }

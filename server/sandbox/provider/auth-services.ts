@@ -1,18 +1,28 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Account, Accounts } from './accounts/account.ts'
-import { type Database, openDatabase } from './database.ts'
-import type { EmbeddedProviderConfig } from './embedded-config.ts'
+import { Database } from '../database.ts'
 import { Factors } from './accounts/factor.ts'
 import { Identities, type Identity } from './accounts/identity.ts'
 import { type Session, Sessions } from './sessions/session.ts'
-import { SigningKeys } from './sessions/signing-keys.ts'
+import { schema } from './schema.ts'
+import { SigningKeys, type TokenKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
-/**
- * How addresses are confirmed. `done`, the default: as if every user had opened the mail at once, because none leaves this machine.
- * `required`: an account waits for it. `off`: every address counts as confirmed, so none is verified.
- */
-export type Confirmation = 'done' | 'required' | 'off'
+/** Settings of the embedded provider. Every URL must be on this machine. */
+export interface EmbeddedProviderConfig {
+  /** Base URL of the auth API, for example `http://localhost:8788/auth/v1`; also the `iss` of its tokens. */
+  url: string
+  /** Origin of the web application: the fallback for a `redirect_to` that is not allowed. */
+  siteUrl: string
+  /** URLs accepted as `redirect_to` besides the site's own. */
+  redirectAllowList: readonly string[]
+  /** Lifetime of an access token in seconds. */
+  tokenTtlSeconds: number
+  /** SQLite path, or `:memory:`. */
+  database: string
+  /** Names of the enabled social sign-in methods, `google` by default. All lead to the same sandbox page. */
+  socialProviders?: readonly string[]
+}
 
 /** Dependencies of the auth API's routes. */
 export interface AuthServices {
@@ -24,13 +34,14 @@ export interface AuthServices {
   sessions: Sessions
   factors: Factors
   flows: SocialFlows
-  keys: SigningKeys
-  confirmation: Confirmation
+  keys: TokenKeys
+  /** Addresses are confirmed at once, as if every user had opened the mail: none leaves this machine. */
+  confirmsEmail: boolean
 }
 
 /** Opens the database and builds the services on it. */
 export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runtime): AuthServices {
-  const database = openDatabase(config.database)
+  const database = new Database(config.database, schema)
   const accounts = new Accounts(database, runtime)
   return {
     config,
@@ -40,9 +51,9 @@ export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runt
     identities: new Identities(database, accounts, runtime),
     sessions: new Sessions(database, runtime),
     factors: new Factors(database, runtime),
-    flows: new SocialFlows(database, runtime),
+    flows: new SocialFlows(runtime),
     keys: new SigningKeys(database, runtime),
-    confirmation: 'done',
+    confirmsEmail: true,
   }
 }
 

@@ -4,8 +4,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { createAuthApi } from './api/auth-api.ts'
 import { AuthError, renderAuthError } from './auth-error.ts'
-import { type AuthServices, createAuthServices } from './auth-services.ts'
-import { validateEmbeddedConfig, type EmbeddedProviderConfig } from './embedded-config.ts'
+import { type AuthServices, createAuthServices, type EmbeddedProviderConfig } from './auth-services.ts'
 import { createFactorApi } from './api/factor-api.ts'
 import { createSocialApi } from './api/social-api.ts'
 import { createStandInGoogle } from './social/google.ts'
@@ -26,7 +25,7 @@ export interface EmbeddedProvider {
  * machine: throws unless its URLs are loopback ones. Logs nothing.
  */
 export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: Runtime): EmbeddedProvider {
-  validateEmbeddedConfig(config)
+  validateConfig(config)
   const services = createAuthServices({ ...config, url: config.url.replace(/\/+$/, '') }, runtime)
   const { origin, pathname } = new URL(services.config.url)
   const google = createStandInGoogle(
@@ -69,5 +68,23 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
     fetch: async (request) => root.fetch(request),
     close: () => services.database.close(),
     services,
+  }
+}
+
+const loopbackHost = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/**
+ * Refuses a configuration that would expose the provider to a network: its accounts are confirmed without a mail and its Google
+ * asks for no password, so it must never be reachable from another machine.
+ */
+function validateConfig(config: EmbeddedProviderConfig): void {
+  for (const name of ['url', 'siteUrl'] as const) {
+    const { hostname, protocol } = URL.parse(config[name]) ?? { hostname: '', protocol: '' }
+    if (!/^https?:$/.test(protocol) || !loopbackHost.test(hostname)) {
+      throw new TypeError(
+        `Embedded provider: ${name} ${JSON.stringify(config[name])} is not a loopback address. ` +
+          'It is for development on one machine; configure a real session provider instead.',
+      )
+    }
   }
 }

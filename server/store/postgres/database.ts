@@ -3,31 +3,19 @@ import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type PostgresFailure, readPostgresFailure } from './error.ts'
 import { migratePostgres } from './schema.ts'
 import { decodeText, encodeText } from './text.ts'
+import { type SqlDatabase, type Values } from '../sql/sql.ts'
 import { answerTimeoutMs, parsePostgresUrl, type PostgresAddress } from './url.ts'
 
 /**
- * One SQL statement, prepared once on each connection under its name, with a cached plan. List columns, since a prepared `SELECT *`
- * fails once a newer instance has added one. Find rows of a second table by a key from a subquery, not by a join, and write
- * `expires_at - $2 > 0` to keep the expiry index out of it: both could be planned for the table sizes at the time of planning.
+ * The database of the Postgres store. Rejects with `StoreUnavailableError` if a statement may work later, which includes a database
+ * that refuses this account, and after `close`. Retries deadlocks and serialization failures, which leave nothing behind, twice. If
+ * the connection breaks at once, `read` retries once on a new one; for `write`, the outcome is unknown.
+ *
+ * A statement is prepared once on each connection, with a cached plan. List columns, since a prepared `SELECT *` fails once a newer
+ * instance has added one. Find rows of a second table by a key from a subquery, not by a join, and write `expires_at - $2 > 0` to
+ * keep the expiry index out of it: both could be planned for the table sizes at the time of planning.
  */
-export interface Statement {
-  name: string
-  text: string
-}
-
-/** Parameter values. Texts may contain NUL. */
-export type Values = readonly (string | number | null | undefined)[]
-
-/**
- * Runs statements, each in its own transaction. Rejects with `StoreUnavailableError` if the statement may work later, which
- * includes a database that refuses this account, and after `close`. Retries deadlocks and serialization failures, which leave
- * nothing behind, twice.
- */
-export interface PostgresDatabase {
-  /** Returns the rows of a statement that changes nothing. If the connection breaks at once, retries once on a new one. */
-  read<Row>(statement: Statement, values?: Values): Promise<Row[]>
-  /** Returns the rows of a changing statement. If the connection breaks, the outcome is unknown. */
-  write<Row>(statement: Statement, values?: Values): Promise<Row[]>
+export interface PostgresDatabase extends SqlDatabase {
   /**
    * Connects and migrates; does nothing once it has resolved. Rejects with a plain error when the address, the account or the
    * database must be changed first.
@@ -63,14 +51,14 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
     throw new Error(`The database cannot be used: ${reason}`, { cause })
   }
 
-  async function run<Row>(statement: Statement, values: Values, mayRepeat: boolean): Promise<Row[]> {
+  async function run<Row>(statement: string, values: Values, mayRepeat: boolean): Promise<Row[]> {
     const unprepared = await (prepared ??= migrate())
     if (unprepared) throw errorOf(unprepared)
     const query = queryOf(statement, values, address.named)
     const began = performance.now()
     for (let tries = 1; ; tries += 1) {
-      const outcome = await connections.use((client) => client.query<Row & Record<string, unknown>>(query))
-      if ('result' in outcome) return outcome.result.rows
+      const outcome = await connections.use((client) => client.query<Record<string, unknown>>(query))
+      if ('result' in outcome) return outcome.result.rows as Row[]
       const { failure, sent } = outcome
       const isStale = sent && failure.broken && performance.now() - began < repeatWithinMs
       if (failure.kind === 'conflict' ? tries < maxTries : mayRepeat && isStale && tries < 2) continue
@@ -164,10 +152,19 @@ function unavailable({ reason, cause }: PostgresFailure): StoreUnavailableError 
   return new StoreUnavailableError(`The database cannot be used right now: ${reason}`, { cause })
 }
 
-function queryOf({ name, text }: Statement, values: Values, named: boolean): QueryConfig {
+/** Names under which statements are prepared. */
+const names = new Map<string, string>()
+
+function nameOf(statement: string): string {
+  const name = names.get(statement) ?? `drawbridge_${names.size + 1}`
+  names.set(statement, name)
+  return name
+}
+
+function queryOf(statement: string, values: Values, named: boolean): QueryConfig {
   const query = {
-    ...(named ? { name } : {}),
-    text,
+    ...(named ? { name: nameOf(statement) } : {}),
+    text: statement,
     values: values.map((value) => (typeof value === 'string' ? encodeText(value) : value)),
     // Used by `pg` but missing in its types, for a server that disappeared without closing.
     query_timeout: answerTimeoutMs,

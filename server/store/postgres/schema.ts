@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg'
+import { commonTables } from '../sql/schema.ts'
 import { DatabaseRefusedError } from './error.ts'
 
 /**
@@ -6,79 +7,22 @@ import { DatabaseRefusedError } from './error.ts'
  * during a migration, so it may add what they do not know but not remove what they use.
  *
  * Keys compare byte by byte (`COLLATE "C"`): faster, and an update of the system's collations cannot break an index. Refresh tokens
- * and sessions change in place, so their pages keep room for that; no index contains frequently changing columns. The expressions
- * in the indexes on codes and grants keep out all statements but those that query the owner: in an empty table any index that has
- * the column seems as good as the key.
+ * and sessions change in place, so their pages keep room for that; no index contains frequently changing columns. In an empty table
+ * any index that has a statement's column seems as good as the key, so those of the owner of codes and grants are on expressions.
  */
 export const postgresMigrations: readonly string[] = [
-  `CREATE TABLE client (
-     id text COLLATE "C" PRIMARY KEY, name text, uri text, redirect_uris text NOT NULL, grant_types text NOT NULL,
-     auth_method text NOT NULL, secret_hash text, created_at bigint NOT NULL, kind text NOT NULL, expires_at bigint,
-     kept boolean NOT NULL DEFAULT false, details text NOT NULL, network text NOT NULL, opened_at bigint NOT NULL DEFAULT 0
-   );
-   CREATE INDEX client_expiry ON client (expires_at);
+  `${commonTables({
+    key: 'text COLLATE "C"',
+    integer: 'bigint',
+    boolean: 'boolean',
+    number: 'bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+    grantKey: 'id text COLLATE "C" PRIMARY KEY, tokens_collected boolean NOT NULL DEFAULT false',
+    options: ({ fill = 100, large = false } = {}) =>
+      `WITH (fillfactor = ${fill}${large ? ', autovacuum_vacuum_scale_factor = 0.05' : ''})`,
+  })}
+   ALTER TABLE provider_session ALTER COLUMN sealed SET STORAGE EXTERNAL;
    CREATE INDEX client_unused ON client (created_at)
      WHERE kind = 'registered' AND NOT kept AND expires_at IS NOT NULL;
-
-   CREATE TABLE social_sign_in (
-     id text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY,
-     binding text COLLATE "C" NOT NULL, sealing_key text COLLATE "C" NOT NULL, sealed text NOT NULL,
-     expires_at bigint NOT NULL
-   );
-   CREATE INDEX social_sign_in_binding ON social_sign_in (binding, number);
-   CREATE INDEX social_sign_in_sealing_key ON social_sign_in (sealing_key);
-   CREATE INDEX social_sign_in_expiry ON social_sign_in (expires_at);
-
-   CREATE TABLE second_factor (
-     id text COLLATE "C" PRIMARY KEY, binding text NOT NULL, sealing_key text COLLATE "C" NOT NULL, sealed text NOT NULL,
-     expires_at bigint NOT NULL, attempts bigint NOT NULL DEFAULT 0
-   );
-   CREATE INDEX second_factor_sealing_key ON second_factor (sealing_key);
-   CREATE INDEX second_factor_expiry ON second_factor (expires_at);
-
-   CREATE TABLE attempt (
-     key text COLLATE "C" PRIMARY KEY, count bigint NOT NULL, window_ends_at bigint NOT NULL
-   ) WITH (fillfactor = 50);
-   CREATE INDEX attempt_expiry ON attempt (window_ends_at);
-
-   CREATE TABLE device (
-     device_hash text COLLATE "C" PRIMARY KEY, user_code_hash text COLLATE "C" NOT NULL, client_id text NOT NULL,
-     scope text NOT NULL, resource text NOT NULL, address text, created_at bigint NOT NULL, expires_at bigint NOT NULL,
-     decision text, polled_at bigint, polled_early boolean NOT NULL DEFAULT false,
-     slowed_seconds bigint NOT NULL DEFAULT 0
-   ) WITH (fillfactor = 50);
-   CREATE UNIQUE INDEX device_user_code ON device (user_code_hash);
-   CREATE INDEX device_expiry ON device (expires_at);
-
-   CREATE TABLE authorization_code (
-     code_hash text COLLATE "C" PRIMARY KEY, grant_id text COLLATE "C" NOT NULL,
-     user_id text NOT NULL, user_sub text NOT NULL, user_email text, user_name text,
-     client_id text NOT NULL, resource text NOT NULL, scope text NOT NULL,
-     grant_created_at bigint NOT NULL, grant_expires_at bigint NOT NULL,
-     redirect_uri text NOT NULL, code_challenge text NOT NULL,
-     expires_at bigint NOT NULL, redeemed_at bigint, holds_session_until bigint
-   );
-   CREATE INDEX authorization_code_expiry ON authorization_code (expires_at);
-   CREATE INDEX authorization_code_session ON authorization_code (holds_session_until);
-   CREATE INDEX authorization_code_user ON authorization_code (user_id COLLATE "C", (expires_at + 0))
-     WHERE coalesce(holds_session_until, 0) > 0;
-   CREATE INDEX authorization_code_client ON authorization_code (client_id COLLATE "C", (expires_at + 0))
-     WHERE coalesce(holds_session_until, 0) > 0;
-
-   CREATE TABLE grants (
-     id text COLLATE "C" PRIMARY KEY, user_id text NOT NULL, user_sub text NOT NULL, user_email text, user_name text,
-     client_id text NOT NULL, resource text NOT NULL, scope text NOT NULL,
-     created_at bigint NOT NULL, expires_at bigint NOT NULL, ended_at bigint, end_reason text,
-     tokens_collected boolean NOT NULL DEFAULT false, family_hash text COLLATE "C",
-     last_used_at bigint, last_address text, last_tool text,
-     two_addresses_at bigint, two_addresses_first text, two_addresses_other text,
-     replay_count bigint, replayed_at bigint, replay_first_address text, replay_address text
-   ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
-   CREATE INDEX grants_expiry ON grants (expires_at);
-   CREATE INDEX grants_user ON grants (user_id COLLATE "C", (id || ''));
-   CREATE INDEX grants_client ON grants (client_id COLLATE "C", (id || ''));
-   CREATE INDEX grants_client_live ON grants (client_id COLLATE "C", (id || '')) WHERE coalesce(ended_at, 0) = 0;
-   CREATE UNIQUE INDEX grants_family ON grants (family_hash) WHERE family_hash IS NOT NULL;
    CREATE INDEX grants_ended ON grants (ended_at) WHERE ended_at IS NOT NULL AND NOT tokens_collected;
 
    CREATE TABLE access_token (
@@ -93,21 +37,7 @@ export const postgresMigrations: readonly string[] = [
      used_at bigint, successor text COLLATE "C"
    ) WITH (fillfactor = 65, autovacuum_vacuum_scale_factor = 0.05);
    CREATE INDEX refresh_token_expiry ON refresh_token (expires_at);
-   CREATE INDEX refresh_token_grant ON refresh_token (grant_id);
-
-   CREATE TABLE provider_session (
-     grant_id text COLLATE "C" PRIMARY KEY, sealing_key text COLLATE "C" NOT NULL, sealed text NOT NULL,
-     issued_at bigint NOT NULL, expires_at bigint NOT NULL, version bigint NOT NULL, refused_since bigint,
-     taken_up boolean NOT NULL DEFAULT false,
-     lease_owner text, lease_until bigint NOT NULL DEFAULT 0, open_leases bigint NOT NULL DEFAULT 0,
-     sign_out_due_at bigint, sign_out_since bigint, sign_out_attempts bigint NOT NULL DEFAULT 0
-   ) WITH (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.05);
-   ALTER TABLE provider_session ALTER COLUMN sealed SET STORAGE EXTERNAL;
-   CREATE INDEX provider_session_sealing_key ON provider_session (sealing_key, grant_id);
-   CREATE INDEX provider_session_sign_out ON provider_session (sign_out_due_at) WHERE sign_out_due_at IS NOT NULL;
-   CREATE TABLE provider_renewal (
-     issuer text COLLATE "C" PRIMARY KEY, renewed_at bigint NOT NULL
-   ) WITH (fillfactor = 50);`,
+   CREATE INDEX refresh_token_grant ON refresh_token (grant_id);`,
 ]
 
 // An arbitrary lock number no other program uses: the letters "drawbr".

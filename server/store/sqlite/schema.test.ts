@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { countRows, inspectDatabase, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
 import { addGrant, grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
-import { sqliteMigrations } from './migrations.ts'
-import { migrateSqlite } from './schema.ts'
+import { migrateSqlite, sqliteMigrations } from './schema.ts'
 
 const newFile = useDatabaseFiles()
 

@@ -2,19 +2,26 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { resealOwnerPrefix } from '../../core/session/session-seal.ts'
+import type { PendingSignOut } from '../../core/session/sign-out-worker.ts'
 import type { Store } from '../../core/store.ts'
 import { createPrivateFile, lockBeside, makeDataFolder } from '../data-file.ts'
-import { createSqliteClients } from './clients.ts'
+import { createClients } from '../sql/clients.ts'
+import { createCodeReads } from '../sql/codes.ts'
+import { createDevices } from '../sql/devices.ts'
+import { createGrantReads } from '../sql/grants.ts'
+import {
+  createProviderSessions,
+  sessionColumns,
+  signOutOf,
+  type SignOutRow,
+} from '../sql/provider-sessions.ts'
+import { createSignIns } from '../sql/sign-ins.ts'
 import { createSqliteCodes } from './codes.ts'
-import { createSqliteDevices } from './devices.ts'
-import { createSqliteGrantRecords } from './grant-records.ts'
+import { collectFromSqlite } from './collection.ts'
+import { createSqliteDatabase, type SqliteDatabase } from './database.ts'
 import { createSqliteGrants } from './grants.ts'
-import { collectInTurn } from './part.ts'
-import { createSqliteProviderSessions, createSqliteSignOuts } from './provider-sessions.ts'
 import { checkSqliteSchema, migrateSqlite } from './schema.ts'
-import { createSqliteSealedSessions } from './sealed-sessions.ts'
 import { createSqliteSecondFactors } from './second-factors.ts'
-import { createSqliteAttempts, createSqliteSocialSignIns } from './sign-ins.ts'
 import { createSqliteTokens } from './tokens.ts'
 import { createSqliteWork, type SqliteWork } from './work.ts'
 
@@ -85,44 +92,74 @@ function prepareDatabase(database: DatabaseSync, shared: boolean): void {
   database.exec('PRAGMA busy_timeout = 0')
 }
 
-function createStore(database: DatabaseSync, work: SqliteWork, close: () => void): Store {
-  const signOuts = createSqliteSignOuts(database, work)
-  const sessions = createSqliteProviderSessions(database, work, signOuts)
-  const grants = createSqliteGrants(database, work, sessions)
-  const tokens = createSqliteTokens(database, work, grants)
-  const codes = createSqliteCodes(database, work, { grants, sessions, tokens, signOuts })
-  const socialSignIns = createSqliteSocialSignIns(database, work)
-  const secondFactors = createSqliteSecondFactors(database, work, signOuts)
-  const attempts = createSqliteAttempts(database, work)
-  const clients = createSqliteClients(database, work)
-  const devices = createSqliteDevices(database, work)
-  // Grants last, once none of their access tokens is left.
-  const parts = [socialSignIns, secondFactors, attempts, devices, codes, tokens, grants, clients]
-  const collect = collectInTurn(parts.map((part) => part.collect))
+function createStore(file: DatabaseSync, work: SqliteWork, close: () => void): Store {
+  const database = createSqliteDatabase(file, work)
   let closed = false
 
   return {
-    ...clients.operations,
-    ...devices.operations,
-    ...socialSignIns.operations,
-    ...secondFactors.operations,
-    ...attempts.operations,
-    ...codes.operations,
-    ...tokens.operations,
-    ...grants.operations,
-    ...createSqliteGrantRecords(database, work, grants.end, codes.expireOf),
-    ...sessions.operations,
-    ...signOuts.operations,
-    ...createSqliteSealedSessions(database, work),
+    ...createClients(database),
+    ...createDevices(database),
+    ...createSignIns(database),
+    ...createGrantReads(database),
+    ...createCodeReads(database),
+    ...createProviderSessions(database),
+    ...createSqliteSecondFactors(database),
+    ...createSqliteCodes(database),
+    ...createSqliteTokens(database),
+    ...createSqliteGrants(database),
+    trimClients: (max, limit, openedBefore) => trimClients(database, { max, limit, openedBefore }),
+    claimSignOuts: (claim, now) => database.transaction(() => claimSignOuts(database, claim, now)),
     prepare: async () => {},
-    collectExpired: (now, limit) => work.write(() => collect(now, limit)),
+    collectExpired: (now, limit) => database.transaction(() => collectFromSqlite(database, now, limit)),
     async close() {
       if (closed) return
       closed = true
       // The last commit cannot wait for a later turn of the event loop.
-      database.exec('PRAGMA busy_timeout = 1000')
+      file.exec('PRAGMA busy_timeout = 1000')
       work.finish()
       close()
     },
   }
+}
+
+// Matches the index, which covers the query. Without the function the expiry index would be used instead.
+const unused = `kind = 'registered' AND kept = 0 AND coalesce(expires_at, 0) > 0`
+
+const countUnused = `SELECT count(*) AS count FROM (SELECT 1 FROM client WHERE ${unused} LIMIT $1)`
+
+// Ranks older registrations, and those of networks that have more, higher.
+const trim = `DELETE FROM client WHERE id IN (
+    SELECT id FROM (
+      SELECT id, created_at, opened_at, row_number() OVER (PARTITION BY network ORDER BY created_at DESC) AS place
+      FROM client WHERE ${unused})
+    WHERE opened_at < $1 ORDER BY place DESC, created_at LIMIT $2)
+  RETURNING true AS gone`
+
+async function trimClients(
+  database: SqliteDatabase,
+  { max, limit, openedBefore }: { max: number; limit: number; openedBefore: number },
+): Promise<number> {
+  const [found] = await database.read<{ count: number }>(countUnused, [max + limit])
+  // Usually there is nothing to do, which needs no transaction.
+  if (!found || found.count <= max) return 0
+  return database.transaction(() => {
+    const excess = (database.all<{ count: number }>(countUnused, [max + limit])[0]?.count ?? 0) - max
+    return database.all(trim, [openedBefore, Math.max(0, excess)]).length
+  })
+}
+
+const selectDue = `SELECT ${sessionColumns}, sign_out_attempts + 1 AS attempts, sign_out_since AS since
+  FROM provider_session WHERE sign_out_due_at <= $1 ORDER BY sign_out_due_at LIMIT $2`
+
+const claimDue =
+  'UPDATE provider_session SET sign_out_attempts = $2, sign_out_due_at = $3 WHERE grant_id = $1'
+
+function claimSignOuts(
+  database: SqliteDatabase,
+  { limit, until }: { limit: number; until: number },
+  now: number,
+): PendingSignOut[] {
+  const due = database.all<SignOutRow>(selectDue, [now, limit])
+  for (const { grantId, attempts } of due) database.run(claimDue, [grantId, attempts, until])
+  return due.map(signOutOf)
 }

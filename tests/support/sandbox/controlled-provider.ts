@@ -1,7 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError, renderAuthError } from '../../../server/sandbox/provider/auth-error.ts'
-import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
-import type { EmbeddedProviderConfig } from '../../../server/sandbox/provider/embedded-config.ts'
+import type { AuthServices, EmbeddedProviderConfig } from '../../../server/sandbox/provider/auth-services.ts'
 import {
   createEmbeddedProvider,
   type EmbeddedProvider,

@@ -1,8 +1,8 @@
 import { normalizeEmail, type Account } from '../../../server/sandbox/provider/accounts/account.ts'
-import type { AuthServices, Confirmation } from '../../../server/sandbox/provider/auth-services.ts'
+import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
 import { hashPassword } from '../../../server/sandbox/provider/accounts/password.ts'
 import type { Session } from '../../../server/sandbox/provider/sessions/session.ts'
-import type { SigningAlgorithm } from '../../../server/sandbox/provider/sessions/signing-keys.ts'
+import { controlKeys, type SigningAlgorithm } from './key-control.ts'
 import type { Faults, ProviderFaults } from './faults.ts'
 import { createProviderCounters, type ProviderCounters } from './provider-counters.ts'
 import type { SessionLimits } from './session-limits.ts'
@@ -57,8 +57,8 @@ export interface ProviderAdmin {
   setSessionLimits(limits: SessionLimits): void
   /** Requires `secret` as captcha token for passwords and sign-ups; without one, none. */
   setCaptcha(captcha: { secret?: string }): void
-  /** Initially `done`. */
-  setConfirmation(confirmation: Confirmation): void
+  /** Without it every address counts as confirmed, so none is verified. */
+  setConfirmation(confirmation: 'done' | 'off'): void
   /** `dropOld` removes the old keys from the JWKS at once, as a revocation does. */
   rotateSigningKey(options?: { dropOld?: boolean }): void
   setAlgorithm(algorithm: SigningAlgorithm): void
@@ -77,7 +77,8 @@ export interface ProviderAdmin {
 
 /** Creates the admin of one provider. */
 export function createProviderAdmin(services: AuthServices, controls: ProviderControls): ProviderAdmin {
-  const { accounts, database, factors, identities, keys, runtime, sessions } = services
+  const { accounts, database, factors, identities, runtime, sessions } = services
+  const keys = controlKeys(services)
 
   return {
     async createUser({ email, password, confirmed = true, banned = false }) {
@@ -123,7 +124,7 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
       controls.captchaToken = secret
     },
     setConfirmation(confirmation) {
-      services.confirmation = confirmation
+      services.confirmsEmail = confirmation === 'done'
     },
     rotateSigningKey: (options) => keys.rotate(options),
     setAlgorithm: (algorithm) => keys.setAlgorithm(algorithm),
@@ -137,7 +138,7 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
         exp: now + TEN_YEARS,
       })
     },
-    signClaims: (claims) => keys.sign(claims),
+    signClaims: (claims) => services.keys.sign(claims),
     setFaults: (next) => controls.faults.set(next),
     counters: controls.counters,
     resetCounters: () => void Object.assign(controls.counters, createProviderCounters()),

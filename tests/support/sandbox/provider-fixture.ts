@@ -1,6 +1,6 @@
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import { createFakeRuntime, type FakeRuntime } from '../server/fake-runtime.ts'
-import type { EmbeddedProviderConfig } from '../../../server/sandbox/provider/embedded-config.ts'
+import type { EmbeddedProviderConfig } from '../../../server/sandbox/provider/auth-services.ts'
 import { type ControlledProvider, createControlledProvider } from './controlled-provider.ts'
 
 /** A runtime for tests that also records sleeps, in milliseconds. */

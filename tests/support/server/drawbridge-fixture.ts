@@ -1,7 +1,7 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { type App, createApp } from '../../../server/app.ts'
 import { createConfig } from '../../../server/config/config.ts'
-import type { Settings } from '../../../server/config/setting.ts'
+import type { Settings } from '../../../server/config/setting-table.ts'
 import { createLog } from '../../../server/observability/log.ts'
 import type { ToolModule } from '../../../server/mcp/tools/tool-module.ts'
 import { serveModule } from '../../../server/startup/open-tools.ts'

@@ -6,7 +6,7 @@ import {
   redeemDeviceCode,
   startDeviceAuthorization,
 } from '../../../server/core/authorization/device-authorization.ts'
-import { createScopeCatalogue } from '../../../server/core/tokens/scope.ts'
+import { ScopeCatalogue } from '../../../server/core/tokens/scope.ts'
 import type { SessionProvider } from '../../../server/core/session/session-provider.ts'
 import type { SignInPorts } from '../../../server/core/sign-in/sign-in.ts'
 import { createAuthorizeEndpoint } from '../../../server/http/oauth/authorize.ts'
@@ -63,9 +63,7 @@ export async function createLoginFixture(
   const urls = publicUrls(baseUrl)
   const ports: LoginPorts = {
     urls,
-    appUrl: 'http://localhost:8788',
-    links: {},
-    appName: 'Notes',
+    app: { appName: 'Notes', appUrl: 'http://localhost:8788' },
     clients: store,
     registrations: store,
     codes: {
@@ -74,7 +72,7 @@ export async function createLoginFixture(
       runtime,
       providerIssuer: provider.issuer,
       sessionTtlSeconds: 30 * 86_400,
-      scopes: createScopeCatalogue({ 'notes:write': 'Change your notes' }),
+      scopes: new ScopeCatalogue({ 'notes:write': 'Change your notes' }),
       accessTokenTtlSeconds: 3600,
       reportGrantEnd: () => {},
     },

@@ -1,9 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type JsonRpcId, type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 import type { ErrorOutput } from './error-output.ts'
+import { type ProcessClients, ProcessConnection } from './process-connection.ts'
 import type { ProcessGuardian } from './process-guardian.ts'
 
 const maxLineBytes = 16 * 1024 * 1024
@@ -42,9 +43,8 @@ export interface CommandEnd {
 export interface CommandPorts {
   guardian: ProcessGuardian
   errorOutput: ErrorOutput
-  onMessage: (message: JsonRpcMessage) => void
-  /** An answer that was too long to be read; undefined when it is not known to which request. */
-  onLongAnswer: (id: JsonRpcId | undefined) => void
+  /** Undefined when it serves nobody. */
+  clients: ProcessClients | undefined
   /** A line that is no JSON-RPC message. */
   onStray: (line: string) => void
   /** Called once, when no message comes any more and none can be sent, also after {@link CommandProcess.stop}. */
@@ -53,6 +53,7 @@ export interface CommandPorts {
 
 /** A process that speaks JSON-RPC by lines, with everything that it starts: they are one process group. */
 export class CommandProcess {
+  readonly connection: ProcessConnection
   readonly #child: ChildProcessWithoutNullStreams
   readonly #ports: CommandPorts
   #writing: Promise<unknown> = Promise.resolve()
@@ -63,6 +64,7 @@ export class CommandProcess {
   /** Starts it. That it cannot be started is told by `onEnd`, and never thrown. */
   constructor({ command, args, cwd, environment, user }: CommandTerms, ports: CommandPorts) {
     this.#ports = ports
+    this.connection = new ProcessConnection((message) => this.#send(message), ports.clients)
     this.#child = spawn(command, args, {
       ...(cwd !== undefined && { cwd }),
       // Without supplementary groups: libuv drops those of root.
@@ -89,17 +91,6 @@ export class CommandProcess {
     return this.#child.pid
   }
 
-  /** Resolves when there is room for the next message. A process that has ended gets none. */
-  send(message: JsonRpcMessage): Promise<unknown> {
-    const line = `${JSON.stringify(message)}\n`
-    this.#queuedLength += line.length
-    if (this.#queuedLength > maxQueuedLength) this.#fail('The process does not read its input.')
-    this.#writing = this.#writing
-      .then(() => this.#write(line))
-      .finally(() => (this.#queuedLength -= line.length))
-    return this.#writing
-  }
-
   /** Ends its input and, if that is not enough, kills the group. Resolves when all of it is gone. Never rejects. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
@@ -120,6 +111,17 @@ export class CommandProcess {
     if (this.pid !== undefined) this.#ports.guardian.forget(this.pid)
   }
 
+  /** Resolves when there is room for the next message. A process that has ended gets none. */
+  #send(message: JsonRpcMessage): Promise<unknown> {
+    const line = `${JSON.stringify(message)}\n`
+    this.#queuedLength += line.length
+    if (this.#queuedLength > maxQueuedLength) this.#fail('The process does not read its input.')
+    this.#writing = this.#writing
+      .then(() => this.#write(line))
+      .finally(() => (this.#queuedLength -= line.length))
+    return this.#writing
+  }
+
   async #write(line: string): Promise<void> {
     if (this.#isOver || this.#child.stdin.write(line)) return
     const { stdin } = this.#child
@@ -133,7 +135,8 @@ export class CommandProcess {
     const lines = new LineSplitter(maxLineBytes, {
       line: (bytes) => this.#readLine(decoder.decode(bytes)),
       tooLong: (head, tail) => {
-        this.#ports.onLongAnswer(answeredId(decoder.decode(head), decoder.decode(tail)))
+        this.#ports.onStray('A message of the process was too long, and was skipped.')
+        this.connection.failAnswer(answeredId(decoder.decode(head), decoder.decode(tail)))
       },
     })
     this.#child.stdout.on('data', (chunk: Buffer) => lines.push(chunk))
@@ -164,7 +167,7 @@ export class CommandProcess {
     }
     const parsed = parseJsonRpcMessage(value)
     if (parsed.kind === 'invalid') this.#ports.onStray(line)
-    else this.#ports.onMessage(parsed.message)
+    else this.connection.receive(parsed.message)
   }
 
   #fail(message: string): void {
@@ -208,7 +211,7 @@ export class CommandProcess {
 }
 
 /** The id of an answer by its first or last characters. Ids of requests of this server are numbers. */
-function answeredId(head: string, tail: string): JsonRpcId | undefined {
+function answeredId(head: string, tail: string): number | undefined {
   const [, before] =
     /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"/.exec(
       head,

@@ -2,7 +2,9 @@ import type { Implementation } from '@modelcontextprotocol/server'
 import { within } from '@drawbridge/shared/async.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import {
+  discoveredServerInfo,
   isKnownRevision,
+  isModernDiscovery,
   legacyRevisions,
   type McpEra,
   mcpMetaKey,
@@ -56,12 +58,8 @@ async function discover(
 ): Promise<GreetedProcess | undefined> {
   const params = { _meta: envelopeOf(terms) }
   const result = await connection.request('server/discover', params).catch(() => undefined)
-  const { supportedVersions = [] } = isJsonObject(result) ? result : {}
-  if (!isJsonObject(result) || !Array.isArray(supportedVersions)) return undefined
-  if (!supportedVersions.includes(modernRevision)) return undefined
-  // Drafts of 2026-07-28 had it in the body.
-  const serverInfo = metaOf(result)[mcpMetaKey.serverInfo] ?? result['serverInfo']
-  return greeted(connection, terms, modernRevision, { serverInfo, result })
+  if (!isModernDiscovery(result)) return undefined
+  return greeted(connection, terms, modernRevision, { serverInfo: discoveredServerInfo(result), result })
 }
 
 async function initialize(connection: ProcessConnection, terms: GreetingTerms): Promise<GreetedProcess> {

@@ -11,9 +11,8 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   sent = []
   notified = []
-  connection = new ProcessConnection({
-    send: (message) => sent.push(message as unknown as Record<string, unknown>),
-    onNotification: ({ method }) => notified.push(method),
+  connection = new ProcessConnection((message) => sent.push(message as unknown as Record<string, unknown>), {
+    onNotification: ({ method }) => void notified.push(method),
     onRequest: ({ id, method }, answer) => answer({ jsonrpc: '2.0', id, result: { to: method } }),
   })
 })

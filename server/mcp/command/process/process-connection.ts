@@ -15,11 +15,13 @@ import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 /** A call that stays without any message for so long is given up: nobody waits for it any more. */
 const maxSilenceMs = 30 * 60 * 1000
 
-export interface ConnectionPorts {
-  send: (message: JsonRpcMessage) => unknown
-  onNotification: (notification: JsonRpcNotification) => void
+/** The clients of a process, as it sees them. */
+export interface ProcessClients {
+  /** The capabilities that each has declared; undefined when none can be asked. */
+  readonly declared: JsonObject | undefined
+  onNotification(notification: JsonRpcNotification): void
   /** Takes a request of the process, and what it is answered with. */
-  onRequest: (request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void) => void
+  onRequest(request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void): void
 }
 
 export interface ForwardOptions {
@@ -40,7 +42,9 @@ interface OpenRequest {
  * several clients that have the same ids and tokens stay apart. Results are passed on as they are.
  */
 export class ProcessConnection {
-  readonly #ports: ConnectionPorts
+  readonly #write: (message: JsonRpcMessage) => unknown
+  /** Undefined for a process that serves nobody. */
+  readonly #clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined
   readonly #open = new Map<JsonRpcId, OpenRequest>()
   /** Open requests, except lasting ones. */
   readonly #unsettled = new Set<Promise<unknown>>()
@@ -49,8 +53,12 @@ export class ProcessConnection {
   #lastId = 0
   #failure: Error | undefined
 
-  constructor(ports: ConnectionPorts) {
-    this.#ports = ports
+  constructor(
+    write: (message: JsonRpcMessage) => unknown,
+    clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined,
+  ) {
+    this.#write = write
+    this.#clients = clients
   }
 
   /**
@@ -97,7 +105,7 @@ export class ProcessConnection {
         },
       })
     })
-    void this.#ports.send({ jsonrpc: '2.0', id, method, params: withProgressToken(params, id) })
+    void this.#write({ jsonrpc: '2.0', id, method, params: withProgressToken(params, id) })
     if (!isLasting) {
       const settled: Promise<unknown> = answer.then(drop, drop).then(() => this.#unsettled.delete(settled))
       this.#unsettled.add(settled)
@@ -111,7 +119,7 @@ export class ProcessConnection {
   }
 
   notify(method: string, params: JsonObject): void {
-    if (!this.#failure) void this.#ports.send({ jsonrpc: '2.0', method, params })
+    if (!this.#failure) void this.#write({ jsonrpc: '2.0', method, params })
   }
 
   /** Fails the request whose answer was too long to be read. What belongs to no open request is dropped. */
@@ -133,7 +141,11 @@ export class ProcessConnection {
     for (const { settle } of this.#open.values()) settle({ error })
     for (const requestId of this.#asked) {
       this.#asked.delete(requestId)
-      this.#ports.onNotification({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+      this.#clients?.onNotification({
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId },
+      })
     }
   }
 
@@ -148,16 +160,16 @@ export class ProcessConnection {
   #onRequest(request: JsonRpcRequest): void {
     const answer = (response: JsonRpcResponse): void => {
       this.#asked.delete(request.id)
-      if (!this.#failure) void this.#ports.send(response)
+      if (!this.#failure) void this.#write(response)
     }
     this.#asked.add(request.id)
     if (request.method === 'ping') answer({ jsonrpc: '2.0', id: request.id, result: {} })
-    else this.#ports.onRequest(request, answer)
+    else this.#clients?.onRequest(request, answer)
   }
 
   #onNotification(notification: JsonRpcNotification): void {
     const { method, params = {} } = notification
-    if (method !== 'notifications/progress') return this.#ports.onNotification(notification)
+    if (method !== 'notifications/progress') return this.#clients?.onNotification(notification)
     this.#open.get(params[mcpMetaKey.progressToken] as JsonRpcId)?.onProgress(params)
   }
 }

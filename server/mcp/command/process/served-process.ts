@@ -1,17 +1,15 @@
-import { within } from '@drawbridge/shared/async.ts'
 import type { Implementation } from '@modelcontextprotocol/server'
+import { within } from '@drawbridge/shared/async.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { CommandUpstream } from '../../../core/gateway/upstream.ts'
 import type { KnownTools } from '../../answered-calls.ts'
 import type { McpEndpointConfig } from '../../endpoint-config.ts'
-import type { ProcessGuardian } from './process-guardian.ts'
-import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { ChildEnvironment } from './child-environment.ts'
 import { type CommandEnd, CommandProcess } from './command-process.ts'
 import { ErrorOutput } from './error-output.ts'
 import { type GreetedProcess, greet } from './handshake.ts'
-import { ProcessConnection, failure } from './process-connection.ts'
+import { failure, type ProcessClients } from './process-connection.ts'
+import type { ProcessGuardian } from './process-guardian.ts'
 
 /** The events of processes; fields as in docs/observability.md. */
 export type CommandEvent =
@@ -45,28 +43,20 @@ export interface ServingTerms {
   known: KnownTools
 }
 
-/** The clients of a process, as it sees them. */
-export interface ProcessClients {
-  /** The capabilities that each has declared; undefined when none can be asked. */
-  declared: JsonObject | undefined
-  /** From now on they are served by that process. */
-  attach(process: GreetedProcess): void
-  onNotification(notification: JsonRpcNotification): void
-  onRequest(request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void): void
-}
-
 /** Terms of one process. */
 export interface ProcessTerms {
   environment: ChildEnvironment
   /** Undefined for a trial start, which serves no client. */
-  link: ProcessClients | undefined
+  clients: ProcessClients | undefined
   /** User of the operating system; undefined for that of this server. */
   user: { uid: number; gid: number } | undefined
   /** The person it serves; undefined for everybody. */
   sub: string | undefined
   first: McpEra
   startSeconds: number
-  /** Called when it ends by itself after it has {@link ServedProcess.started}. */
+  /** Called when nothing of it is left. */
+  onGone: () => void
+  /** Called when it ends by itself after it has served. */
   onDeath: () => void
 }
 
@@ -75,52 +65,38 @@ const straysPerProcess = 20
 
 /** One process, from its start to its end. */
 export class ServedProcess {
-  readonly #common: ServingTerms
-  readonly #own: ProcessTerms
-  readonly #process: CommandProcess
-  readonly #connection: ProcessConnection
-  readonly #errorOutput: ErrorOutput
-  readonly #startedAt = performance.now()
-  #isStarted = false
-  #reason: EndReason | undefined
-  #strays = 0
-  /** Set when the start failed for one of these reasons. */
-  failedBy: 'exit' | 'timeout' | undefined
+  readonly terms: ProcessTerms
   /** Resolves when it serves. Rejects with the reason when it cannot; then it has been stopped. */
   readonly started: Promise<GreetedProcess>
+  /** True once it serves. */
+  isServing = false
+  /** Set when the start failed for one of these reasons. */
+  failedBy: 'exit' | 'timeout' | undefined
+  readonly #common: ServingTerms
+  readonly #process: CommandProcess
+  readonly #errorOutput: ErrorOutput
+  readonly #startedAt = performance.now()
+  #reason: EndReason | undefined
+  #stopping: Promise<void> | undefined
+  #strays = 0
 
-  constructor(common: ServingTerms, own: ProcessTerms) {
+  constructor(common: ServingTerms, terms: ProcessTerms) {
     this.#common = common
-    this.#own = own
-    const { environment, link, sub } = own
-    const { upstream, guardian, report } = common
+    this.terms = terms
+    const { upstream, guardian } = common
+    const { environment, user, clients } = terms
     this.#errorOutput = new ErrorOutput(
       [...upstream.secrets, ...(environment.providerToken === undefined ? [] : [environment.providerToken])],
-      (line, skipped) =>
-        report('upstream_stderr', { pid: this.#process.pid, sub, line, ...(skipped > 0 && { skipped }) }),
+      (line, skipped) => this.#report('upstream_stderr', { line, ...(skipped > 0 && { skipped }) }),
       () => performance.now(),
     )
-    this.#connection = new ProcessConnection({
-      send: (message) => this.#process.send(message),
-      onNotification: (notification) => link?.onNotification(notification),
-      onRequest: (request, answer) => link?.onRequest(request, answer),
-    })
+    const { command, args, cwd } = upstream
     this.#process = new CommandProcess(
-      {
-        command: upstream.command,
-        args: upstream.args,
-        cwd: upstream.cwd,
-        environment: environment.values,
-        user: own.user,
-      },
+      { command, args, cwd, environment: environment.values, user },
       {
         guardian,
         errorOutput: this.#errorOutput,
-        onMessage: (message) => this.#connection.receive(message),
-        onLongAnswer: (id) => {
-          this.#onStray('A message of the process was too long, and was skipped.')
-          this.#connection.failAnswer(id)
-        },
+        clients,
         onStray: (line) => this.#onStray(line),
         onEnd: (end) => this.#onEnd(end),
       },
@@ -129,12 +105,9 @@ export class ServedProcess {
     this.started.catch(() => {})
   }
 
-  get user(): ProcessTerms['user'] {
-    return this.#own.user
-  }
-
-  get providerToken(): string | undefined {
-    return this.#own.environment.providerToken
+  /** True from the moment it begins to end. */
+  get isEnding(): boolean {
+    return this.#stopping !== undefined
   }
 
   /** The last 2 KB of its error output. */
@@ -143,39 +116,38 @@ export class ServedProcess {
   }
 
   /** Ends it, with an error for every open call. Resolves when nothing of it is left. Never rejects. */
-  async stop(reason: EndReason): Promise<void> {
+  stop(reason: EndReason): Promise<void> {
     this.#reason ??= reason
-    this.#connection.fail(
+    this.#process.connection.fail(
       failure('The server was stopped during the call. Check what it has done, then try again.'),
     )
-    await this.#process.stop()
+    this.#stopping ??= this.#process.stop().finally(this.terms.onGone)
+    return this.#stopping
   }
 
   /** Resolves when it has answered every request. It gets no more. */
   settled(): Promise<void> {
-    return this.#connection.settled()
+    return this.#process.connection.settled()
   }
 
   async #start(): Promise<GreetedProcess> {
-    const { clientInfo, report } = this.#common
-    const { link, first, sub, startSeconds } = this.#own
+    const { clients, first, startSeconds } = this.terms
     const ms = startSeconds * 1000
-    const terms = { clientInfo, capabilities: link?.declared ?? {}, first, patienceMs: ms / 2 }
+    const terms = {
+      clientInfo: this.#common.clientInfo,
+      capabilities: clients?.declared ?? {},
+      first,
+      patienceMs: ms / 2,
+    }
     try {
-      const greeted = await within(ms, greet(this.#connection, terms))
+      const greeted = await within(ms, greet(this.#process.connection, terms))
       if (!greeted) {
         this.failedBy = 'timeout'
         throw new Error(`The process did not answer within ${startSeconds} s.`)
       }
-      this.#isStarted = true
-      link?.attach(greeted)
+      this.isServing = true
       const duration_ms = Math.round(performance.now() - this.#startedAt)
-      report('upstream_started', {
-        pid: this.#process.pid,
-        sub,
-        revision: greeted.revision,
-        duration_ms,
-      })
+      this.#report('upstream_started', { revision: greeted.revision, duration_ms })
       return greeted
     } catch (error) {
       void this.stop('not_started')
@@ -183,32 +155,28 @@ export class ServedProcess {
     }
   }
 
+  #report(event: CommandEvent, fields: Record<string, unknown>): void {
+    this.#common.report(event, { pid: this.#process.pid, sub: this.terms.sub, ...fields })
+  }
+
   #onStray(line: string): void {
     this.#strays += 1
     if (this.#strays > straysPerProcess) return
-    const { sub } = this.#own
     const text = this.#errorOutput.masked(line).slice(0, maxStrayLength)
-    this.#common.report('upstream_output_skipped', { pid: this.#process.pid, sub, line: text })
+    this.#report('upstream_output_skipped', { line: text })
   }
 
   #onEnd({ code, signal, fault }: CommandEnd): void {
     const isDeath = this.#reason === undefined
-    this.#reason ??= this.#isStarted ? 'exited' : 'not_started'
-    if (isDeath && !this.#isStarted) this.failedBy = 'exit'
-    this.#connection.fail(
-      this.#isStarted
+    this.#reason ??= this.isServing ? 'exited' : 'not_started'
+    if (isDeath && !this.isServing) this.failedBy = 'exit'
+    this.#process.connection.fail(
+      this.isServing
         ? failure('The server ended during the call. Check what it has done, then try again.')
         : (fault ?? new Error(`The process exited with ${signal ?? `code ${code}`} before it served.`)),
     )
-    const { sub, onDeath } = this.#own
-    this.#common.report('upstream_ended', {
-      pid: this.#process.pid,
-      sub,
-      reason: this.#reason,
-      code,
-      signal,
-      ...(fault && { error: fault }),
-    })
-    if (isDeath && this.#isStarted) onDeath()
+    this.#report('upstream_ended', { reason: this.#reason, code, signal, ...(fault && { error: fault }) })
+    void this.stop(this.#reason)
+    if (isDeath && this.isServing) this.terms.onDeath()
   }
 }

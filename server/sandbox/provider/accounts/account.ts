@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../../database.ts'
 
 /** Free-form JSON object of an account. */
 export type Metadata = Record<string, unknown>

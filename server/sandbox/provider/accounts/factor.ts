@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../../database.ts'
 import { encodeBase32, verifyTotp } from './totp.ts'
 
 const challengeSeconds = 300

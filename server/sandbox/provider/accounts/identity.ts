@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Account, Accounts, Metadata } from './account.ts'
 import { AuthError } from '../auth-error.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../../database.ts'
 
 /** One way an account signs in: `email`, or a social provider. */
 export interface Identity {

@@ -7,7 +7,6 @@ import { hashPassword, validatePassword, verifyPassword } from '../accounts/pass
 
 /** Creates the routes of the auth API for accounts and sessions, relative to its base URL. */
 export function createAuthApi(services: AuthServices): Hono {
-  const { keys } = services
   const api = new Hono()
 
   // Published even with the OAuth server off, which is not emulated.
@@ -24,7 +23,7 @@ export function createAuthApi(services: AuthServices): Hono {
   )
   api.get('/settings', (c) => c.json(describeSettings(services)))
   api.get('/.well-known/jwks.json', (c) =>
-    c.json(keys.jwks(), 200, { 'cache-control': 'public, max-age=600' }),
+    c.json(services.keys.jwks(), 200, { 'cache-control': 'public, max-age=600' }),
   )
   api.post('/signup', async (c) => signUp(services, c.req.raw))
   api.post('/token', (c) => {
@@ -78,7 +77,7 @@ function describeSettings(services: AuthServices): Record<string, unknown> {
       email: true,
     },
     disable_signup: false,
-    mailer_autoconfirm: services.confirmation === 'off',
+    mailer_autoconfirm: !services.confirmsEmail,
     phone_autoconfirm: false,
     sms_provider: '',
     saml_enabled: false,
@@ -87,7 +86,6 @@ function describeSettings(services: AuthServices): Record<string, unknown> {
 
 async function signUp(services: AuthServices, request: Request): Promise<Response> {
   const { accounts, identities, runtime, sessions } = services
-  const isConfirmed = services.confirmation !== 'required'
   const { email, password, data } = await readJsonBody(request, { email: text, password: text, data: object })
   if (email === '') {
     throw new AuthError(422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
@@ -96,18 +94,16 @@ async function signUp(services: AuthServices, request: Request): Promise<Respons
   validatePassword(password)
   const passwordHash = await hashPassword(password, runtime.randomBytes(16))
   const account = services.database.transaction(() => {
-    const created = accounts.create({ email, passwordHash, confirmed: isConfirmed, metadata: data ?? {} })
+    const created = accounts.create({ email, passwordHash, confirmed: true, metadata: data ?? {} })
     accounts.mergeMetadata(created.id, {
       email: created.email,
-      email_verified: isConfirmed,
+      email_verified: true,
       phone_verified: false,
       sub: created.id,
     })
     identities.addEmail(created)
     return created
   })
-  // Without confirmation there is no session yet: the response is the bare user.
-  if (!isConfirmed) return Response.json(describeUser(services, account.id))
   accounts.recordSignIn(account.id)
   return sessionResponse(services, sessions.create(account.id, 'password'))
 }

@@ -58,7 +58,7 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
     flows.refuseExpired(flow)
     const denial = parameters.get('error')
     if (denial !== null) {
-      flows.abandon(flow.state)
+      flows.abandon(flow)
       return withErrors(flow.redirectTo, { error: denial, error_description: 'The sign-in was cancelled' })
     }
     const person = google.redeem(parameters.get('code') ?? '')
@@ -66,7 +66,7 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
       throw new AuthError(400, 'validation_failed', 'OAuth callback with invalid code')
     const target = new URL(flow.redirectTo)
     const account = identities.signIn({ provider: flow.provider, ...person })
-    target.searchParams.append('code', flows.complete(flow.state, account.id))
+    target.searchParams.append('code', flows.complete(flow, account.id))
     return target.href
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../../database.ts'
 import { decodeRefreshToken, encodeRefreshToken, isRefreshToken } from './refresh-token.ts'
 
 /** One sign-in method and when it was used, as in the `amr` claim. */

@@ -1,18 +1,15 @@
 import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
-import { mcpMetaKey } from '../../mcp-protocol.ts'
+import { discoveredServerInfo } from '../../mcp-protocol.ts'
 import { errorObject } from '../call-error.ts'
 import { mapServerCapabilities } from '../capabilities.ts'
 import { ClientCalls, type ClientCall } from '../client-calls.ts'
-import { Deadlines } from '../deadlines.ts'
-import { metaOf } from '../../params.ts'
 import type { Adapter, AdapterPorts, Server2026 } from '../ports.ts'
 import { ClientRequests } from './client-requests.ts'
-import { DeclaredClient } from './declared-client.ts'
 import { toResult2025, type Revision2025 } from './result.ts'
 import { completeCall } from './server-call.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { Upstream2026 } from './upstream.ts'
+import { DeclaredClient, Upstream2026 } from './upstream.ts'
 
 export interface PortsFrom2025To2026 extends AdapterPorts {
   server: Server2026
@@ -30,7 +27,6 @@ export function createAdapterFrom2025To2026(ports: PortsFrom2025To2026): Adapter
 
 class AdapterFrom2025To2026 implements Adapter {
   readonly #ports: PortsFrom2025To2026
-  readonly #deadlines: Deadlines
   readonly #calls: ClientCalls
   readonly #clientRequests: ClientRequests
   readonly #declared = new DeclaredClient()
@@ -40,10 +36,9 @@ class AdapterFrom2025To2026 implements Adapter {
   constructor(ports: PortsFrom2025To2026) {
     const { client, server, runtime, discovered } = ports
     this.#ports = ports
-    this.#deadlines = new Deadlines(runtime)
     this.#calls = new ClientCalls(client)
-    this.#clientRequests = new ClientRequests(client, runtime, this.#deadlines)
-    this.#upstream = new Upstream2026(server, () => this.#declared.claims(), discovered)
+    this.#clientRequests = new ClientRequests(client, runtime)
+    this.#upstream = new Upstream2026(server, this.#declared, discovered)
     this.#subscriptions = new Subscriptions(this.#upstream, runtime, (notification) =>
       this.#calls.notify(notification),
     )
@@ -66,7 +61,6 @@ class AdapterFrom2025To2026 implements Adapter {
     this.#clientRequests.close()
     this.#subscriptions.close()
     this.#calls.close()
-    this.#deadlines.close()
   }
 
   #onNotification({ method, params }: JsonRpcNotification): void {
@@ -101,7 +95,6 @@ class AdapterFrom2025To2026 implements Adapter {
     const result = await completeCall(call, {
       upstream: this.#upstream,
       clientRequests: this.#clientRequests,
-      deadlines: this.#deadlines,
       runtime: this.#ports.runtime,
       clientCapabilities: () => this.#declared.capabilities,
     })
@@ -118,8 +111,7 @@ class AdapterFrom2025To2026 implements Adapter {
 /** The result of `initialize`, made from that of `server/discover`. */
 function toInitializeResult(protocolVersion: Revision2025, discovered: JsonObject): JsonObject {
   const { capabilities, instructions } = discovered
-  // Drafts of 2026-07-28 had it in the body.
-  const info = metaOf(discovered)[mcpMetaKey.serverInfo] ?? discovered['serverInfo']
+  const info = discoveredServerInfo(discovered)
   return {
     protocolVersion,
     capabilities: mapServerCapabilities(capabilities),

@@ -4,24 +4,22 @@ import { type JsonObject, isJsonObject } from '../../../json-object.ts'
 import { jsonRpcCode, type JsonRpcId, type JsonRpcResponse } from '../../json-rpc.ts'
 import { CallError } from '../call-error.ts'
 import { maxInputSeconds, type InputRequest } from '../input-required.ts'
-import type { Deadlines } from '../deadlines.ts'
+import { after } from '../deadline.ts'
 import type { AdapterRuntime, ClientPort } from '../ports.ts'
 
 /** Sends requests to a 2025 client, and matches its responses. */
 export class ClientRequests {
   readonly #client: ClientPort
-  readonly #runtime: Pick<AdapterRuntime, 'randomBytes'>
-  readonly #deadlines: Deadlines
+  readonly #runtime: AdapterRuntime
   /** Takes the response to each open request, or undefined when the time is up. */
   readonly #open = new Map<unknown, (response: JsonRpcResponse | undefined) => void>()
   /** Random, so that a response to a request of somebody else matches none of these. */
   readonly #idPrefix: string
   #lastId = 0
 
-  constructor(client: ClientPort, runtime: Pick<AdapterRuntime, 'randomBytes'>, deadlines: Deadlines) {
+  constructor(client: ClientPort, runtime: AdapterRuntime) {
     this.#client = client
     this.#runtime = runtime
-    this.#deadlines = deadlines
     this.#idPrefix = encodeBase64url(runtime.randomBytes(6))
   }
 
@@ -36,7 +34,7 @@ export class ClientRequests {
     const id = `${this.#idPrefix}-${this.#lastId}`
     const answer = createSignal<JsonRpcResponse | undefined>()
     this.#open.set(id, answer.give)
-    const clearDeadline = this.#deadlines.after(maxInputSeconds, () => answer.give(undefined))
+    const clearDeadline = after(this.#runtime, maxInputSeconds, () => answer.give(undefined))
     try {
       const answered = this.#send(id, request, relatedTo).then(() => answer.given)
       const response = await unlessAborted(answered, signal)

@@ -1,19 +1,18 @@
 import { isJsonObject, type JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode, type JsonRpcMessage } from '../../json-rpc.ts'
+import { jsonRpcCode, type JsonRpcMessage, type JsonRpcNotification } from '../../json-rpc.ts'
+import { metaOf } from '../../params.ts'
 import { CallError } from '../call-error.ts'
-import type { Deadlines } from '../deadlines.ts'
+import { after } from '../deadline.ts'
 import { inputMethods, readInputRound, type InputRound } from '../input-required.ts'
 import type { ClientCall } from '../client-calls.ts'
 import type { AdapterRuntime } from '../ports.ts'
 import type { ClientRequests } from './client-requests.ts'
-import { Progress } from './progress.ts'
 import type { Upstream2026 } from './upstream.ts'
 
 export interface CallPorts {
   upstream: Upstream2026
   clientRequests: ClientRequests
-  deadlines: Deadlines
-  runtime: Pick<AdapterRuntime, 'sleep'>
+  runtime: AdapterRuntime
   clientCapabilities(): JsonObject
 }
 
@@ -28,7 +27,7 @@ const pollMs = 250
  */
 export async function completeCall(call: ClientCall, ports: CallPorts): Promise<JsonObject> {
   const { method, params } = call.request
-  const progress = new Progress(call, ports.deadlines)
+  const progress = new Progress(call, ports.runtime)
   let added: JsonObject = {}
   for (let round = 0; round <= maxRounds; round += 1) {
     const onMessage = async (message: JsonRpcMessage): Promise<void> => {
@@ -84,4 +83,70 @@ function unknownResultType(resultType: unknown): CallError {
     jsonRpcCode.internalError,
     `The server sent a result of type ${name}, which this client does not support.`,
   )
+}
+
+const keepAliveSeconds = 15
+/** Progress has to grow with each notification; this is too little to be seen. */
+const step = 0.001
+
+/**
+ * The progress of a call that is one request for the client and several for the server, which may count from zero in each.
+ * Does nothing for a call without `progressToken`.
+ */
+class Progress {
+  readonly #call: ClientCall
+  readonly #runtime: AdapterRuntime
+  readonly #token: unknown
+  /** Where the current request to the server began to count. */
+  #base = 0
+  #last = 0
+
+  constructor(call: ClientCall, runtime: AdapterRuntime) {
+    this.#call = call
+    this.#runtime = runtime
+    this.#token = metaOf(call.request.params)['progressToken']
+  }
+
+  /** The notification for the client in place of one of the server. */
+  translate(notification: JsonRpcNotification): JsonRpcNotification {
+    const { method, params } = notification
+    if (method !== 'notifications/progress' || params?.['progressToken'] !== this.#token) return notification
+    const { progress } = params ?? {}
+    if (params === undefined || typeof progress !== 'number') return notification
+    const grown = this.#base === 0 ? progress : Math.max(this.#base + progress, this.#last + step)
+    this.#last = grown
+    if (grown === progress) return notification
+    const { total, ...rest } = params
+    const shifted = typeof total === 'number' ? { total: this.#base + total } : {}
+    return { ...notification, params: { ...rest, ...shifted, progress: grown } }
+  }
+
+  /** The next request to the server may count from zero again. */
+  nextRound(): void {
+    this.#base = this.#last
+  }
+
+  /** Sends progress at intervals while `work` lasts: many clients give up after a minute of silence. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    if (this.#token === undefined) return work
+    let stop = (): void => {}
+    const schedule = (): void => {
+      stop = after(this.#runtime, keepAliveSeconds, () => {
+        this.#sendKeepAlive()
+        schedule()
+      })
+    }
+    schedule()
+    try {
+      return await work
+    } finally {
+      stop()
+    }
+  }
+
+  #sendKeepAlive(): void {
+    this.#last += step
+    const params = { progressToken: this.#token, progress: this.#last, message: 'Waiting for input' }
+    void this.#call.notify({ jsonrpc: '2.0', method: 'notifications/progress', params })
+  }
 }

@@ -2,12 +2,11 @@ import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode, type JsonRpcMessage, type JsonRpcRequest } from '../../json-rpc.ts'
 import { CallError, errorObject } from '../call-error.ts'
 import { ClientCalls, type ClientCall } from '../client-calls.ts'
-import { Deadlines } from '../deadlines.ts'
 import { inputMethods } from '../input-required.ts'
 import { withoutMeta } from '../../params.ts'
 import type { Adapter, AdapterPorts, Server2025 } from '../ports.ts'
 import { claimKeys, readClaims, type Claims } from './claims.ts'
-import { PendingResults } from './pending-results.ts'
+import { PendingResults } from './input-requests.ts'
 import { toDiscoverResult } from './result.ts'
 import { ServerCall } from './server-call.ts'
 import { type UpstreamSession, UpstreamSessions } from './sessions.ts'
@@ -30,7 +29,6 @@ export function createAdapterFrom2026To2025(ports: PortsFrom2026To2025): Adapter
 
 class AdapterFrom2026To2025 implements Adapter {
   readonly #ports: PortsFrom2026To2025
-  readonly #deadlines: Deadlines
   readonly #calls: ClientCalls
   readonly #pendingResults: PendingResults<ServerCall>
   readonly #subscriptions = new Subscriptions()
@@ -41,9 +39,8 @@ class AdapterFrom2026To2025 implements Adapter {
 
   constructor(ports: PortsFrom2026To2025) {
     this.#ports = ports
-    this.#deadlines = new Deadlines(ports.runtime)
     this.#calls = new ClientCalls(ports.client)
-    this.#pendingResults = new PendingResults(ports.runtime, this.#deadlines)
+    this.#pendingResults = new PendingResults(ports.runtime)
     this.#warnOfHiddenTool = createHiddenToolWarning((text) => ports.warn(text))
     this.#sessions = new UpstreamSessions(ports.server, (session, message) =>
       this.#isClosed ? undefined : this.#onGetStream(session, message),
@@ -67,7 +64,6 @@ class AdapterFrom2026To2025 implements Adapter {
     this.#isClosed = true
     this.#calls.close()
     this.#pendingResults.close()
-    this.#deadlines.close()
     await this.#sessions.close()
   }
 

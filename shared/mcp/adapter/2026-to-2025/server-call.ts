@@ -14,11 +14,15 @@ import { inputMethods, maxInputRequests } from '../input-required.ts'
 import type { AdapterRuntime, DescribeFailure } from '../ports.ts'
 import { isChangeNotification } from '../subscription-filter.ts'
 import { type Claims, isWantedLog, toNotification2026 } from './claims.ts'
-import { InputRequests, toInputRequest, urlElicitations } from './input-requests.ts'
-import type { PendingResult, PendingResults } from './pending-results.ts'
+import {
+  InputRequests,
+  type PendingResult,
+  type PendingResults,
+  toInputRequest,
+  urlElicitations,
+} from './input-requests.ts'
 import { toResult2026, withServerInfo } from './result.ts'
-import type { UpstreamSession } from './sessions.ts'
-import { UpstreamRequest } from './upstream-request.ts'
+import { UpstreamRequest, type UpstreamSession } from './sessions.ts'
 
 /** The request of the client that a server call answers next. */
 export interface ClientRequest {

@@ -4,8 +4,7 @@ import { type CommandLine, FlagReader } from '../../../../bridge/config/setting-
 /** Parses the words of a connection as the bridge does; `own` lists additional flags of a command. */
 export function readWords(words: readonly string[], own: readonly string[] = []): CommandLine {
   const reader = new FlagReader()
-  const nothing = async (): Promise<void> => {}
-  const program = createProgram([], reader, { print() {}, connect: nothing, run: nothing })
+  const program = createProgram([], reader, { print() {}, run: async () => {} })
   for (const flags of own) program.option(flags)
   program.parse([...words], { from: 'user' })
   return reader.lineOf(program)

@@ -3,8 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeEach, onTestFinished } from 'vitest'
-import type { ClientIdentity, Credential } from '../../../../bridge/credentials/credential.ts'
+import type { ClientIdentity, Credential, IssuedTokens } from '../../../../bridge/credentials/credential.ts'
 import type { HttpClient } from '../../../../bridge/http/http-client.ts'
+import { type TokenAnswer, createGrants } from '../../remote/grants.ts'
+import { OAuthFailure } from '../../remote/oauth-failure.ts'
+import { type RemoteCounters, createCounters } from '../../remote/remote-counters.ts'
+import { type RemoteSettings, usualSettings } from '../../remote/remote-settings.ts'
 import { createTestHttp } from './oauth-ports.ts'
 
 /** One request received by the server. */
@@ -30,7 +34,10 @@ export interface Reply {
 /** Answers a request; undefined leaves it to the server. */
 export type Answer = (request: SeenRequest) => Reply | undefined | Promise<Reply | undefined>
 
-/** A configurable resource server and authorization server in one. */
+/**
+ * A scripted resource server and authorization server in one. Grants authorization requests at once; checks PKCE;
+ * rotates its refresh tokens, and ends a grant when one is used again. `POST /sign-in` issues tokens without further ado.
+ */
 export interface OAuthServer {
   origin: string
   /** `${origin}/mcp` */
@@ -46,6 +53,15 @@ export interface OAuthServer {
   metadata: Record<string, unknown>
   /** Overrides the token response. */
   tokens: Record<string, unknown>
+  /** Lifetime of tokens, and how long a spent refresh token is answered with its successor. */
+  settings: RemoteSettings
+  counters: RemoteCounters
+  /** Called when a token request has been done, before it is answered: a token is spent however long that takes. */
+  beforeTokenAnswer(): Promise<void>
+  /** Issues tokens of a new grant, which the server accepts at its other paths. */
+  issue(): IssuedTokens
+  revokeAccessTokens(): void
+  revokeEverything(): void
   /** Parameters of the authorization response, in addition to `state`; undefined `iss` is omitted. */
   response: Record<string, string | undefined>
   close(): Promise<void>
@@ -83,10 +99,13 @@ export async function openOAuthServer(): Promise<{ server: OAuthServer; http: Ht
   return { server, http }
 }
 
-/** Starts a server on a free port of 127.0.0.1. Grants authorization requests at once; checks PKCE. */
-async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
+/** Starts a server on a free port of 127.0.0.1, which the caller closes. */
+export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
   const seen: SeenRequest[] = []
   const codes = new Map<string, URLSearchParams>()
+  const settings: RemoteSettings = { ...usualSettings }
+  const counters = createCounters()
+  const grants = createGrants(settings, counters)
   const server = createServer((request, reply) => {
     void (async () => {
       const got = await readRequest(request)
@@ -124,6 +143,22 @@ async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
     metadata: {},
     tokens: {},
     response: {},
+    settings,
+    counters,
+    beforeTokenAnswer: async () => undefined,
+    issue() {
+      const issued = grants.open(usualClientId, settings.scope)
+      const issuedAt = Math.floor(Date.now() / 1000)
+      return {
+        accessToken: issued.access_token,
+        refreshToken: issued.refresh_token,
+        issuedAt,
+        expiresAt: issuedAt + settings.tokenTtlSeconds,
+        scope: issued.scope,
+      }
+    },
+    revokeAccessTokens: grants.revokeAccessTokens,
+    revokeEverything: grants.revokeAll,
     async close() {
       await new Promise((resolve) => {
         server.close(resolve)
@@ -149,8 +184,14 @@ async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
     if (request.path === '/register') return register(request)
     if (request.path === '/authorize') return authorize(request)
     if (request.path === '/token') return token(request)
-    if (request.path === '/revoke') return {}
-    return undefined
+    if (request.path === '/revoke') {
+      grants.revoke(request.form.get('token') ?? '')
+      return {}
+    }
+    if (request.path === '/sign-in') return { body: oauth.issue() }
+    if (request.path !== '/mcp') return undefined
+    const presented = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
+    return { status: grants.caller(presented) === undefined ? 401 : 200, body: {} }
   }
 
   function authorize({ query }: SeenRequest): Reply {
@@ -177,33 +218,44 @@ async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
         (await matchesCodeChallenge(verifier, asked.get('code_challenge') ?? ''))
       if (!isRight) return { status: 400, body: { error: 'invalid_grant', error_description: `no ${code}` } }
     }
-    const body = {
-      access_token: `access-${randomUUID()}`,
-      refresh_token: `refresh-${randomUUID()}`,
-      token_type: 'Bearer',
-      expires_in: 3600,
-      ...oauth.tokens,
+    const refreshToken = form.get('refresh_token') ?? ''
+    const clientId = form.get('client_id') ?? usualClientId
+    let answer: TokenAnswer
+    try {
+      // What it did not issue is as good as what it did: most tests are not about the tokens themselves.
+      answer = grants.secrets.has(refreshToken)
+        ? grants.refresh(refreshToken, clientId, undefined)
+        : grants.open(clientId, settings.scope)
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error
+      return { status: error.status, body: { error: error.code } }
+    } finally {
+      await oauth.beforeTokenAnswer()
     }
-    return { headers: { 'cache-control': 'no-store' }, body }
+    const { scope: _unsaid, ...body } = answer
+    return { headers: { 'cache-control': 'no-store' }, body: { ...body, ...oauth.tokens } }
   }
 
   return oauth
 }
 
+/** The client of {@link loginAt} unless the test names another. */
+const usualClientId = 'before'
+
 /** Returns an earlier login at a server, without tokens. */
 export function loginAt(
-  server: Pick<OAuthServer, 'serverUrl' | 'issuer' | 'origin'>,
+  { origin, issuer = origin }: Pick<OAuthServer, 'origin'> & { issuer?: string },
   client: Partial<ClientIdentity> = {},
   changes: Partial<Credential> = {},
 ): Credential {
   return {
     generation: 1,
-    serverUrl: server.serverUrl,
+    serverUrl: `${origin}/mcp`,
     profile: 'default',
-    issuer: server.issuer,
-    tokenEndpoint: `${server.origin}/token`,
-    revocationEndpoint: `${server.origin}/revoke`,
-    client: { clientId: 'before', tokenEndpointAuthMethod: 'none', origin: 'dynamic', ...client },
+    issuer,
+    tokenEndpoint: `${origin}/token`,
+    revocationEndpoint: `${origin}/revoke`,
+    client: { clientId: usualClientId, tokenEndpointAuthMethod: 'none', origin: 'dynamic', ...client },
     signedInAt: 0,
     ...changes,
   }

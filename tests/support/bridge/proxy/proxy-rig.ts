@@ -88,9 +88,11 @@ export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
         sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
         fetch: () => Promise.reject(new Error('not here')),
       },
-      tokens: {
-        authorization: () => Promise.resolve(undefined),
-        refused: () => Promise.resolve({ kind: 'sign_in_needed' }),
+      login: {
+        tokens: {
+          authorization: () => Promise.resolve(undefined),
+          refused: () => Promise.resolve({ kind: 'sign_in_needed' }),
+        },
       },
       openBrowser: (url) => opened.push(url) < 0,
       memory: { read: () => memory, write: (news) => void (memory = news) },

@@ -49,7 +49,7 @@ export function createHarness(haste = 1): TransportHarness {
     onRefusal: () => ({ kind: 'sign_in_needed' }),
     ports: {
       http,
-      cookies: undefined,
+      answered: () => {},
       runtime: {
         now: () => Math.floor(Date.now() / 1000),
         randomBytes: (length) => randomBytes(length),
@@ -58,12 +58,14 @@ export function createHarness(haste = 1): TransportHarness {
           return new Promise((resolve) => setTimeout(resolve, ms / haste))
         },
       },
-      tokens: {
-        authorization: async (): Promise<Authorization | undefined> =>
-          harness.token === undefined ? undefined : { header: `Bearer ${harness.token}` },
-        refused: async (refusal) => {
-          harness.refusals.push(refusal)
-          return harness.onRefusal(refusal)
+      login: {
+        tokens: {
+          authorization: async (): Promise<Authorization | undefined> =>
+            harness.token === undefined ? undefined : { header: `Bearer ${harness.token}` },
+          refused: async (refusal) => {
+            harness.refusals.push(refusal)
+            return harness.onRefusal(refusal)
+          },
         },
       },
       unsolicited: (message) => void harness.unsolicited.push(asJson(message)),

@@ -1,8 +1,9 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { CommandUpstream } from '../../../../server/core/gateway/upstream.ts'
-import { IncomingCalls } from '../../../../server/core/tokens/call-record.ts'
+import { IncomingCalls } from '../../../../server/core/access/call-record.ts'
 import type { Caller, SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import {
   type CommandEndpoint,
@@ -131,7 +132,7 @@ function clientOf(
   caller: Caller,
   callsOf: (caller: Caller) => IncomingCalls,
 ): CommandClient {
-  const send = (
+  const send = async (
     method: string,
     body: unknown,
     headers: Record<string, string> = {},
@@ -146,7 +147,7 @@ function clientOf(
       },
       ...(signal && { signal }),
     })
-    return endpoint.handle(request, body, caller, callsOf(caller))
+    return toResponse(await endpoint.handle(request, body, caller, callsOf(caller)))
   }
   const client: CommandClient = {
     post: (message, headers, signal) => send('POST', message, headers, signal),
@@ -158,12 +159,14 @@ function clientOf(
       const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
       return responseOf(await send('POST', message, headers))
     },
-    fetch: (url, { body, ...init } = {}) =>
-      endpoint.handle(
-        new Request(url, init),
-        typeof body === 'string' ? JSON.parse(body) : undefined,
-        caller,
-        callsOf(caller),
+    fetch: async (url, { body, ...init } = {}) =>
+      toResponse(
+        await endpoint.handle(
+          new Request(url, init),
+          typeof body === 'string' ? JSON.parse(body) : undefined,
+          caller,
+          callsOf(caller),
+        ),
       ),
     open: async (capabilities = {}) => {
       const params = {

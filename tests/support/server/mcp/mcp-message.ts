@@ -1,3 +1,4 @@
+import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { callsSample } from './tool-fixture.ts'
 import type { SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import type { McpEndpoint } from '../../../../server/mcp/endpoint-config.ts'
@@ -61,7 +62,7 @@ function field(lines: string[], name: string): string | undefined {
 }
 
 /** Sends a message, or with `undefined` a request without a body, to `endpoint` as the gate does. */
-export function sendMessage(
+export async function sendMessage(
   endpoint: McpEndpoint,
   caller: SignedInCaller,
   message: unknown,
@@ -76,7 +77,7 @@ export function sendMessage(
     },
     ...(given.signal && { signal: given.signal }),
   })
-  return endpoint.handle(request, message, caller, callsSample(caller))
+  return toResponse(await endpoint.handle(request, message, caller, callsSample(caller)))
 }
 
 /** Returns a message of revision 2026-07-28 and its headers. */

@@ -1,4 +1,4 @@
-import { IncomingCalls, type IncomingCallsPorts } from '../../../../server/core/tokens/call-record.ts'
+import { IncomingCalls, type IncomingCallsPorts } from '../../../../server/core/access/call-record.ts'
 import { fullAccess } from '../../../../server/core/access/access-rules.ts'
 import type { Caller, SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'

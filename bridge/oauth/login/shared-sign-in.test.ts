@@ -1,0 +1,324 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
+import { createCredentialStore } from '../../credentials/sealed-store.ts'
+import { systemRuntime } from '../../config/system-runtime.ts'
+import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
+import { Login } from './login.ts'
+import { parseSignInNotice, writeSignInNotice } from './shared-sign-in.ts'
+import { loginConfig, loginCredential, loginPorts } from '../../../tests/support/bridge/oauth/login-parts.ts'
+import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+
+let home: string
+let server: OAuthServer
+let id: string
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'drawbridge-share-'))
+  server = await start()
+  id = loginId({ serverUrl: server.serverUrl, resource: undefined, client: undefined, profile: 'default' })
+})
+afterEach(async () => {
+  await server.close()
+  rmSync(home, { recursive: true, force: true })
+})
+
+/** A user who signs in when the test says so. */
+interface Person {
+  answer(): void
+  refuse(error: Error): void
+  asked: number
+  wait(signal: AbortSignal): Promise<void>
+}
+
+function person(): Person {
+  const made: Person = {
+    answer: () => undefined,
+    refuse: () => undefined,
+    asked: 0,
+    wait(signal) {
+      made.asked += 1
+      return new Promise((resolve, reject) => {
+        made.answer = resolve
+        made.refuse = reject
+        signal.addEventListener('abort', () => reject(signal.reason as Error))
+      })
+    },
+  }
+  return made
+}
+
+function open(): CredentialStore {
+  const config = { home, backend: 'file' as const, keychainTimeoutMs: 2500 }
+  return createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
+}
+
+function login(who: Person, timeoutMs = 30_000): Login {
+  const ports = loginPorts({ origin: server.origin, store: open(), person: who.wait })
+  return new Login(loginConfig(server.origin, { signInTimeoutMs: timeoutMs }), ports)
+}
+
+/** Returns the public name of the lock at `path`. */
+function leaseOf(path: string): string {
+  const { ino, birthtimeNs } = statSync(path, { bigint: true })
+  return `${ino}-${birthtimeNs}`
+}
+
+const notice = (): string => join(home, 'credentials', 'notices', `signin-${id}.json`)
+const faultOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof OAuthFailure ? error.fault : String(error)),
+  )
+
+describe('a sign-in', () => {
+  it('shows its link, stores the login, and leaves no notice behind', async () => {
+    const who = person()
+    const one = login(who)
+    const pending = one.signIn()
+    expect(await pending.prompt).toEqual({ kind: 'browser', url: expect.stringContaining('/authorize') })
+    expect(statSync(notice()).mode & 0o777).toBe(0o600)
+    who.answer()
+    await pending.done
+    expect(existsSync(notice())).toBe(false)
+    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
+    expect(await one.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
+  })
+
+  it('is one in one process', async () => {
+    const who = person()
+    const one = login(who)
+    expect(one.signIn()).toBe(one.signIn())
+    await one.signIn().prompt
+    who.answer()
+    await one.signIn().done
+    expect(who.asked).toBe(1)
+  })
+
+  it('that is cancelled ends at once, and can be started again', async () => {
+    const who = person()
+    const one = login(who)
+    const first = one.signIn()
+    await first.prompt
+    first.cancel()
+    expect(await faultOf(first.done)).toBe('cancelled')
+    const second = one.signIn()
+    expect(await second.prompt).not.toHaveProperty('followed')
+    await expect.poll(() => who.asked).toBe(2)
+    who.answer()
+    await second.done
+    expect(server.requests('/sign-in')).toHaveLength(1)
+  })
+
+  it('that is cancelled at the end of the process leaves nothing behind', async () => {
+    const slow = person()
+    slow.wait = async (signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      // As a listener that closes.
+      await systemRuntime.sleep(100)
+      signal.throwIfAborted()
+    }
+    const one = login(slow)
+    const pending = one.signIn()
+    await pending.prompt
+    pending.cancel()
+    await one.settle()
+    expect(existsSync(notice())).toBe(false)
+    expect(await faultOf(pending.prompt)).toBe('none')
+  })
+
+  it('is not needed when another process has signed in since the refusal', async () => {
+    const who = person()
+    const one = login(who)
+    await one.refused({ status: 401, used: undefined, challenges: [] })
+    await open().write(id, loginCredential(server.origin, server.issue()))
+    const pending = one.signIn()
+    await pending.done
+    expect(await faultOf(pending.prompt)).toBe('cancelled')
+    expect(who.asked).toBe(0)
+    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
+  })
+
+  it('is another one when a person asks for it', async () => {
+    const before = loginCredential(server.origin, server.issue(), { generation: 7 })
+    await open().write(id, before)
+    const who = person()
+    const pending = login(who).signIn()
+    await pending.prompt
+    who.answer()
+    await pending.done
+    const after = await open().read(id)
+    expect(after).toMatchObject({ generation: 8 })
+    expect(after?.signInId).not.toBe(before.signInId)
+  })
+
+  it('replaces a login that cannot be read', async () => {
+    await open().write(id, loginCredential(server.origin, server.issue()))
+    writeFileSync(join(home, 'credentials', 'records', `${id}.json`), '{"v":9}')
+    const who = person()
+    const one = login(who)
+    expect(await faultOf(one.authorization())).toContain('newer')
+    const pending = one.signIn()
+    await pending.prompt
+    who.answer()
+    await pending.done
+    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
+  })
+
+  it('is not begun where its login could not be stored', async () => {
+    await open().write(id, loginCredential(server.origin, server.issue()))
+    rmSync(join(home, 'credentials', 'key'))
+    const who = person()
+    const pending = login(who).signIn()
+    await expect(pending.done).rejects.toMatchObject({ fault: 'key_missing' })
+    await expect(pending.prompt).rejects.toMatchObject({ fault: 'key_missing' })
+    expect(who.asked).toBe(0)
+  })
+})
+
+describe('who follows a sign-in', () => {
+  it('shows the same link, and opens no tab of its own', async () => {
+    const [owner, follower] = [person(), person()]
+    const first = login(owner).signIn()
+    const prompt = await first.prompt
+    const other = login(follower)
+    const second = other.signIn()
+    expect(await second.prompt).toEqual({ ...prompt, followed: true })
+    owner.answer()
+    await Promise.all([first.done, second.done])
+    expect(follower.asked).toBe(0)
+    expect((await other.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
+  })
+
+  it.each(['access_denied', 'timeout', 'registration_refused'] as const)(
+    'fails with it: %s',
+    async (fault) => {
+      const [owner, follower] = [person(), person()]
+      const first = login(owner).signIn()
+      await first.prompt
+      const second = login(follower).signIn()
+      await second.prompt
+      owner.refuse(new OAuthFailure(fault, 'Access was denied.'))
+      expect(await faultOf(first.done)).toBe(fault)
+      await expect(second.done).rejects.toMatchObject({ fault, message: 'Access was denied.' })
+      expect(follower.asked).toBe(0)
+      // That belonged to the earlier sign-in, not to the next one.
+      const third = login(follower).signIn()
+      await third.prompt
+      follower.answer()
+      await third.done
+    },
+  )
+
+  it('continues with its own link when the other gives up, if a user is watching', async () => {
+    const [owner, follower] = [person(), person()]
+    const first = login(owner).signIn()
+    await first.prompt
+    const second = login(follower).signIn()
+    const seen: SignInPrompt[] = []
+    second.onPrompt?.((prompt) => seen.push(prompt))
+    await second.prompt
+    first.cancel()
+    await expect.poll(() => seen.length).toBe(2)
+    expect(seen.map(({ followed }) => followed)).toEqual([true, undefined])
+    follower.answer()
+    await second.done
+    await first.done.catch(() => undefined)
+  })
+
+  it('gives up too if no user would see that link', async () => {
+    const [owner, follower] = [person(), person()]
+    const first = login(owner).signIn()
+    await first.prompt
+    const second = login(follower).signIn()
+    await second.prompt
+    first.cancel()
+    expect(await faultOf(second.done)).toBe('cancelled')
+    expect(follower.asked).toBe(0)
+    await first.done.catch(() => undefined)
+  })
+
+  it('can give up alone', async () => {
+    const owner = person()
+    const first = login(owner).signIn()
+    await first.prompt
+    const second = login(person()).signIn()
+    await second.prompt
+    second.cancel()
+    expect(await faultOf(second.done)).toBe('cancelled')
+    owner.answer()
+    await first.done
+  })
+
+  it('shows no link that a process has left behind which is gone, and makes one of its own', async () => {
+    const store = open()
+    await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => undefined)
+    const lock = join(home, 'credentials', 'locks', `signin-${id}.lock`)
+    mkdirSync(lock)
+    const dead = { kind: 'browser', url: 'https://dead.test' } as const
+    const left = { owner: 'o', lease: leaseOf(lock), kind: 'prompt', prompt: dead } as const
+    await store.notices.post(`signin-${id}`, writeSignInNotice(left))
+    const who = person()
+    const pending = login(who).signIn()
+    const seen: SignInPrompt[] = []
+    pending.onPrompt?.((prompt) => seen.push(prompt))
+    await pending.prompt
+    who.answer()
+    await pending.done
+    expect(seen).toEqual([{ kind: 'browser', url: expect.stringContaining('/authorize') }])
+  })
+
+  it('shows no link of an earlier holder while the next one prepares its own', async () => {
+    const store = open()
+    const dead = { kind: 'browser', url: 'https://dead.test' } as const
+    const left = { owner: 'o', lease: 'earlier', kind: 'prompt', prompt: dead } as const
+    const second = await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => {
+      await store.notices.post(`signin-${id}`, writeSignInNotice(left))
+      const following = login(person()).signIn()
+      const prompted = following.prompt.then(() => 'prompted')
+      expect(await Promise.race([prompted, systemRuntime.sleep(600)])).toBeUndefined()
+      return following
+    })
+    expect(await second.prompt).toEqual({ kind: 'browser', url: expect.stringContaining('/authorize') })
+    second.cancel()
+    await second.done.catch(() => undefined)
+  })
+
+  it('does not mind a notice that it cannot read', async () => {
+    const owner = person()
+    const first = login(owner).signIn()
+    await first.prompt
+    writeFileSync(notice(), 'x', { mode: 0o600 })
+    const other = person()
+    const second = login(other).signIn()
+    owner.answer()
+    // A sign-in that starts after the first has ended asks its own user.
+    second.prompt.then(() => other.answer()).catch(() => undefined)
+    await Promise.all([first.done, second.done])
+  })
+})
+
+describe('a notice', () => {
+  const device = { kind: 'device', url: 'u', userCode: 'c', expiresAt: 1, askedBy: 's.test' } as const
+  const unconfirmed = { page: 'p.test', namedBy: 'n.test' }
+  it.each<Parameters<typeof writeSignInNotice>[0]>([
+    { owner: 'o', lease: 'l', kind: 'prompt', prompt: { kind: 'browser', url: 'https://a.test' } },
+    { owner: 'o', lease: 'l', kind: 'prompt', prompt: device },
+    { owner: 'o', lease: 'l', kind: 'prompt', prompt: { ...device, completeUrl: 'v', unconfirmed } },
+    {
+      owner: 'o',
+      lease: 'l',
+      kind: 'prompt',
+      prompt: { kind: 'browser', url: 'https://a.test', unconfirmed },
+    },
+    { owner: 'o', kind: 'failed', fault: 'access_denied', message: 'm' },
+  ])('is read as it was written: %o', (written) => {
+    expect(parseSignInNotice(writeSignInNotice(written))).toEqual(written)
+  })
+
+  it.each(['', '[]', '{}', '{"version":2,"owner":"o","kind":"failed","fault":"refused","message":"m"}'])(
+    'is none: %s',
+    (text) => expect(parseSignInNotice(text)).toBeUndefined(),
+  )
+})

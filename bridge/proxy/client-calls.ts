@@ -1,0 +1,327 @@
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
+import {
+  jsonRpcCode,
+  type JsonRpcError,
+  jsonRpcError,
+  type JsonRpcId,
+  notJsonReason,
+  parseWireMessage,
+  splitBatch,
+  toWireMessage,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mcpMetaKey, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { Context, Send, Step } from '@drawbridge/shared/mcp/pipeline.ts'
+import { mayRepeat } from '../http/retry.ts'
+import { TransportError } from '../transport/transport.ts'
+
+export interface ClientContext extends Context {
+  readonly era: McpEra
+  /** The request that this is about. */
+  readonly call?: PendingCall
+}
+
+/** A request of the client that has no answer yet. */
+export interface PendingCall {
+  readonly id: JsonRpcId
+  readonly method: string
+  readonly era: McpEra
+  readonly wire: WireMessage
+  /** Resolves when the client has its answer, or no longer wants one. */
+  readonly answered: Promise<void>
+  /** When the server last gave a sign of life, by the clock on the wall in milliseconds. */
+  heardAtMs: number
+  /** Undefined while the call waits for its turn. */
+  carrier: CallCarrier | undefined
+  /** Ends what is done for it at the server. */
+  abort: AbortController
+}
+
+/** Takes a call to the server. */
+export interface CallCarrier {
+  /** It opens a subscription again by itself. */
+  readonly keepsSubscriptions: boolean
+  /** Tells the server, as far as that is done by a message, that nobody wants the answer any more. */
+  cancel(notice: WireMessage): Promise<void>
+  /** Forgets the call, which is made again. */
+  drop(call: PendingCall): void
+}
+
+const batchRevision = '2025-03-26'
+
+/** Found in every message that may claim the newer era, however its JSON escapes a slash. */
+const metaMark = 'io.modelcontextprotocol'
+
+/**
+ * Reads each message of the client: finds its era, splits batches, answers with an error what is no message, and remembers how
+ * the client has introduced itself. Whether parameters make sense is for the server to say.
+ */
+export class ClientInput implements Step<ClientContext> {
+  /** As it came, so that a session can be opened again in the name of the client. */
+  initialize: { id: JsonRpcId; message: WireMessage; params: JsonObject } | undefined
+  /** The client has sent `notifications/initialized` since. */
+  isInitialized = false
+  #hasModernClient = false
+
+  send(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const { envelope } = message
+    switch (envelope.kind) {
+      case 'request':
+        return next(message, { ...context, era: this.#readRequest(message, envelope) })
+      case 'notification': {
+        if (envelope.method === 'notifications/initialized') this.isInitialized = true
+        // The newer era asks for claims in requests only.
+        const isModern = this.#hasModernClient && this.initialize === undefined
+        return next(message, { ...context, era: isModern ? 'modern' : eraOf(message) })
+      }
+      case 'response':
+        return next(message, context)
+      case 'batch':
+        return this.#readBatch(message, context, next)
+      case 'invalid': {
+        const { id = null, reason } = envelope
+        return reason === notJsonReason
+          ? refuse(context, id, jsonRpcCode.parseError, `The message is ${reason}.`)
+          : refuse(context, id, jsonRpcCode.invalidRequest, `Invalid message: ${reason}.`)
+      }
+    }
+  }
+
+  #readRequest(message: WireMessage, { id, method }: { id: JsonRpcId; method: string }): McpEra {
+    const era = eraOf(message)
+    if (era === 'modern') this.#hasModernClient = true
+    else if (method === 'initialize') {
+      this.initialize = { id, message, params: paramsOf(message) ?? {} }
+      this.isInitialized = false
+    }
+    return era
+  }
+
+  /** Messages of a batch are answered one by one: a client tells answers apart by their ids. */
+  async #readBatch(batch: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const isAllowed = this.initialize?.params['protocolVersion'] === batchRevision
+    const messages = isAllowed ? splitBatch(batch) : []
+    const reason = isAllowed ? 'The batch is empty or too long.' : `Only ${batchRevision} has batches.`
+    if (messages.length === 0) return refuse(context, null, jsonRpcCode.invalidRequest, reason)
+    await Promise.all(messages.map((message) => this.send(message, context, next)))
+  }
+}
+
+function eraOf(message: WireMessage): McpEra {
+  if (!message.text.includes(metaMark)) return 'legacy'
+  const meta = paramsOf(message)?.['_meta']
+  return isJsonObject(meta) && mcpMetaKey.protocolVersion in meta ? 'modern' : 'legacy'
+}
+
+export function paramsOf(message: WireMessage): JsonObject | undefined {
+  const parsed = parseWireMessage(message)
+  return 'method' in parsed ? parsed.params : undefined
+}
+
+export async function refuse(
+  context: Context,
+  id: JsonRpcId | null,
+  code: number,
+  reason: string,
+): Promise<void> {
+  await context.deliver(toWireMessage(jsonRpcError(id, code, reason)))
+}
+
+interface OpenCall extends PendingCall {
+  readonly deliver: Context['deliver']
+  readonly start: () => void
+  readonly settle: () => void
+}
+
+export interface PendingCallsPorts {
+  write(message: WireMessage): Promise<void>
+  describeFailure: DescribeFailure
+  /** The clock on the wall, in milliseconds. */
+  wallMs(): number
+  note(text: string): void
+}
+
+/** Answers each request of the client exactly once, or never if the client has cancelled it. */
+export class PendingCalls implements Step<ClientContext> {
+  readonly #ports: PendingCallsPorts
+  readonly #calls = new Map<JsonRpcId, OpenCall>()
+
+  constructor(ports: PendingCallsPorts) {
+    this.#ports = ports
+  }
+
+  send(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const { envelope } = message
+    if (envelope.kind === 'request') return this.#open(message, envelope, context, next)
+    if (envelope.kind === 'notification' && envelope.method === 'notifications/cancelled')
+      return this.#cancel(message)
+    return next(message, context).catch(() => this.#ports.note('the server did not take a message'))
+  }
+
+  get(id: JsonRpcId): PendingCall | undefined {
+    return this.#calls.get(id)
+  }
+
+  calls(): PendingCall[] {
+    return [...this.#calls.values()]
+  }
+
+  /** Delivers a message that belongs to no call, or whose call only its id tells. */
+  readonly unsolicited = async (message: WireMessage): Promise<void> => {
+    const { envelope } = message
+    if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
+    const call = envelope.kind === 'response' ? this.#calls.get(envelope.id) : undefined
+    if (call !== undefined) await this.#answer(call, message)
+  }
+
+  /** Answers a call with what went wrong: in the server's own words if it had any. */
+  fail(call: PendingCall, error: unknown): void {
+    const open = this.#calls.get(call.id)
+    if (open !== call) return
+    const theirs = error instanceof TransportError ? error.response : undefined
+    void this.#answer(open, theirs === undefined ? this.#describe(call.id, error) : withId(theirs, call.id))
+  }
+
+  /**
+   * Sends a call again whose connection is gone, if the policy allows that; false if nothing can be done. A subscription is
+   * opened again by its carrier, or it ends: the client has to know that it may have missed something.
+   */
+  repeat(call: PendingCall): boolean {
+    const { carrier } = call
+    // It waits for its turn, and has no connection.
+    if (carrier === undefined) return true
+    if (isSubscription(call)) return carrier.keepsSubscriptions
+    const open = this.#calls.get(call.id)
+    if (open !== call || !mayRepeat('slept', call.wire.envelope)) return false
+    carrier.drop(call)
+    call.abort.abort()
+    call.abort = new AbortController()
+    open.start()
+    return true
+  }
+
+  close(): void {
+    for (const call of this.#calls.values()) {
+      this.#settle(call)
+      call.abort.abort()
+    }
+  }
+
+  #open(
+    message: WireMessage,
+    { id, method }: { id: JsonRpcId; method: string },
+    context: ClientContext,
+    next: Send<ClientContext>,
+  ): Promise<void> {
+    if (this.#calls.has(id)) {
+      const reason = 'A request with this id has no answer yet.'
+      return refuse(context, id, jsonRpcCode.invalidRequest, reason)
+    }
+    let settle = (): void => {}
+    const answered = new Promise<void>((resolve) => (settle = resolve))
+    const call: OpenCall = {
+      id,
+      method,
+      era: context.era,
+      wire: message,
+      answered,
+      heardAtMs: 0,
+      carrier: undefined,
+      abort: new AbortController(),
+      deliver: context.deliver,
+      settle,
+      start: () => void this.#run(call, context, next),
+    }
+    this.#calls.set(id, call)
+    call.start()
+    return answered
+  }
+
+  async #run(call: OpenCall, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const { signal } = call.abort
+    call.heardAtMs = this.#ports.wallMs()
+    const deliver = (message: WireMessage): Promise<void> => this.#deliver(call, message)
+    try {
+      await next(call.wire, { ...context, call, signal, deliver })
+      if (this.#calls.get(call.id) === call && !signal.aborted)
+        this.fail(call, new TransportError('lost', 'The server ended without an answer.'))
+    } catch (error) {
+      if (!signal.aborted) this.fail(call, error)
+    }
+  }
+
+  async #deliver(call: OpenCall, message: WireMessage): Promise<void> {
+    const { envelope } = message
+    call.heardAtMs = this.#ports.wallMs()
+    if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
+    if (envelope.kind === 'response' && envelope.id === call.id) return this.#answer(call, message)
+    this.#ports.note('dropped a response to another request')
+  }
+
+  async #answer(call: OpenCall, message: WireMessage): Promise<void> {
+    if (this.#calls.get(call.id) !== call) return
+    this.#calls.delete(call.id)
+    try {
+      const delivered = call.deliver(message)
+      call.settle()
+      await delivered
+    } catch (error) {
+      // What cannot be filtered is not shown.
+      await call.deliver(this.#describe(call.id, error))
+      call.settle()
+    }
+  }
+
+  /** A call that is over needs no cancelling, and a server that is told nevertheless may take it for another one. */
+  async #cancel(message: WireMessage): Promise<void> {
+    const id = paramsOf(message)?.['requestId']
+    const call = typeof id === 'string' || typeof id === 'number' ? this.#calls.get(id) : undefined
+    if (call === undefined) return
+    this.#settle(call)
+    await call.carrier?.cancel(message).catch(() => {})
+    call.abort.abort()
+  }
+
+  #settle(call: OpenCall): void {
+    this.#calls.delete(call.id)
+    call.settle()
+  }
+
+  #describe(id: JsonRpcId, error: unknown): WireMessage {
+    const { code, message, data } = this.#ports.describeFailure(error)
+    return toWireMessage(jsonRpcError(id, code, message, data))
+  }
+}
+
+/** The error under the id that it is for: a server may not have read that far, or answered the message of another request. */
+function withId(response: WireMessage, id: JsonRpcId): WireMessage {
+  const { envelope } = response
+  if (envelope.kind === 'response' && envelope.id === id) return response
+  return toWireMessage({ ...(parseWireMessage(response) as JsonRpcError), id })
+}
+
+/**
+ * Lets nothing overtake `initialize`: scripts write all their lines at once, and no server takes what comes before its session
+ * is there. A ping may come at any time (MCP 2025-11-25 lifecycle), and so may a response.
+ */
+export class InitializeOrder implements Step<ClientContext> {
+  #opening: Promise<void> | undefined
+
+  send(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    const { envelope } = message
+    const isFree = envelope.kind === 'response' || (envelope.kind === 'request' && envelope.method === 'ping')
+    if (isFree) return next(message, context)
+    if (this.#opening !== undefined) return this.#sendLater(message, context, next)
+    if (envelope.kind === 'request' && envelope.method === 'initialize')
+      this.#opening = context.call?.answered.then(() => (this.#opening = undefined))
+    return next(message, context)
+  }
+
+  /** Those that wait go on in the order in which they came; the first may be another `initialize`. */
+  async #sendLater(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
+    while (this.#opening !== undefined) await this.#opening
+    if (context.signal?.aborted !== true) return this.send(message, context, next)
+  }
+}

@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createSealer, type KeyRing, type SealingKey } from '../seal.ts'
+import { sealProviderSession } from '../session/session-seal.ts'
+import type { Store } from '../store.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
+import { resealInRounds, type RotationPorts, type Rotation } from './key-rotation.ts'
+
+const [oldKey, newKey, newerKey] = [sampleKey('old', 1), sampleKey('new', 2), sampleKey('newer', 3)]
+
+let runtime: FakeRuntime
+let store: Store
+let notes: string[]
+beforeEach(() => {
+  runtime = createFakeRuntime(start)
+  store = openMemoryStore()
+  notes = []
+})
+
+function ringOf(...keys: readonly SealingKey[]): KeyRing {
+  return { keys: () => keys, refresh: () => {} }
+}
+
+async function connect(name: string, key: SealingKey): Promise<void> {
+  const sample = grantSample(name)
+  const session = { accessToken: 'access', refreshToken: 'refresh', expiresAt: start + 3600 }
+  const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
+  const sealed = sealProviderSession(
+    { ...session, issuer: 'https://provider' },
+    row,
+    createSealer(ringOf(key), runtime.randomBytes),
+  )
+  await addGrant(store, { ...sample, session: sealed })
+}
+
+function reseal(overrides: Partial<RotationPorts> = {}): Promise<Rotation> {
+  const note = (text: string): void => void notes.push(text)
+  return resealInRounds({ store, ring: ringOf(newKey, oldKey), runtime, note, ...overrides })
+}
+
+describe('rounds of re-sealing', () => {
+  it('end when nothing is left and every server has noticed the key', async () => {
+    await connect('a', oldKey)
+    await connect('b', newKey)
+    expect(await reseal()).toEqual({ resealed: 1, unsettled: 0, unreadable: 0, left: 0, interrupted: false })
+    expect(runtime.now() - start).toBeGreaterThanOrEqual(2)
+    expect(runtime.now() - start).toBeLessThan(5)
+  })
+
+  it('go on while anything moves, and give up after a minute in which nothing did', async () => {
+    await connect('a', oldKey)
+    const until = start + 100_000
+    await store.leaseProviderSession({ grantId: 'grant a', version: 1, owner: 'server', until }, start)
+    let naps = 0
+    const sleep = async (ms: number): Promise<void> => {
+      naps += 1
+      if (naps === 50) await connect('late', oldKey)
+      await runtime.sleep(ms)
+    }
+    expect(await reseal({ runtime: { ...runtime, sleep } })).toMatchObject({ resealed: 1, left: 1 })
+    expect(runtime.now() - start).toBeGreaterThanOrEqual(110)
+    expect(runtime.now() - start).toBeLessThan(115)
+  })
+
+  it('a store that is down for a moment is tried again, and said to be', async () => {
+    await connect('a', oldKey)
+    let calls = 0
+    const shaky: Store = {
+      ...store,
+      listSealingKeys: () => (++calls <= 3 ? storeIsDown() : store.listSealingKeys()),
+    }
+    expect(await reseal({ store: shaky })).toMatchObject({ resealed: 1, left: 0 })
+    expect(notes.filter((note) => note === 'The store is down. Trying again.')).toHaveLength(3)
+  })
+
+  it('a mistake is no reason to try again', async () => {
+    const broken: Store = { ...store, listSealingKeys: () => Promise.reject(new TypeError('mistake')) }
+    await expect(reseal({ store: broken })).rejects.toThrow('mistake')
+  })
+
+  it('follow another key that is put in front meanwhile', async () => {
+    await connect('a', oldKey)
+    let keys: readonly SealingKey[] = [newKey, oldKey]
+    let refreshed = 0
+    const ring: KeyRing = {
+      keys: () => keys,
+      refresh() {
+        refreshed += 1
+        if (refreshed === 2) keys = [newerKey, newKey, oldKey]
+      },
+    }
+    expect(await reseal({ ring })).toMatchObject({ resealed: 2, left: 0 })
+    expect(await store.listSealingKeys()).toEqual(['newer'])
+  })
+
+  it('stop when they are told to', async () => {
+    await connect('a', oldKey)
+    expect(await reseal({ isStopped: () => true })).toMatchObject({ resealed: 0, interrupted: true })
+    expect(await store.listSealingKeys()).toEqual(['old'])
+  })
+
+  it('without a store there are none', async () => {
+    expect(await reseal({ store: undefined })).toMatchObject({ resealed: 0, left: 0 })
+    expect(notes).toEqual([])
+  })
+})

@@ -1,0 +1,201 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import {
+  createKeeperFixture,
+  grantId,
+  type KeeperFixture,
+  sampleKey,
+  storeIsDown,
+} from '../../../tests/support/server/core/keeper-fixture.ts'
+import { failing } from '../../../tests/support/server/core/rotating-provider.ts'
+import { createSealer, fixedKeyRing } from '../seal.ts'
+import type { SessionKeeper, SessionKeeperPorts } from './session-keeper.ts'
+import { ProviderError, type SessionLife } from './session-provider.ts'
+
+const checkSeconds = 300
+
+let fx: KeeperFixture
+let keeper: SessionKeeper
+
+beforeEach(async () => {
+  fx = createKeeperFixture()
+  await fx.connect()
+  keeper = checking('one')
+})
+
+/** Creates a keeper that probes. */
+function checking(owner: string, overrides: Partial<SessionKeeperPorts> = {}): SessionKeeper {
+  return fx.keeper(owner, { checkSeconds, ...overrides })
+}
+
+const version = (number: number) => ({ kind: 'live', session: { version: number } })
+
+const outage = (): never => {
+  throw new ProviderError('transient', 'No answer.')
+}
+
+describe('when a session is probed', () => {
+  it('on use, once what is known is older than checkSeconds, up to a tenth earlier', async () => {
+    let first: number | undefined
+    while (first === undefined) {
+      await fx.keep(keeper)
+      if (fx.provider.probed.length > 0) first = fx.runtime.now() - start
+      else fx.runtime.advance(1)
+    }
+    expect(first).toBeGreaterThan(0.9 * checkSeconds - 1)
+    expect(first).toBeLessThanOrEqual(checkSeconds)
+    expect(fx.provider.probed).toEqual(['access 1'])
+    expect(fx.provider.presented).toEqual([])
+  })
+
+  it('a refresh proves the same: nothing is probed for as long after it', async () => {
+    fx.runtime.advance(3600)
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+    fx.runtime.advance(0.9 * checkSeconds - 1)
+    await fx.keep(keeper)
+    expect(fx.provider.probed).toEqual([])
+    fx.runtime.advance(checkSeconds)
+    await fx.keep(keeper)
+    expect(fx.provider.probed).toEqual(['access 2'])
+  })
+
+  it('a probe takes no lease', async () => {
+    fx.runtime.advance(checkSeconds)
+    const lease = { grantId, version: 1, owner: 'other', until: fx.runtime.now() + 15 }
+    fx.provider.playProbe(async (): Promise<SessionLife> => {
+      expect(await fx.store.leaseProviderSession(lease, fx.runtime.now())).toMatchObject({ kind: 'leased' })
+      return 'live'
+    })
+    expect(await fx.keep(keeper)).toMatchObject(version(1))
+    expect.assertions(2)
+  })
+})
+
+describe('an ended session', () => {
+  beforeEach(() => fx.runtime.advance(checkSeconds))
+
+  it('ends the grant, long before its token expires', async () => {
+    fx.provider.end()
+    expect(await fx.keep(keeper)).toEqual({ kind: 'ended' })
+    expect(await fx.endReason()).toBe('provider_session_ended')
+    expect(fx.reports).toEqual(['provider_session_ended'])
+    expect(fx.provider.presented).toEqual([])
+  })
+
+  it('that another instance has replaced while the provider was asked ends nothing', async () => {
+    const other = fx.keeper('other')
+    fx.provider.playProbe(async (): Promise<SessionLife> => {
+      fx.runtime.advance(3600)
+      await fx.keep(other)
+      return 'ended'
+    })
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+    expect(await fx.endReason()).toBeUndefined()
+    expect(fx.reports).toEqual(['provider_refreshed'])
+  })
+
+  it('of a grant that ended meanwhile is ended, reported by whoever ended it', async () => {
+    fx.provider.playProbe(async (): Promise<SessionLife> => {
+      await fx.store.endGrant(grantId, 'code_reuse', fx.runtime.now())
+      return 'ended'
+    })
+    expect(await fx.keep(keeper)).toEqual({ kind: 'ended' })
+    expect(fx.reports).toEqual([])
+  })
+
+  it('a store that is down: rejected, and the next call ends it', async () => {
+    fx.provider.end()
+    const store = { ...fx.store, endRefusedSession: storeIsDown as typeof fx.store.endRefusedSession }
+    const unlucky = checking('unlucky', { store })
+    await expect(fx.keep(unlucky)).rejects.toThrow('The store is down.')
+    store.endRefusedSession = fx.store.endRefusedSession
+    expect(await fx.keep(unlucky)).toEqual({ kind: 'ended' })
+  })
+})
+
+describe('a token that the provider refuses before its time', () => {
+  const refuse = (): SessionLife => 'token_refused'
+
+  beforeEach(() => fx.runtime.advance(checkSeconds))
+
+  it('is refreshed at once', async () => {
+    fx.provider.playProbe(refuse)
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+  })
+
+  it('the next one is not asked about before its time: no loop', async () => {
+    fx.provider.playProbe(refuse, refuse, refuse)
+    await fx.keep(keeper)
+    for (let call = 0; call < 10; call += 1) expect(await fx.keep(keeper)).toMatchObject(version(2))
+    expect(fx.provider.probed).toHaveLength(1)
+    expect(fx.provider.presented).toHaveLength(1)
+  })
+
+  it('is not served while it cannot be refreshed, and is refreshed once that works', async () => {
+    fx.provider.playProbe(refuse)
+    fx.provider.play(failing('transient'), failing('transient'))
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
+    fx.runtime.advance(5)
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+    expect(fx.provider.probed).toHaveLength(1)
+  })
+
+  it('is not served while another instance refreshes it', async () => {
+    const holder = { grantId, version: 1, owner: 'other', until: fx.runtime.now() + 15 }
+    await fx.store.leaseProviderSession(holder, fx.runtime.now())
+    fx.provider.playProbe(refuse)
+    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
+    expect(fx.provider.presented).toEqual([])
+  })
+
+  it('that another instance has replaced meanwhile: its successor is served, not refreshed again', async () => {
+    const other = fx.keeper('other')
+    fx.provider.playProbe(async (): Promise<SessionLife> => {
+      fx.runtime.advance(3600)
+      await fx.keep(other)
+      return 'token_refused'
+    })
+    expect(await fx.keep(keeper)).toMatchObject(version(2))
+    expect(fx.provider.presented).toEqual(['refresh 1'])
+  })
+})
+
+describe('a provider that gives no answer', () => {
+  beforeEach(async () => {
+    await fx.connect('grant b')
+    fx.runtime.advance(checkSeconds)
+  })
+
+  it('the session is served, and none is probed for thirty seconds', async () => {
+    fx.provider.playProbe(outage)
+    expect(await fx.keep(keeper)).toMatchObject(version(1))
+    expect(fx.reports).toEqual(['provider_probe_failed'])
+    fx.runtime.advance(29)
+    expect(await fx.keep(keeper)).toMatchObject(version(1))
+    expect(await fx.keep(keeper, 'grant b')).toMatchObject(version(1))
+    expect(fx.provider.probed).toHaveLength(1)
+    fx.runtime.advance(1)
+    expect(await fx.keep(keeper, 'grant b')).toMatchObject(version(1))
+    expect(fx.provider.probed).toHaveLength(2)
+  })
+
+  it('a token that ended while it was asked is not served', async () => {
+    const session = await fx.stored()
+    fx.provider.playProbe(async (): Promise<SessionLife> => {
+      await fx.runtime.sleep(3_300_000)
+      return outage()
+    })
+    expect(await keeper.keep(session)).toMatchObject({ kind: 'unavailable' })
+  })
+})
+
+describe('a session that no key opens', () => {
+  it('is unavailable, and not probed', async () => {
+    fx.runtime.advance(checkSeconds)
+    const sealer = createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes)
+    expect(await fx.keep(checking('lost', { sealer }))).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
+    expect(fx.reports).toEqual(['provider_session_unreadable'])
+    expect(fx.provider.probed).toEqual([])
+  })
+})

@@ -1,0 +1,254 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { Liveness, type LivenessPorts } from './session-liveness.ts'
+import { ProviderError, type SessionLife } from './session-provider.ts'
+
+const checkSeconds = 100
+
+let runtime: FakeRuntime
+let asked: string[]
+let failures: unknown[]
+let answer: () => SessionLife | Promise<SessionLife>
+let liveness: Liveness
+
+beforeEach(() => {
+  runtime = createFakeRuntime(start)
+  asked = []
+  failures = []
+  answer = () => 'live'
+  liveness = create()
+})
+
+function create(overrides: Partial<LivenessPorts> = {}): Liveness {
+  return new Liveness({
+    provider: {
+      async probe(token) {
+        asked.push(token)
+        return { life: await answer() }
+      },
+    },
+    runtime,
+    checkSeconds,
+    reportFailure: (error) => void failures.push(error),
+    ...overrides,
+  })
+}
+
+const outage = (): never => {
+  throw new ProviderError('transient', 'No answer.')
+}
+
+describe('what is known without asking', () => {
+  it.each([
+    ['just proven', 0, 'live'],
+    ['not long ago', 89, 'live'],
+    ['long ago', 100, undefined],
+  ])('a session %s', (_when, seconds, life) => {
+    expect(liveness.lifeOf('key', start - seconds)).toBe(life)
+  })
+
+  it('nothing about one that was never proven', () => {
+    expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
+  })
+
+  it('one that another clock has proven in the future is live', () => {
+    expect(liveness.lifeOf('key', start + 60)).toBe('live')
+  })
+
+  it.each(['live', 'token_refused', 'ended'] as const)(
+    'an answer of %s, for as long as it is trusted',
+    async (life) => {
+      answer = () => life
+      expect(await liveness.probe('key', 'token')).toBe(life)
+      runtime.advance(89)
+      expect(liveness.lifeOf('key', -Infinity)).toBe(life)
+      expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
+      runtime.advance(11)
+      expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
+      expect(asked).toEqual(['token'])
+    },
+  )
+
+  it('a later proof counts for as long as an answer', async () => {
+    await liveness.probe('key', 'token')
+    runtime.advance(100)
+    expect(liveness.lifeOf('key', start + 50)).toBe('live')
+    expect(liveness.lifeOf('key', start - 50)).toBeUndefined()
+  })
+
+  it('keys of one moment become due at different ones', () => {
+    const due = new Set<number>()
+    for (let key = 0; key < 100; key += 1) {
+      let seconds = 0
+      while (liveness.lifeOf(`key ${key}`, start - seconds) !== undefined) seconds += 1
+      due.add(seconds)
+    }
+    expect(Math.min(...due)).toBeGreaterThan(90)
+    expect(Math.max(...due)).toBeLessThanOrEqual(100)
+    expect(due.size).toBeGreaterThan(7)
+  })
+
+  it.each([
+    ['nobody wants to know', { checkSeconds: undefined }],
+    ['nobody can tell', { provider: {} }],
+  ])('everything is live when %s', (_when, overrides) => {
+    expect(create(overrides).lifeOf('key', -Infinity)).toBe('live')
+  })
+
+  it('the answers in mind are bounded', async () => {
+    for (let key = 0; key <= 10_000; key += 1) await liveness.probe(`key ${key}`, 'token')
+    expect(liveness.lifeOf('key 0', -Infinity)).toBeUndefined()
+    expect(liveness.lifeOf('key 1', -Infinity)).toBe('live')
+    expect(liveness.lifeOf('key 10000', -Infinity)).toBe('live')
+  })
+})
+
+describe('asking', () => {
+  it('once for fifty callers of one key, separately for another', async () => {
+    answer = async (): Promise<SessionLife> => {
+      await runtime.sleep(10)
+      return 'ended'
+    }
+    const lives = await race((index) => liveness.probe(`key ${index % 2}`, `token ${index % 2}`))
+    expect(lives).toEqual(Array.from({ length: 50 }, () => 'ended'))
+    expect(asked).toEqual(['token 0', 'token 1'])
+  })
+
+  it('again once it is over', async () => {
+    await liveness.probe('key', 'token')
+    await liveness.probe('key', 'token')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('a fault in the program is not an answer, and the next one asks again', async () => {
+    answer = () => {
+      throw new RangeError('a bug')
+    }
+    await expect(liveness.probe('key', 'token')).rejects.toThrow(RangeError)
+    answer = () => 'live'
+    expect(await liveness.probe('key', 'token')).toBe('live')
+  })
+})
+
+describe('an answer that nobody can read', () => {
+  const unclear = (): never => {
+    throw new ProviderError('protocol', 'A 431.')
+  }
+
+  beforeEach(() => {
+    answer = unclear
+  })
+
+  it('is about one key: it counts as live for as long as any answer, and others are asked about', async () => {
+    expect(await liveness.probe('key', 'token')).toBe('live')
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
+    runtime.advance(89)
+    expect(liveness.lifeOf('key', -Infinity)).toBe('live')
+    runtime.advance(11)
+    expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
+  })
+
+  it('at least thirty seconds, however short answers are trusted', async () => {
+    const short = create({ checkSeconds: 1 })
+    await short.probe('key', 'token')
+    runtime.advance(29)
+    expect(short.lifeOf('key', -Infinity)).toBe('live')
+    runtime.advance(1)
+    expect(short.lifeOf('key', -Infinity)).toBeUndefined()
+  })
+
+  it.each(['token_refused', 'ended'] as const)('what was known before stands: %s', async (life) => {
+    answer = () => life
+    await liveness.probe('key', 'token')
+    answer = unclear
+    expect(await liveness.probe('key', 'token')).toBe(life)
+  })
+
+  it('is an answer all the same: it ends a pause', async () => {
+    answer = outage
+    await liveness.probe('key', 'token')
+    runtime.advance(30)
+    answer = unclear
+    await liveness.probe('key', 'token')
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
+  })
+
+  it('is reported once in thirty seconds', async () => {
+    await race((index) => liveness.probe(`key ${index}`, 'token'))
+    expect(failures).toEqual([expect.objectContaining({ failure: 'protocol' })])
+    runtime.advance(30)
+    await liveness.probe('key', 'token')
+    expect(failures).toHaveLength(2)
+  })
+})
+
+describe('a provider that gives no clear answer', () => {
+  beforeEach(() => {
+    answer = outage
+  })
+
+  it('a session nobody knows anything about is taken for live', async () => {
+    expect(await liveness.probe('key', 'token')).toBe('live')
+  })
+
+  it.each(['token_refused', 'ended'] as const)('what was known last stands: %s', async (life) => {
+    answer = () => life
+    await liveness.probe('key', 'token')
+    runtime.advance(checkSeconds)
+    answer = outage
+    expect(await liveness.probe('key', 'token')).toBe(life)
+    expect(liveness.lifeOf('key', -Infinity)).toBe(life)
+  })
+
+  it('nobody is asked about anything for thirty seconds', async () => {
+    await liveness.probe('key', 'token')
+    runtime.advance(29)
+    expect(liveness.lifeOf('another key', -Infinity)).toBe('live')
+    runtime.advance(1)
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
+  })
+
+  it('nor for longer when the clock is set back', async () => {
+    await liveness.probe('key', 'token')
+    runtime.advance(-3600)
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
+  })
+
+  it('after that one is asked about, and all others are served until it has answered', async () => {
+    await liveness.probe('key', 'token')
+    runtime.advance(30)
+    let whileAsking: SessionLife | undefined
+    answer = () => {
+      whileAsking = liveness.lifeOf('another key', -Infinity)
+      return outage()
+    }
+    await liveness.probe('key', 'token')
+    expect(whileAsking).toBe('live')
+    runtime.advance(29)
+    expect(liveness.lifeOf('another key', -Infinity)).toBe('live')
+  })
+
+  it('the first answer ends the pause', async () => {
+    await liveness.probe('key', 'token')
+    runtime.advance(30)
+    answer = () => 'live'
+    await liveness.probe('key', 'token')
+    expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
+    answer = () => {
+      expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
+      return 'live'
+    }
+    await liveness.probe('key', 'token')
+    expect.assertions(2)
+  })
+
+  it('each pause is reported once, however many were being asked about', async () => {
+    await race((index) => liveness.probe(`key ${index}`, 'token'))
+    expect(asked).toHaveLength(50)
+    expect(failures).toEqual([expect.objectContaining({ failure: 'transient' })])
+    runtime.advance(30)
+    await liveness.probe('key', 'token')
+    expect(failures).toHaveLength(2)
+  })
+})

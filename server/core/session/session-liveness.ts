@@ -1,0 +1,139 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { BoundedMap } from '../bounded-map.ts'
+import { type Claims, ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
+
+/** After an unanswered probe, sessions are not probed for this long. */
+const pauseSeconds = 30
+const maxAnswers = 10_000
+
+export interface LivenessPorts {
+  provider: Pick<SessionProvider, 'probe'>
+  runtime: Pick<Runtime, 'now'>
+  /** How long a response is trusted; undefined: sessions are never probed and all count as live. */
+  checkSeconds: number | undefined
+  /** Called when a probe gets no response or an unreadable one, at most once per pause. */
+  reportFailure?: (error: ProviderError) => void
+}
+
+/**
+ * Tracks whether sessions are still live at the provider, beyond what their tokens say. Remembers results of all three kinds, in a
+ * bounded number.
+ *
+ * An outage must not delay every caller in turn: after a failed probe none are sent for 30 seconds, and then one at a time, until
+ * one has succeeded. An unreadable response says nothing about other sessions: for its own key the last known result stays, for at
+ * least 30 seconds.
+ */
+export class Liveness {
+  readonly #ports: LivenessPorts
+  readonly #answers = new BoundedMap<Answer>(maxAnswers)
+  readonly #asking = new Map<string, Promise<SessionLife>>()
+  #isFailing = false
+  #pausedUntil = 0
+  #quietUntil = 0
+
+  constructor(ports: LivenessPorts) {
+    this.#ports = ports
+  }
+
+  /**
+   * Returns the known state of `key`; undefined when a probe is due. A session counts as live from `provenAt` (epoch seconds), or
+   * from the last response, for up to `checkSeconds`.
+   */
+  lifeOf(key: string, provenAt: number): SessionLife | undefined {
+    const { checkSeconds, provider, runtime } = this.#ports
+    if (checkSeconds === undefined || !provider.probe) return 'live'
+    const answer = this.#answers.get(key)
+    const life = answer?.life ?? 'live'
+    const now = runtime.now()
+    const age = now - Math.max(provenAt, answer?.at ?? provenAt)
+    // Up to a tenth earlier, so that sessions that started together are probed at different times.
+    if (age < checkSeconds * (1 - spreadOf(key) / 10)) return life
+    return isAhead(this.#pausedUntil, now) || isAhead(answer?.askAgainAt ?? 0, now) ? life : undefined
+  }
+
+  /**
+   * Probes the session of `accessToken`, once for all concurrent callers. Does not reject when the provider gives no clear
+   * response: the last known state stays, or else the session counts as live.
+   */
+  probe(key: string, accessToken: string): Promise<SessionLife> {
+    const running = this.#asking.get(key)
+    if (running) return running
+    const started = this.#sendProbe(key, accessToken).finally(() => this.#asking.delete(key))
+    this.#asking.set(key, started)
+    return started
+  }
+
+  /** Returns the user's claims from the last probe of `key`, and its time; undefined if it had none. */
+  claimsOf(key: string): { claims: Claims; at: number } | undefined {
+    const { claims, at = 0 } = this.#answers.get(key) ?? {}
+    return claims && { claims, at }
+  }
+
+  async #sendProbe(key: string, accessToken: string): Promise<SessionLife> {
+    const { provider, runtime, reportFailure } = this.#ports
+    const isTrial = this.#isFailing
+    // Hold other probes back until this one is answered.
+    if (isTrial) this.#pausedUntil = runtime.now() + pauseSeconds
+    try {
+      const { life, claims } = (await provider.probe?.(accessToken)) ?? { life: 'live' }
+      this.#setAnswer(key, { life, claims, at: runtime.now() })
+      return life
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error
+      const known = this.#answers.get(key) ?? { life: 'live' }
+      if (!isOutage(error)) this.#setUnclear(key, known, error)
+      else {
+        if (isTrial || !this.#isFailing) reportFailure?.(error)
+        this.#isFailing = true
+        this.#pausedUntil = runtime.now() + pauseSeconds
+      }
+      return known.life
+    }
+  }
+
+  #setUnclear(key: string, { life, claims }: Pick<Answer, 'life' | 'claims'>, error: ProviderError): void {
+    const now = this.#ports.runtime.now()
+    this.#setAnswer(key, { life, claims, at: now, askAgainAt: now + pauseSeconds })
+    if (isAhead(this.#quietUntil, now)) return
+    this.#quietUntil = now + pauseSeconds
+    this.#ports.reportFailure?.(error)
+  }
+
+  #setAnswer(key: string, answer: Answer): void {
+    this.#answers.set(key, answer)
+    this.#isFailing = false
+    this.#pausedUntil = 0
+  }
+}
+
+interface Answer {
+  life: SessionLife
+  claims?: Claims | undefined
+  at: number
+  askAgainAt?: number
+}
+
+/** True when the provider did not respond at all, or is rate limiting: it then applies to every session. */
+function isOutage({ failure }: ProviderError): boolean {
+  return failure === 'transient' || failure === 'rate_limited'
+}
+
+/** True while a pause until `until` lasts. One that seems longer than the maximum is over: the clock was set back. */
+function isAhead(until: number, now: number): boolean {
+  return now < until && until - now <= pauseSeconds
+}
+
+/**
+ * Returns a number from 0 (inclusive) to 1 (exclusive) that is constant for `id` and evenly distributed, to spread simultaneous
+ * work over time. Not cryptographic.
+ */
+export function spreadOf(id: string): number {
+  let hash = 0x811c9dc5
+  // FNV-1a, whose high bits barely depend on the last character: the two multiplications at the end mix them.
+  for (let index = 0; index < id.length; index += 1) {
+    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193)
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((hash ^ (hash >>> 16)) >>> 0) / 0x1_0000_0000
+}

@@ -1,0 +1,77 @@
+import type { CorsAudience } from './endpoint.ts'
+import { type Reply, toResponse } from '@drawbridge/shared/text-response.ts'
+
+// Browsers must not render anything from a response that is not a page.
+const bareHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+}
+
+/** Pages that a client may open in a window of its own, which must find its way back to the page that opened it. */
+const openedByClients = /\/(?:authorize|oauth\/callback)$/
+
+const exposedHeaders = 'WWW-Authenticate, Retry-After, MCP-Protocol-Version, Mcp-Session-Id'
+
+/** Adds to a reply what every response of this server has; `audience` are the pages that may read it. */
+export type Finisher = (
+  reply: Reply,
+  about: { requestId: string; path: string; audience: CorsAudience },
+) => Response
+
+/**
+ * Creates the {@link Finisher} of a base URL: the id of the request, the headers that keep browsers from using a response in any way
+ * but the intended one, and CORS. The policy of a page stays.
+ *
+ * `Cross-Origin-Opener-Policy` is omitted where clients sign in through a window that they open: it would cut that window off from
+ * them for good. `Cross-Origin-Resource-Policy` allows what every page may read anyway.
+ *
+ * Every response has the CORS headers, errors included: a page must be able to read a challenge, and browser clients that probe for
+ * documents must be able to read that a path is unknown. `cors` and `secure-headers` of Hono cannot do this: credentials depend on
+ * the request here, and both would build the headers of a response that is only text.
+ */
+export function createFinisher(baseUrl: string): Finisher {
+  const everywhere = {
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    ...(baseUrl.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
+  }
+  return (reply, { requestId, path, audience }) => {
+    const isPage = headerOf(reply, 'content-security-policy') !== undefined
+    const common: Readonly<Record<string, string>> = {
+      ...everywhere,
+      ...(isPage && !openedByClients.test(path) && { 'cross-origin-opener-policy': 'same-origin' }),
+      'cross-origin-resource-policy': audience.kind === 'everyone' ? 'cross-origin' : 'same-origin',
+      ...corsHeaders(audience, headerOf(reply, 'vary')),
+      'x-request-id': requestId,
+    }
+    const missing: Readonly<Record<string, string>> = isPage ? {} : bareHeaders
+    if (!(reply instanceof Response)) {
+      return toResponse({ ...reply, headers: { ...missing, ...reply.headers, ...common } })
+    }
+    for (const [name, value] of Object.entries(missing)) {
+      if (!reply.headers.has(name)) reply.headers.set(name, value)
+    }
+    for (const [name, value] of Object.entries(common)) reply.headers.set(name, value)
+    return reply
+  }
+}
+
+function headerOf(reply: Reply, name: string): string | undefined {
+  return reply instanceof Response ? (reply.headers.get(name) ?? undefined) : reply.headers[name]
+}
+
+function corsHeaders(audience: CorsAudience, vary: string | undefined): Record<string, string> {
+  switch (audience.kind) {
+    case 'nobody':
+      return {}
+    case 'everyone':
+      return { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposedHeaders }
+    case 'origin':
+      return {
+        'access-control-allow-origin': audience.origin,
+        'access-control-allow-credentials': 'true',
+        'access-control-expose-headers': exposedHeaders,
+        vary: vary === undefined ? 'Origin' : `${vary}, Origin`,
+      }
+  }
+}

@@ -1,0 +1,63 @@
+import { ClientUnavailableError } from '../../core/clients/client.ts'
+import type { EndpointHandler, RequestContext } from '../endpoint.ts'
+import { type ErrorCode, errorTable } from '../error-table.ts'
+import { type ErrorView, errorPage } from '../pages/error-page.ts'
+import type { AppView } from '../pages/layout.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
+import { page, retryHeaders } from '../response.ts'
+
+/** Additions to the error's row in the table. */
+type Details = Pick<ErrorView, 'detail' | 'back'> & {
+  /** Replaces the next step: for an operator who reads the page. */
+  nextStep?: string | undefined
+  retryAfterSeconds?: number | undefined
+}
+
+/** Ends a request of the login flow with an error page instead of returning to the client. */
+export class LoginError extends Error {
+  override readonly name = 'LoginError'
+  readonly reason: ErrorCode
+  readonly details: Details
+
+  constructor(reason: ErrorCode, details: Details = {}) {
+    super(reason)
+    this.reason = reason
+    this.details = details
+  }
+}
+
+export interface Visit {
+  request: Request
+  context: RequestContext
+}
+
+/** Wraps a handler of the login flow: a {@link LoginError}, or a client that cannot be looked up, becomes a page. */
+export function loginHandler(
+  app: AppView,
+  handle: (visit: Visit) => Promise<Reply> | Reply,
+): EndpointHandler {
+  return async (request, context) => {
+    try {
+      return await handle({ request, context })
+    } catch (error) {
+      const known = error instanceof ClientUnavailableError ? ofClient(error) : error
+      if (known instanceof LoginError) return pageOf(known, app, context)
+      throw error
+    }
+  }
+}
+
+function ofClient({ limited, faulty, message, operatorStep }: ClientUnavailableError): LoginError {
+  if (limited) return new LoginError('client_limited')
+  const reason = faulty ? 'client_document_faulty' : 'client_unavailable'
+  return new LoginError(reason, { detail: message, nextStep: operatorStep })
+}
+
+/** Renders the page, with the request id that leads to the details in the log. */
+function pageOf({ reason, details }: LoginError, app: AppView, context: RequestContext): Response {
+  context.report('sign_in_stranded', { reason })
+  const { status, ...text } = errorTable[reason]
+  const { nextStep = text.nextStep, retryAfterSeconds, ...more } = details
+  const html = errorPage({ ...text, ...more, nextStep, requestId: context.id, app })
+  return page(html, status, retryHeaders(status, retryAfterSeconds))
+}

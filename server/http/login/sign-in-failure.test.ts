@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { retryHeaders } from '../response.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
+import {
+  failureText,
+  provenAccountFailure,
+  signInFailure,
+  type SignInReason,
+  signInMessages,
+} from './sign-in-failure.ts'
+
+const reasons = Object.keys(signInMessages) as SignInReason[]
+
+describe('signInMessages', () => {
+  it.each(reasons)('%s says what happened and what to do: two sentences or more', (reason) => {
+    const { text, status } = signInMessages[reason]
+    expect(text.match(/[.](?:\s|$)/g)?.length).toBeGreaterThanOrEqual(2)
+    expect(text).toMatch(/\b(?:try|choose|check|open|complete|enter|turn|add|sign in|start|ask|tell)\b/i)
+    expect([400, 403, 429, 502, 503]).toContain(status)
+  })
+
+  it('no two reasons share a text', () => {
+    expect(new Set(reasons.map((reason) => signInMessages[reason].text)).size).toBe(reasons.length)
+  })
+})
+
+describe('retryHeaders', () => {
+  it.each<[status: number, asked: number | undefined, sent: string | undefined]>([
+    [429, undefined, '60'],
+    [429, 17, '17'],
+    [503, undefined, '5'],
+    [503, 30, '30'],
+    [502, 30, undefined],
+    [400, undefined, undefined],
+  ])('%s, asked to wait %s: Retry-After %s', (status, retryAfterSeconds, sent) => {
+    expect(retryHeaders(status, retryAfterSeconds)['retry-after']).toBe(sent)
+  })
+})
+
+it.each<[reason: SignInReason, retryAfterSeconds: number | undefined, text: string]>([
+  ['rate_limited', undefined, 'Wait a minute'],
+  ['rate_limited', 60, 'Wait a minute'],
+  ['rate_limited', 61, 'Wait 2 minutes'],
+  ['rate_limited', 900, 'Wait 15 minutes'],
+  ['transient', 900, 'Try again in a moment'],
+])('%s, asked to wait %s s: %s', (reason, retryAfterSeconds, text) => {
+  expect(failureText({ reason, retryAfterSeconds })).toContain(text)
+})
+
+it('the message of a provider error never gets into a failure', () => {
+  const failure = signInFailure(new ProviderError('transient', 'secret cause', { retryAfterSeconds: 9 }))
+  expect(failure).toEqual({ reason: 'transient', retryAfterSeconds: 9 })
+})
+
+it.each([
+  ['invalid_credentials', 'terminal'],
+  ['denied', 'denied'],
+  ['transient', 'transient'],
+] as const)('once the account is proven, %s reads as %s', (failure, reason) => {
+  expect(provenAccountFailure(new ProviderError(failure, 'x')).reason).toBe(reason)
+})

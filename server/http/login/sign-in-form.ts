@@ -1,0 +1,197 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import {
+  cancelSecondFactor,
+  type FirstStep,
+  type SecondFactorOver,
+  trySecondFactor,
+} from '../../core/sign-in/second-factor-step.ts'
+import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
+import { signInWithPassword, startSocialSignIn } from '../../core/sign-in/sign-in.ts'
+import { openTransaction } from '../../core/sign-in/sign-in-transaction.ts'
+import type { ErrorCode } from '../error-table.ts'
+import { readForm } from '../middleware/body.ts'
+import { isOwnFormPost } from '../middleware/guards.ts'
+import { captchaFields } from '../pages/captcha.ts'
+import { redirect } from '../response.ts'
+import { completeLogin, refuseLogin } from './complete.ts'
+import { renderLogin, renderSecondFactor } from './draw.ts'
+import { LoginError, type Visit } from './login-error.ts'
+import { findSubject, type LoginPorts, type LoginSubject, purposeOf, visitorOf } from './login-subject.ts'
+import { provenAccountFailure, type SignInFailure, signInFailure } from './sign-in-failure.ts'
+
+const maxShownEmailLength = 320
+
+/** Longer than any kind of refusal takes here, and acceptable to users after a wrong password. */
+const minRefusalMs = 500
+
+/** The error page for a form whose seal does not open. */
+export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', ErrorCode>> = {
+  invalid: 'transaction_invalid',
+  expired: 'transaction_expired',
+  foreign_browser: 'foreign_browser',
+}
+
+/** Reads a form that one of our own pages posted. Checks neither which page nor in which browser. */
+export async function readOwnForm(
+  request: Request,
+  { urls }: Pick<LoginPorts, 'urls'>,
+): Promise<URLSearchParams> {
+  if (!isOwnFormPost(request, urls.issuer)) throw new LoginError('foreign_form')
+  try {
+    return await readForm(request)
+  } catch (error) {
+    throw error instanceof OAuthError ? new LoginError('form_unreadable') : error
+  }
+}
+
+/**
+ * Handles a form of the login flow, in these steps. A step that refuses throws a {@link LoginError}. The purpose comes from the
+ * sealed transaction in the form, regardless of the endpoint it was posted to.
+ */
+export async function takeLoginForm(
+  fields: URLSearchParams,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  const { subject, secondFactorId } = await openForm(fields, visit, ports)
+  if (fields.get('action') === 'deny') {
+    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, ports.signIn)
+    return refuseLogin(subject, visit, ports)
+  }
+  if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, subject, visit, ports)
+  const method = fields.get('provider')
+  return method === null
+    ? takePassword(fields, subject, visit, ports)
+    : takeSocial(method, subject, visit, ports)
+}
+
+/** Checks the seal, that this browser got the page, and that the client is still registered. */
+async function openForm(
+  fields: URLSearchParams,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<{ subject: LoginSubject; secondFactorId: string | undefined }> {
+  const given = ports.cookies.csrf.read(visit.request)
+  const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
+  if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
+  const { purpose, secondFactorId } = opened.value
+  const subject = await findSubject(purpose, visitorOf(opened.binding, visit, ports), ports)
+  if (!subject) throw new LoginError('client_unknown')
+  return { subject, secondFactorId }
+}
+
+async function takeSocial(
+  method: string,
+  subject: LoginSubject,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  try {
+    return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, ports.signIn))
+  } catch (error) {
+    return renderLogin(subject, { failure: reportedFailure(error, visit) }, visit.context, ports)
+  }
+}
+
+async function takePassword(
+  fields: URLSearchParams,
+  subject: LoginSubject,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  const email = fields.get('email') ?? ''
+  const refusalDue = startRefusalDelay(ports.signIn.runtime)
+  try {
+    const posted = {
+      email,
+      password: fields.get('password') ?? '',
+      captchaToken: captchaFields.map((name) => fields.get(name)).find((token) => token) ?? undefined,
+    }
+    const step = await signInWithPassword(posted, subject.visitor, ports.signIn)
+    return await continueLogin(step, subject, visit, ports)
+  } catch (error) {
+    const failure = reportedFailure(error, visit)
+    await refusalDue()
+    const state = { email: email.slice(0, maxShownEmailLength), failure }
+    return renderLogin(subject, state, visit.context, ports)
+  }
+}
+
+/** Reports a refusal of the provider; rethrows everything else. */
+function reportedFailure(error: unknown, { context }: Visit): SignInFailure {
+  if (!(error instanceof ProviderError)) throw error
+  context.report('sign_in_failed', { failure: error.failure, message: error.message })
+  return signInFailure(error)
+}
+
+/**
+ * Starts the minimum duration of refusing a password; await the result for the rest of it. Wrong passwords, unknown accounts and
+ * accounts over their limit cost this server and the provider different work, and the response time must not tell which it was
+ * (OWASP Authentication Cheat Sheet, authentication responses). Does not hide a provider that takes longer.
+ */
+export function startRefusalDelay(
+  runtime: Pick<Runtime, 'sleep'>,
+  milliseconds: () => number = () => performance.now(),
+): () => Promise<void> {
+  const startedAt = milliseconds()
+  return async () => {
+    const left = Math.ceil(minRefusalMs - (milliseconds() - startedAt))
+    if (left > 0) await runtime.sleep(left)
+  }
+}
+
+/** Continues after a successful first step: completes the sign-in, or asks for a code. */
+export async function continueLogin(
+  step: FirstStep,
+  subject: LoginSubject,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  if (step.kind === 'signed_in') return completeLogin(subject, step, visit, ports)
+  visit.context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
+  return renderSecondFactor(subject, step.prompt, undefined, ports)
+}
+
+/** Handles the form of the second-factor page; `id` is the waiting sign-in, taken from the seal. */
+async function takeSecondFactor(
+  id: string,
+  fields: URLSearchParams,
+  subject: LoginSubject,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  const attempt = { id, factorId: fields.get('factor') ?? undefined, code: fields.get('code') ?? '' }
+  const result = await trySecondFactor(attempt, subject.visitor, ports.signIn)
+  switch (result.kind) {
+    case 'signed_in':
+      return completeLogin(subject, result, visit, ports)
+    case 'again': {
+      const { failure, message } = result.failure
+      visit.context.report('second_factor_failed', { failure, message })
+      return renderSecondFactor(subject, result.prompt, result, ports)
+    }
+    case 'over': {
+      const failure = overFailure(result)
+      const message = result.reason === 'refused' ? result.failure.message : undefined
+      visit.context.report('second_factor_over', { reason: failure.reason, message })
+      return renderLogin(subject, { failure }, visit.context, ports)
+    }
+  }
+}
+
+// The incomplete session has ended at the provider, or its token has expired: the account is fine.
+const sessionOver: ReadonlySet<ProviderFailure> = new Set(['terminal', 'expired', 'invalid_token'])
+
+function overFailure(result: SecondFactorOver): SignInFailure {
+  switch (result.reason) {
+    case 'gone':
+      return { reason: 'second_factor_gone' }
+    case 'wrong_codes':
+      return { reason: 'second_factor_wrong_codes' }
+    case 'refused':
+      return sessionOver.has(result.failure.failure)
+        ? { reason: 'second_factor_gone' }
+        : provenAccountFailure(result.failure)
+  }
+}

@@ -1,0 +1,464 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/server'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod/v4'
+import type { SignedInCaller } from '../../core/tokens/caller.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import {
+  sendMessage,
+  type MessageReader,
+  readMessages,
+} from '../../../tests/support/server/mcp/mcp-message.ts'
+import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
+import type { McpEndpoint } from '../endpoint-config.ts'
+import { createSdkEndpoint } from './sdk-endpoint.ts'
+import { createEventStore } from './sessions.ts'
+import type { ToolModule } from '../tools/tool-module.ts'
+
+const ada: SignedInCaller = callerSample
+const eve: SignedInCaller = {
+  ...callerSample,
+  user: { ...callerSample.user, id: 'https://provider#eve', sub: 'eve' },
+  grantId: 'grant-eve',
+}
+
+function person(name: string): SignedInCaller {
+  return { ...eve, user: { ...eve.user, id: name, sub: name }, grantId: name }
+}
+const people: readonly SignedInCaller[] = ['b', 'c', 'd', 'e'].map(person)
+
+let runtime: FakeRuntime
+let endpoint: McpEndpoint
+let running: { go: () => void; aborted: boolean }[]
+
+const empty = z.object({})
+const said = (text: string): { content: [{ type: 'text'; text: string }] } => ({
+  content: [{ type: 'text', text }],
+})
+
+const module: ToolModule = {
+  tools: [{ name: 'plain', call: (_input, { user }) => `plain ${user.sub}` }],
+  asksClient: true,
+  start() {},
+  register(server, context, { inputRequired, acceptedContent }) {
+    server.server.registerCapabilities({ resources: { subscribe: true } })
+    server.registerResource('watched', 'test://watched', {}, ({ href }) => ({
+      contents: [{ uri: href, text: 'x' }],
+    }))
+    server.registerTool('ask', { inputSchema: empty }, async (_input, { mcpReq }) => {
+      const { action } = await mcpReq.elicitInput({
+        message: 'Well?',
+        requestedSchema: { type: 'object', properties: {} },
+      })
+      return said(action)
+    })
+    server.registerTool('ask_in_rounds', { inputSchema: empty }, (_input, { mcpReq }) => {
+      const given = acceptedContent<{ name: string }>(mcpReq.inputResponses, 'who')
+      if (given) return said(`Hello ${given.name}`)
+      const schema = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
+      return inputRequired({
+        inputRequests: { who: inputRequired.elicit({ message: 'Who?', requestedSchema: schema }) },
+      })
+    })
+    server.registerTool('whose', { inputSchema: empty }, async (_input, { mcpReq }) => {
+      const call = { go: () => {}, aborted: false }
+      const going = new Promise<void>((resolve) => (call.go = resolve))
+      mcpReq.signal.addEventListener('abort', () => (call.aborted = true))
+      running.push(call)
+      await going
+      return said(context.providerToken())
+    })
+    server.registerTool('fail', { inputSchema: empty }, () => {
+      throw new Error('the password is 1234')
+    })
+  },
+}
+
+beforeEach(() => {
+  running = []
+  runtime = createFakeRuntime(1_000_000)
+  endpoint = createSdkEndpoint(
+    { ...endpointConfigSample(module), runtime },
+    { sessions: { total: 4, perUser: 2, idleSeconds: 1800 }, subscriptions: { total: 10, perUser: 2 } },
+  )
+})
+afterEach(() => endpoint.close())
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: { elicitation: {} },
+    clientInfo: { name: 'test', version: '1' },
+  },
+}
+const message = (method: string, params: object = {}, id = 1): object => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+})
+const call = (name: string, id = 1): object => message('tools/call', { name, arguments: {} }, id)
+
+function inSession(
+  id: string,
+  body?: unknown,
+  caller: SignedInCaller = ada,
+  more: object = {},
+): Promise<Response> {
+  const headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25', ...more }
+  return sendMessage(endpoint, caller, body, { headers })
+}
+
+async function open(caller: SignedInCaller = ada): Promise<string> {
+  const response = await sendMessage(endpoint, caller, initialize)
+  const id = response.headers.get('mcp-session-id') ?? ''
+  await readMessages(response).rest()
+  await inSession(id, { jsonrpc: '2.0', method: 'notifications/initialized' }, caller)
+  return id
+}
+
+const listen = (
+  id: string,
+  caller: SignedInCaller = ada,
+  headers: Record<string, string> = {},
+): Promise<Response> =>
+  sendMessage(endpoint, caller, undefined, { method: 'GET', headers: { 'mcp-session-id': id, ...headers } })
+
+async function isOpen(id: string, caller: SignedInCaller = ada): Promise<boolean> {
+  const response = await inSession(id, message('ping'), caller)
+  await response.text()
+  return response.status === 200
+}
+
+async function textOf(stream: MessageReader): Promise<unknown> {
+  const result = (await stream.rest()).at(-1)?.message.result
+  return (result?.['content'] as [{ text: string }] | undefined)?.[0].text
+}
+
+/** Resolves when that many calls of `whose` wait. */
+async function waitForCalls(count: number): Promise<void> {
+  await expect.poll(() => running.length, { interval: 2 }).toBeGreaterThanOrEqual(count)
+}
+
+describe('a session of the revisions up to 2025-11-25', () => {
+  it('MCP security Session-Hijacking: begins with initialize, has an id that cannot be guessed, and ends with DELETE', async () => {
+    const [id, other] = [await open(), await open()]
+    expect(id).toMatch(/^[\w-]{32}$/)
+    expect(other).not.toBe(id)
+    const list = await readMessages(await inSession(id, message('tools/list'))).rest()
+    const names = ['plain', 'ask', 'ask_in_rounds', 'whose', 'fail']
+    expect(list.at(-1)?.message.result).toMatchObject({ tools: names.map((name) => ({ name })) })
+    const end = await sendMessage(endpoint, ada, undefined, {
+      method: 'DELETE',
+      headers: { 'mcp-session-id': id },
+    })
+    expect(end.status).toBe(200)
+    expect((await inSession(id, message('ping'))).status).toBe(404)
+    expect(await isOpen(other)).toBe(true)
+  })
+
+  it.each<[string, SignedInCaller]>([
+    ['another user', eve],
+    ['another grant of the same user', { ...ada, grantId: 'grant-2' }],
+    ['the session of the provider', { ...ada, grantId: undefined, credential: 'provider_token' }],
+  ])('is unknown to %s, by every method (MCP security best practices)', async (_who, caller) => {
+    const id = await open()
+    const answers = [
+      await inSession(id, message('tools/list'), caller),
+      await listen(id, caller),
+      await sendMessage(endpoint, caller, undefined, { method: 'DELETE', headers: { 'mcp-session-id': id } }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
+    expect(await answers[0]?.json()).toMatchObject({ id: 1, error: { code: -32_001 } })
+    expect(await isOpen(id)).toBe(true)
+  })
+
+  it('is used on with a new token of its grant', async () => {
+    const id = await open()
+    const refreshed = { ...ada, expiresAt: ada.expiresAt + 3600 }
+    expect((await inSession(id, message('ping'), refreshed)).status).toBe(200)
+  })
+
+  it('is not needed for a bare message', async () => {
+    const response = await sendMessage(endpoint, ada, call('plain'))
+    expect(await response.json()).toMatchObject({ result: { content: [{ text: 'plain ada' }] } })
+    expect(response.headers.get('mcp-session-id')).toBeNull()
+  })
+
+  it('is needed for GET and DELETE: they are 405 without', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      const response = await sendMessage(endpoint, ada, undefined, { method })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+    }
+  })
+
+  it('is not opened by an initialize that is none', async () => {
+    const response = await sendMessage(endpoint, ada, message('initialize', { protocolVersion: 7 }))
+    expect(response.status).toBe(400)
+    for (const id of [await open(), await open()]) expect(await isOpen(id)).toBe(true)
+  })
+
+  it('lets a tool ask the client while it runs', async () => {
+    const id = await open()
+    const stream = readMessages(await inSession(id, call('ask')))
+    const question = await stream.next()
+    expect(question?.message).toMatchObject({ method: 'elicitation/create', params: { message: 'Well?' } })
+    const answer = { jsonrpc: '2.0', id: question?.message.id, result: { action: 'decline' } }
+    // A stranger cannot answer for the user.
+    expect((await inSession(id, answer, eve)).status).toBe(404)
+    expect((await inSession(id, answer)).status).toBe(202)
+    expect(await textOf(stream)).toBe('decline')
+  })
+
+  it('serves tools that ask in rounds too', async () => {
+    const id = await open()
+    const stream = readMessages(await inSession(id, call('ask_in_rounds')))
+    const question = await stream.next()
+    const result = { action: 'accept', content: { name: 'Ada' } }
+    await inSession(id, { jsonrpc: '2.0', id: question?.message.id, result })
+    expect(await textOf(stream)).toBe('Hello Ada')
+  })
+
+  it('calls with the credential of each request, not of the one that opened it', async () => {
+    const id = await open()
+    const first = inSession(id, call('whose', 1), { ...ada, providerToken: () => 'token 1' })
+    const second = inSession(id, call('whose', 2), { ...ada, providerToken: () => 'token 2' })
+    const streams = [readMessages(await first), readMessages(await second)]
+    await waitForCalls(2)
+    for (const { go } of running.toReversed()) go()
+    expect(await Promise.all(streams.map(textOf))).toEqual(['token 1', 'token 2'])
+  })
+
+  it('cancels a call when the client says so', async () => {
+    const id = await open()
+    readMessages(await inSession(id, call('whose', 5)))
+    await waitForCalls(1)
+    await inSession(id, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(running[0]?.aborted).toBe(true)
+  })
+
+  it('says nothing about what a registered tool threw', async () => {
+    const failures: unknown[] = []
+    const config = {
+      ...endpointConfigSample(module),
+      report: (...given: unknown[]) => void failures.push(given),
+    }
+    const reporting = createSdkEndpoint(config)
+    const response = await sendMessage(reporting, ada, call('fail'))
+    const text = await response.text()
+    expect(text).toContain('failed on the server')
+    expect(text).not.toContain('1234')
+    expect(failures).toEqual([['tool_failed', new Error('the password is 1234')]])
+    await reporting.close()
+  })
+})
+
+describe('notices of a session', () => {
+  it('come on its one GET stream: changed lists, and resources that it subscribed to', async () => {
+    const [id, other] = [await open(), await open(eve)]
+    const stream = readMessages(await listen(id))
+    expect((await listen(id)).status).toBe(409)
+    const others = readMessages(await listen(other, eve))
+    await readMessages(await inSession(id, message('resources/subscribe', { uri: 'test://watched' }))).rest()
+    endpoint.notify.resourceUpdated('test://other')
+    endpoint.notify.resourceUpdated('test://watched')
+    endpoint.notify.toolsChanged()
+    expect((await stream.next())?.message).toMatchObject({
+      method: 'notifications/resources/updated',
+      params: { uri: 'test://watched' },
+    })
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    expect((await others.next())?.message.method).toBe('notifications/tools/list_changed')
+    await readMessages(
+      await inSession(id, message('resources/unsubscribe', { uri: 'test://watched' })),
+    ).rest()
+    endpoint.notify.resourceUpdated('test://watched')
+    endpoint.notify.resourcesChanged()
+    expect((await stream.next())?.message.method).toBe('notifications/resources/list_changed')
+  })
+
+  it.each<[string, number, (index: number) => string]>([
+    ['more than 256 resources', 256, (index) => `test://${index}`],
+    ['more than 64 KiB of URIs', 6, (index) => `test://${index}${'x'.repeat(10_000)}`],
+  ])('are not for %s', async (_what, most, uriOf) => {
+    const id = await open()
+    const subscribe = async (index: number): Promise<object> =>
+      (
+        await readMessages(await inSession(id, message('resources/subscribe', { uri: uriOf(index) }))).rest()
+      )[0]?.message ?? {}
+    let subscribed = 0
+    while ('result' in (await subscribe(subscribed)) && subscribed < 300) subscribed += 1
+    expect(subscribed).toBe(most)
+    expect(await subscribe(0)).toHaveProperty('result')
+  })
+
+  it('MCP transport Earlier-Revisions: that a client missed are sent again after the last one that it saw', async () => {
+    const id = await open()
+    const stream = readMessages(await listen(id))
+    endpoint.notify.toolsChanged()
+    const seen = await stream.next()
+    await stream.cancel()
+    endpoint.notify.resourcesChanged()
+    const again = await listen(id, ada, { 'last-event-id': seen?.eventId ?? '' })
+    const missed = readMessages(again)
+    expect((await missed.next())?.message.method).toBe('notifications/resources/list_changed')
+    endpoint.notify.toolsChanged()
+    expect((await missed.next())?.message.method).toBe('notifications/tools/list_changed')
+    expect((await listen(id, ada, { 'last-event-id': '1_made-up' })).status).toBe(400)
+  })
+
+  it('the answer of a call whose stream broke off is there too', async () => {
+    const id = await open()
+    const response = await inSession(id, call('whose'))
+    const [text = ''] = /id: \S+/.exec(await firstChunk(response)) ?? []
+    await waitForCalls(1)
+    running[0]?.go()
+    await new Promise((resolve) => setImmediate(resolve))
+    const again = readMessages(await listen(id, ada, { 'last-event-id': text.slice('id: '.length) }))
+    expect(await textOf(again)).toBe('provider-token')
+  })
+})
+
+describe('how many sessions there are', () => {
+  it('is bounded for each user: the one idle for longest ends', async () => {
+    const first = await open()
+    runtime.advance(1)
+    const second = await open()
+    runtime.advance(1)
+    expect(await isOpen(first)).toBe(true)
+    runtime.advance(1)
+    const third = await open()
+    expect([await isOpen(first), await isOpen(second), await isOpen(third)]).toEqual([true, false, true])
+  })
+
+  it('is bounded for many that are opened at once, too', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => sendMessage(endpoint, ada, initialize)),
+    )
+    const opened = answers.map(({ headers }) => headers.get('mcp-session-id')).filter((id) => id !== null)
+    const open = await Promise.all(opened.map((id) => isOpen(id)))
+    expect(open.filter(Boolean)).toHaveLength(2)
+  })
+
+  it('has no room for one that opens with more than is worth keeping', async () => {
+    const clientInfo = { name: 'x'.repeat(70_000), version: '1' }
+    const large = { ...initialize, params: { ...initialize.params, clientInfo } }
+    const refused = await sendMessage(endpoint, ada, large)
+    expect(refused.status).toBe(400)
+    expect(await refused.json()).toMatchObject({ id: 0, error: { code: -32_602 } })
+  })
+
+  it('is bounded for all: the one idle for longest ends, after those that listen to nothing', async () => {
+    const [first, second] = [await open(), await open(people[0])]
+    readMessages(await listen(first))
+    for (const caller of people.slice(1)) await open(caller)
+    expect([await isOpen(first), await isOpen(second, people[0])]).toEqual([true, false])
+  })
+
+  it('is bounded for all: the user with the most gives one up, with its call if need be, so that nobody locks the others out', async () => {
+    for (const id of [await open(), await open()]) readMessages(await inSession(id, call('whose')))
+    await waitForCalls(2)
+    for (const caller of people.slice(0, 3)) expect(await open(caller)).not.toBe('')
+    expect(running.map(({ aborted }) => aborted)).toEqual([true, false])
+    for (const caller of people.slice(0, 3)) {
+      const id = await open(caller)
+      readMessages(await inSession(id, call('whose'), caller))
+    }
+    await waitForCalls(5)
+    const refused = await sendMessage(endpoint, people[3] ?? ada, initialize)
+    expect(refused.status).toBe(503)
+  })
+
+  it('never costs a call that runs: there is 503 instead', async () => {
+    for (const id of [await open(), await open()]) readMessages(await inSession(id, call('whose')))
+    await waitForCalls(2)
+    const refused = await sendMessage(endpoint, ada, initialize)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(running.some(({ aborted }) => aborted)).toBe(false)
+    expect(await open(eve)).not.toBe('')
+  })
+
+  it('MCP security Session-Hijacking: counts none that is idle for half an hour', async () => {
+    const id = await open()
+    runtime.advance(1799)
+    expect(await isOpen(id)).toBe(true)
+    const stream = readMessages(await listen(id))
+    runtime.advance(18_000)
+    expect(await isOpen(id)).toBe(true)
+    await stream.cancel()
+    runtime.advance(1800)
+    expect((await inSession(id, message('ping'))).status).toBe(404)
+  })
+})
+
+async function firstChunk(response: Response): Promise<string> {
+  const reader = response.body?.getReader()
+  const { value } = (await reader?.read()) ?? {}
+  await reader?.cancel()
+  return new TextDecoder().decode(value)
+}
+
+const logged = (text: string): JSONRPCMessage => ({
+  jsonrpc: '2.0',
+  method: 'notifications/message',
+  params: { text },
+})
+
+async function replay(store: ReturnType<typeof createEventStore>, after: string): Promise<unknown[]> {
+  const sent: unknown[] = []
+  await store.replayEventsAfter(after, {
+    async send(id, stored) {
+      sent.push([id, (stored as { params?: { text?: string } }).params?.text])
+    },
+  })
+  return sent
+}
+
+describe('the events of a session (MCP 2025-11-25 resumability)', () => {
+  it('are sent again in order, those of the same stream alone', async () => {
+    const store = createEventStore({ events: 10, bytes: 10_000 })
+    const first = await store.storeEvent('a', logged('1'))
+    await store.storeEvent('b', logged('2'))
+    const third = await store.storeEvent('a', logged('3'))
+    const fourth = await store.storeEvent('a', logged('4'))
+    expect(await replay(store, first)).toEqual([
+      [third, '3'],
+      [fourth, '4'],
+    ])
+    expect(await replay(store, fourth)).toEqual([])
+  })
+
+  it.each<[string, { events: number; bytes: number }]>([
+    ['number', { events: 2, bytes: 10_000 }],
+    ['bytes', { events: 10, bytes: 2 * JSON.stringify(logged('1')).length }],
+  ])('beyond the %s that is kept are gone, and the rest is sent', async (_limit, limits) => {
+    const store = createEventStore(limits)
+    const first = await store.storeEvent('a', logged('1'))
+    for (const text of ['2', '3', '4']) await store.storeEvent('a', logged(text))
+    expect((await replay(store, first)).map((sent) => (sent as string[])[1])).toEqual(['3', '4'])
+  })
+
+  it('larger than all that is kept are not, and their stream cannot be taken up from before them', async () => {
+    const store = createEventStore({ events: 10, bytes: 2 * JSON.stringify(logged('1')).length })
+    const other = await store.storeEvent('b', logged('1'))
+    const before = await store.storeEvent('a', logged('2'))
+    const large = await store.storeEvent('a', logged('x'.repeat(1000)))
+    for (const id of [before, large]) expect(await store.getStreamIdForEventId?.(id)).toBeUndefined()
+    expect(await store.getStreamIdForEventId?.(other)).toBe('b')
+    const after = await store.storeEvent('a', logged('3'))
+    expect(await replay(store, large)).toEqual([[after, '3']])
+  })
+
+  it.each(['', '1', '1_b', 'x_a', '1_a_', `1_${'a'.repeat(200)}`, '99999999999999999_a'])(
+    'are not known by the id %j',
+    async (id) => {
+      const store = createEventStore({ events: 10, bytes: 10_000 })
+      await store.storeEvent('a', logged('1'))
+      expect(await store.getStreamIdForEventId?.(id)).toBeUndefined()
+      await expect(replay(store, id)).rejects.toThrow('unknown')
+    },
+  )
+})

@@ -1,0 +1,110 @@
+import type { Client, ClientStore } from '../../core/clients/client.ts'
+import { camelCased, type SqlDatabase } from './sql.ts'
+
+/** Minimum interval between two writes that a client's login page was shown. */
+const openedEverySeconds = 60
+
+const columns = `id, kind, name, uri, redirect_uris, grant_types, auth_method, secret_hash, created_at, expires_at, details`
+const selected = camelCased(columns)
+
+const insertClient = `INSERT INTO client AS c (${columns}, network)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+
+// A user may have signed in since the caller read the client: keep the extended expiry.
+const keptEnd = (end: string): string =>
+  `CASE WHEN c.kept AND c.expires_at > ${end} THEN c.expires_at ELSE ${end} END`
+
+const putClient = `${insertClient}
+  ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, name = excluded.name, uri = excluded.uri,
+    redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types, auth_method = excluded.auth_method,
+    secret_hash = excluded.secret_hash, created_at = excluded.created_at,
+    expires_at = ${keptEnd('excluded.expires_at')}, details = excluded.details`
+
+const replaceClient = `UPDATE client AS c SET kind = $2, name = $3, uri = $4, redirect_uris = $5, grant_types = $6,
+    auth_method = $7, secret_hash = $8, created_at = $9, expires_at = ${keptEnd('$10::bigint')}, details = $11
+  WHERE id = $1 RETURNING true AS known`
+
+const selectClient = `SELECT ${selected} FROM client WHERE id = $1`
+
+const listClients = `SELECT ${selected} FROM client WHERE id > $1 ORDER BY id LIMIT $2`
+
+const removeClient = 'DELETE FROM client WHERE id = $1 RETURNING true AS gone'
+
+const keepClient = `UPDATE client SET kept = true, expires_at = CASE WHEN expires_at > $2 THEN expires_at ELSE $2 END
+  WHERE id = $1 AND expires_at IS NOT NULL AND (NOT kept OR expires_at < $2)`
+
+const openClient = 'UPDATE client SET opened_at = $2 WHERE id = $1 AND NOT kept AND opened_at <= $3'
+
+/** Creates the clients in `database`, except for their trimming. */
+export function createClients(database: SqlDatabase): Omit<ClientStore, 'trimClients'> {
+  const store = async (statement: string, client: Client, ...more: string[]): Promise<boolean> =>
+    (await database.write(statement, [...clientValues(client), ...more])).length === 1
+
+  return {
+    addClient: async (client, network = '') => void (await store(insertClient, client, network)),
+    async findClient(id) {
+      const [row] = await database.read<ClientRow>(selectClient, [id])
+      return row && clientOf(row)
+    },
+    replaceClient: (client) => store(replaceClient, client),
+    putClient: async (client) => void (await store(putClient, client, '')),
+    removeClient: async (id) => (await database.write(removeClient, [id])).length === 1,
+    keepClient: async (id, until) => void (await database.write(keepClient, [id, until])),
+    listClients: async ({ after, limit }) =>
+      (await database.read<ClientRow>(listClients, [after, limit])).map(clientOf),
+    noteClientOpened: async (id, now) =>
+      void (await database.write(openClient, [id, now, now - openedEverySeconds])),
+  }
+}
+
+/** Members that no query filters by, in one JSON column. Undefined and false ones are omitted. */
+type ClientDetails = Pick<Client, 'scope' | 'keys' | 'managementHash' | 'document'> & { introspects?: true }
+
+interface ClientRow extends Pick<Client, 'id' | 'kind' | 'authMethod' | 'createdAt'> {
+  name: string | null
+  uri: string | null
+  redirectUris: string
+  grantTypes: string
+  secretHash: string | null
+  expiresAt: number | null
+  details: string
+}
+
+function clientValues(client: Client): (string | number | undefined)[] {
+  const { scope, keys, managementHash, document, introspects } = client
+  return [
+    client.id,
+    client.kind,
+    client.name,
+    client.uri,
+    JSON.stringify(client.redirectUris),
+    JSON.stringify(client.grantTypes),
+    client.authMethod,
+    client.secretHash,
+    client.createdAt,
+    client.expiresAt,
+    JSON.stringify({ scope, keys, managementHash, document, introspects: introspects || undefined }),
+  ]
+}
+
+function clientOf(row: ClientRow): Client {
+  const { scope, keys, managementHash, document, introspects } = JSON.parse(row.details) as ClientDetails
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name ?? undefined,
+    uri: row.uri ?? undefined,
+    redirectUris: JSON.parse(row.redirectUris) as string[],
+    grantTypes: JSON.parse(row.grantTypes) as Client['grantTypes'],
+    scope,
+    authMethod: row.authMethod,
+    secretHash: row.secretHash ?? undefined,
+    keys,
+    managementHash,
+    // Undefined members were not written.
+    document: document && { ...document, etag: document.etag },
+    introspects: introspects === true,
+    createdAt: row.createdAt,
+    expiresAt: row.expiresAt ?? undefined,
+  }
+}

@@ -1,0 +1,56 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type SqlDatabase, type Values } from '../sql/sql.ts'
+import type { SqliteWork } from './work.ts'
+
+/** The database of the SQLite store. */
+export interface SqliteDatabase extends SqlDatabase {
+  /** Runs `work`, which may use the following methods, as one write: see {@link SqliteWork.write}. */
+  transaction: SqliteWork['write']
+  /** Returns the rows of a statement. */
+  all<Row>(statement: string, values?: Values): Row[]
+  /** Runs a statement; returns the number of the row that it inserted. */
+  run(statement: string, values?: Values): number
+}
+
+/** Creates the {@link SqliteDatabase} on `database`. Each statement is prepared when it is used first. */
+export function createSqliteDatabase(database: DatabaseSync, work: SqliteWork): SqliteDatabase {
+  const prepared = new Map<string, Prepared>()
+
+  function preparedOf(statement: string): Prepared {
+    const known = prepared.get(statement) ?? prepare(database, statement)
+    prepared.set(statement, known)
+    return known
+  }
+
+  function all<Row>(statement: string, values: Values = []): Row[] {
+    const { sql, order } = preparedOf(statement)
+    return sql.all(...order.map((index) => values[index] ?? null)) as Row[]
+  }
+
+  return {
+    all,
+    run(statement, values = []) {
+      const { sql, order } = preparedOf(statement)
+      return Number(sql.run(...order.map((index) => values[index] ?? null)).lastInsertRowid)
+    },
+    transaction: work.write,
+    read: (statement, values) => work.read(() => all(statement, values)),
+    write: (statement, values) => work.write(() => all(statement, values)),
+  }
+}
+
+interface Prepared {
+  sql: StatementSync
+  /** Which value each `?` stands for. */
+  order: readonly number[]
+}
+
+// By position, as the oldest supported Node misbinds numbered parameters. SQLite needs no types of parameters.
+function prepare(database: DatabaseSync, statement: string): Prepared {
+  const order: number[] = []
+  const text = statement.replaceAll(/\$(\d+)(?:::\w+)?/g, (_, number: string) => {
+    order.push(Number(number) - 1)
+    return '?'
+  })
+  return { sql: database.prepare(text), order }
+}

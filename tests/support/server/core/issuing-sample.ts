@@ -1,0 +1,39 @@
+import type { DeviceAuthorizationPorts } from '../../../../server/core/authorization/device-authorization.ts'
+import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
+import type { Store } from '../../../../server/core/store.ts'
+import { RefreshPace, type RefreshTokenPorts } from '../../../../server/core/tokens/refresh-token.ts'
+import { ScopeCatalogue } from '../../../../server/core/tokens/scope.ts'
+import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
+import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
+import { grantSeconds, start } from './grant-sample.ts'
+import { resource } from './sign-in-sample.ts'
+
+/** What issues codes and tokens at {@link start}, on an empty store, and the grants that it reported as ended. */
+export interface IssuingSample {
+  runtime: FakeRuntime
+  store: Store
+  ports: DeviceAuthorizationPorts & RefreshTokenPorts
+  ended: [grantId: string, reason: string][]
+}
+
+/** Creates an {@link IssuingSample}. */
+export function issuingSample(): IssuingSample {
+  const runtime = createFakeRuntime(start)
+  const store = openMemoryStore()
+  const ended: IssuingSample['ended'] = []
+  const ports = {
+    store,
+    devices: store,
+    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
+    runtime,
+    providerIssuer: 'https://provider.example/auth/v1',
+    sessionTtlSeconds: grantSeconds,
+    scopes: new ScopeCatalogue(),
+    accessTokenTtlSeconds: 3600,
+    pace: new RefreshPace(3600),
+    reportGrantEnd: ({ id }: { id: string }, reason: string): void => void ended.push([id, reason]),
+    issuer: 'https://mcp.example.com',
+    resource,
+  }
+  return { runtime, store, ports, ended }
+}
