@@ -221,10 +221,12 @@ export type TransportOrder = 'http-first' | 'sse-first' | 'http-only' | 'sse-onl
 export class FallbackTransport implements StreamingTransport {
   readonly #config: TransportConfig
   readonly #ports: TransportPorts
+  /** What is tried first, and what is tried after it. */
   readonly #kinds: readonly [TransportKind, TransportKind?]
-  #current: StreamingTransport | undefined
-  /** Any message that comes back shows that the transport is the right one. */
-  #isProven = false
+  readonly #open = new Map<TransportKind, StreamingTransport>()
+  #current: TransportKind
+  /** Any message that comes back shows that its transport is the right one. */
+  #proven: TransportKind | undefined
 
   constructor(
     config: TransportConfig & { transport: TransportOrder },
@@ -236,51 +238,75 @@ export class FallbackTransport implements StreamingTransport {
     const [pinned, order] = config.transport.split('-') as [TransportKind, string]
     const first = order === 'only' ? pinned : (remembered ?? pinned)
     this.#kinds = order === 'only' ? [first] : [first, first === 'http' ? 'sse' : 'http']
+    this.#current = first
   }
 
-  send(message: WireMessage, context: Context): Promise<void> {
-    this.#current ??= this.#create(this.#kinds[0])
-    return this.#isProven ? this.#current.send(message, context) : this.#attempt(message, context)
+  async send(message: WireMessage, context: Context): Promise<void> {
+    const kind = this.#current
+    const isProven = this.#proven !== undefined
+    try {
+      await this.#sendBy(kind, message, context)
+    } catch (error) {
+      const other = this.#kinds.find((candidate) => candidate !== kind)
+      if (isProven || other === undefined || this.#proven === kind) throw error
+      if (!isWrongTransport(kind, error) || !mayRepeat('other_transport', message.envelope)) throw error
+      await this.#sendByOther(other, message, context, error)
+    }
   }
 
   reopen(answered: boolean): void {
-    this.#current?.reopen(answered)
+    this.#open.get(this.#current)?.reopen(answered)
   }
 
   async close(graceMs: number): Promise<void> {
-    await this.#current?.close(graceMs)
+    await Promise.all([...this.#open.values()].map((transport) => transport.close(graceMs)))
   }
 
-  async #attempt(message: WireMessage, context: Context): Promise<void> {
-    const [first, second] = this.#kinds
-    const before = (this.#current ??= this.#create(first))
+  async #sendByOther(
+    kind: TransportKind,
+    message: WireMessage,
+    context: Context,
+    error: unknown,
+  ): Promise<void> {
+    const before = this.#current
+    this.#current = kind
+    try {
+      await this.#sendBy(kind, message, context)
+    } catch (secondError) {
+      // Another message may have been answered meanwhile, by either transport.
+      if (this.#proven === undefined) this.#current = before
+      if (this.#proven !== kind) await this.#close(kind)
+      throw isWrongTransport(kind, secondError) ? error : secondError
+    }
+  }
+
+  #sendBy(kind: TransportKind, message: WireMessage, context: Context): Promise<void> {
+    const transport = this.#open.get(kind) ?? this.#create(kind)
+    if (this.#proven !== undefined) return transport.send(message, context)
     const watched = intercepted(context, (answer, deliver) => {
-      this.#isProven = true
+      this.#prove(kind)
       return deliver(answer)
     })
-    try {
-      await before.send(message, watched)
-    } catch (error) {
-      const isWrong = !this.#isProven && isWrongTransport(first, error)
-      if (second === undefined || !isWrong || !mayRepeat('other_transport', message.envelope)) throw error
-      const other = this.#create(second)
-      this.#current = other
-      try {
-        await other.send(message, watched)
-      } catch (secondError) {
-        if (!this.#isProven) {
-          this.#current = before
-          await other.close(0)
-        }
-        throw isWrongTransport(second, secondError) ? error : secondError
-      }
-      await before.close(0)
-    }
+    return transport.send(message, watched)
+  }
+
+  #prove(kind: TransportKind): void {
+    if (this.#proven !== undefined) return
+    this.#proven = kind
+    this.#current = kind
   }
 
   #create(kind: TransportKind): StreamingTransport {
     const Transport = kind === 'http' ? SessionTransport : SseTransport
-    return new Transport(this.#config, this.#ports)
+    const transport = new Transport(this.#config, this.#ports)
+    this.#open.set(kind, transport)
+    return transport
+  }
+
+  async #close(kind: TransportKind): Promise<void> {
+    const transport = this.#open.get(kind)
+    this.#open.delete(kind)
+    await transport?.close(0)
   }
 }
 
