@@ -72,7 +72,7 @@ describe('a function or class', () => {
         .filter(({ name }) => imported.has(`${path} ${name}`))
         .map(({ line }) => `${path}:${line}`),
     )
-    expect(offenders).toEqual([])
+    expect(offenders, offenders.join()).toEqual([])
   })
 
   it.each([

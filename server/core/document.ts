@@ -53,6 +53,7 @@ export function members<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<
   })
 }
 
+/** Requires an object whose values are `value`. Its names are free unless `name` gives their form. */
 export function named<Value extends z.ZodType>(
   value: Value,
   name: { form: RegExp; fault: string } = { form: /^/, fault: '' },

@@ -14,6 +14,7 @@ export interface PublicUrls {
   challenging: string
 }
 
+/** Derives the server's addresses from `PUBLIC_URL`. The issuer has no slash at its end. */
 export function publicUrls(baseUrl: string): PublicUrls {
   const issuer = baseUrl.replace(/\/+$/, '')
   const { origin, pathname } = new URL(issuer)

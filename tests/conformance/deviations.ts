@@ -167,8 +167,8 @@ export const deviations: readonly Deviation[] = [
     why: 'There is no client that needs it.',
     off: 'Cannot be switched off.',
     test: [
-      'server/http/oauth/authorize.test.ts',
-      'cannot be framed, scripted or cached, and leaves form-action alone',
+      'tests/conformance/negative-authorization.test.ts',
+      'RFC 9700 4.16, RFC 6749 10.13: the login page cannot be framed',
     ],
   },
   {

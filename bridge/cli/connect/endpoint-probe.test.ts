@@ -32,7 +32,7 @@ describe('asking an endpoint', () => {
       response.write('id: 1\r\ndata: {"jsonrpc":"2.0",\r\ndata: "id":1,"result":{"a":1}}\r\n\r\n')
     })
     const answer = await askFirst(http, url, {})
-    expect(answer).toMatchObject({ status: 200, sessionId: 's', message: { result: { a: 1 } } })
+    expect(answer).toMatchObject({ status: 200, message: { result: { a: 1 } } })
   })
 
   it('takes anything for an answer', async () => {

@@ -26,6 +26,7 @@ export interface LoginView extends StateView {
 
 type KnownState = Exclude<LoginState, { kind: 'none' }>
 
+/** Returns a login as `--json` prints it, without its tokens; names that a server chose come as plain text. */
 export function stateView(state: KnownState): StateView {
   return {
     state: state.kind,

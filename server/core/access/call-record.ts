@@ -51,6 +51,7 @@ export function callOf(message: unknown): Call | undefined {
   return { event, field, name }
 }
 
+/** Returns the calls in a body that the record names, in their order. Anything else in it is left out. */
 export function callsOf(body: unknown): Call[] {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
   return messages.flatMap((message) => callOf(message) ?? [])

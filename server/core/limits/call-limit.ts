@@ -19,6 +19,7 @@ export interface CallLoad {
   requests: number
 }
 
+/** Returns the source of a signed-in user's calls, whatever their address. */
 export function personCalling(userId: string): readonly CallSource[] {
   return [{ name: userId, factor: 1 }]
 }

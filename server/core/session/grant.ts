@@ -14,10 +14,12 @@ export interface CurrentUser extends User {
   emailVerified: boolean
 }
 
+/** Returns the id under which this server keeps a user: unique over all providers. */
 export function userIdOf(sub: string, providerIssuer: string): string {
   return `${providerIssuer}#${sub}`
 }
 
+/** Returns the user whom a provider's identity describes. */
 export function userOf(identity: Identity, providerIssuer: string): User {
   return {
     id: userIdOf(identity.sub, providerIssuer),

@@ -54,6 +54,7 @@ export function rememberAccount(
   return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, maxAccounts)
 }
 
+/** Seals the accounts into the value of the device cookie. */
 export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'seal'>): string {
   return sealer.seal(JSON.stringify(known), knownAccountsUse)
 }

@@ -26,6 +26,7 @@ const transactionUse = 'drawbridge login transaction'
 /** Random value in the CSRF cookie: ties a login page, and its later steps, to the browser that opened it. */
 export type BrowserBinding = string
 
+/** Draws 32 random bytes, as base64url. */
 export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
   return encodeBase64url(randomBytes(32))
 }

@@ -66,8 +66,9 @@ async function complete(
     await endUnusedSession(session, ports.signIn)
     throw new LoginError('device_gone')
   }
-  const event = subject.kind === 'authorization' ? 'signed_in' : 'device_allowed'
-  context.report(event, { client_id: subject.client.id, sub: identity.sub })
+  const fields = { client_id: subject.client.id, sub: identity.sub }
+  if (subject.kind === 'authorization') context.report('signed_in', fields)
+  else context.report('device_allowed', fields)
   return done
 }
 

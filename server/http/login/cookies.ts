@@ -26,6 +26,7 @@ export interface LoginCookies {
   account: HostCookie
 }
 
+/** Creates the cookies of sign-in. Over https each is bound to its host. */
 export function createLoginCookies(baseUrl: string): LoginCookies {
   return {
     csrf: createHostCookie(baseUrl, 'browser', dayInSeconds, /^[A-Za-z0-9_-]{43}$/),

@@ -145,11 +145,11 @@ describe('a build for a team', () => {
 })
 
 describe.each(browsers)('the code for %s', (browser) => {
-  it('of the popup is at most 31.5 kB, whenever it is loaded', () => {
+  it('of the popup is at most 32 kB, whenever it is loaded', () => {
     const parts = loadedBy(browser, 'popup.html')
     const sizes = Object.fromEntries(parts.map((path) => [path, Buffer.byteLength(textOf(browser, path))]))
     const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)
-    expect(total, JSON.stringify(sizes, null, 2)).toBeLessThanOrEqual(31_500)
+    expect(total, JSON.stringify(sizes, null, 2)).toBeLessThanOrEqual(32_000)
     expect(total).toBeGreaterThan(5000)
   })
 
