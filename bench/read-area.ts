@@ -1,4 +1,5 @@
 import { type Bench, contestFigures, ours, startFilledDrawbridge } from './bench.ts'
+import { unlimited } from './call-area.ts'
 import type { Child } from './child.ts'
 import type { Answer } from './connection.ts'
 import { compete, type Results } from './contest.ts'
@@ -28,7 +29,9 @@ export async function measureMetadata(bench: Bench): Promise<BarredFigure[]> {
 
 /** Measures `tools/list` at `/mcp` with an access token, as sent by clients of revisions up to 2025-11-25. */
 export async function measureToolsList(bench: Bench): Promise<BarredFigure[]> {
-  const { site, child, connected } = await startFilledDrawbridge(bench, 'tools-list', 0)
+  const { site, child, connected } = await startFilledDrawbridge(bench, 'tools-list', 0, {
+    settings: unlimited,
+  })
   const host = new URL(site.baseUrl).host
   const sample = await fetch(`${site.baseUrl}/mcp`, {
     method: 'POST',

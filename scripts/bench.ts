@@ -109,11 +109,14 @@ for (const [area, measure] of Object.entries(areas)) {
   const name = 'load average of the minute'
   const [before = Number.NaN] = loadavg()
   bench.say(`measuring ${area}; ${name} ${before.toFixed(2)}`)
+  const begin = performance.now()
   figures.push(...(await measure(bench)))
+  const seconds = (performance.now() - begin) / 1000
   const [after = Number.NaN] = loadavg()
   figures.push(
     reported({ area, name: `${name} before`, value: before, unit: '' }),
     reported({ area, name: `${name} after`, value: after, unit: '' }),
+    reported({ area, name: 'time it took', value: seconds, unit: 's' }),
   )
 }
 console.log(`${figureTable(figures)}\n\n${verdictTable(figures)}`)

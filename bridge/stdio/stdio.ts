@@ -71,11 +71,11 @@ export class Stdio {
    * Writes a message. Resolves when there is room for the next one. Never rejects: when the client stops reading, messages are
    * dropped and the input ends.
    */
-  write({ text }: WireMessage): Promise<void> {
+  write(message: WireMessage): Promise<void> {
     if (this.#isBroken) return Promise.resolve()
     // One write for both, without copying a large message.
     this.#output.cork()
-    this.#output.write(text)
+    this.#output.write(message.bytes ?? message.text)
     const hasRoom = this.#output.write('\n')
     this.#output.uncork()
     if (hasRoom) return Promise.resolve()

@@ -1,6 +1,7 @@
-import { messagesIn, readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { StreamWaits } from '../http/retry.ts'
+import { readAnswer } from './answer.ts'
 import { readEventStream } from './event-stream.ts'
 import { isEventStream } from './streamable-http.ts'
 import { TransportError, type TransportFault, type TransportPorts } from './transport.ts'
@@ -80,7 +81,7 @@ export class GetStream {
     const end = await readEventStream(response, {
       take: (event) => {
         this.#waits.reset()
-        return event.type === 'message' ? this.#take(readMessage(event.data)) : undefined
+        return event.type === 'message' ? this.#take(readAnswer(event.data)) : undefined
       },
       isDone: () => signal.aborted,
     })

@@ -1,9 +1,10 @@
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Readable } from 'node:stream'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
-import { type JsonRpcId, messagesIn, readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { type JsonRpcId, messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { Retries, StreamWaits } from '../http/retry.ts'
+import { readAnswer } from './answer.ts'
 import { readEventStream, type StreamEvent } from './event-stream.ts'
 import { readRefusedPost, refusedPostError } from './failed-response.ts'
 import { SessionState } from './session.ts'
@@ -210,7 +211,7 @@ class SseConnection {
     if (type === 'endpoint' && this.endpoint === '') {
       this.endpoint = readEndpoint(data.toString('utf8'), this.#serverUrl)
       this.#opened()
-    } else if (type === 'message') await this.take(readMessage(data))
+    } else if (type === 'message') await this.take(readAnswer(data))
   }
 
   async take(message: WireMessage): Promise<void> {

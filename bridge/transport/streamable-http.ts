@@ -1,13 +1,8 @@
-import {
-  readMessage,
-  messagesIn,
-  requestIds,
-  type JsonRpcId,
-  type WireMessage,
-} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { messagesIn, requestIds, type JsonRpcId, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { NetworkError, discard, maxMessageBytes, type HttpResponse } from '../http/http-client.ts'
 import { Retries, StreamWaits } from '../http/retry.ts'
+import { readAnswer } from './answer.ts'
 import { readEventStream, type EventStreamEnd } from './event-stream.ts'
 import { readRefusedPost, refusedPostError, type RefusedPost } from './failed-response.ts'
 import { ServerRequests } from './server-requests.ts'
@@ -205,7 +200,7 @@ class PostAnswers {
     const end = await readEventStream(response, {
       take: async ({ type, data }) => {
         if (type !== 'message') return
-        await this.deliver(readMessage(data))
+        await this.deliver(readAnswer(data))
         this.#budget.release(this)
       },
       received: (bytes) => this.#budget.add(this, bytes),
@@ -215,7 +210,7 @@ class PostAnswers {
   }
 
   async #readJson(response: HttpResponse): Promise<void> {
-    const answers = messagesIn(readMessage(await this.#readBody(response)))
+    const answers = messagesIn(readAnswer(await this.#readBody(response)))
     if (!this.#areWanted(answers)) throw noMcp(response, 'with something that is no answer to the request')
     for (const one of answers) await this.deliver(one)
   }

@@ -149,7 +149,9 @@ export type Envelope =
 
 /** A message to pass on unchanged: JSON without line breaks, so that it can be a line of stdio. */
 export interface WireMessage {
-  text: string
+  readonly text: string
+  /** The same in UTF-8, where that is what came: `text` is decoded anew each time. */
+  readonly bytes?: Uint8Array
   envelope: Envelope
   /** The HTTP status of a response that arrived in the body of an error; undefined otherwise. */
   status?: number
