@@ -39,31 +39,6 @@ export function structureOf(text: string): JsonStructure {
 }
 
 /**
- * Returns JSON text without what is inside the values of its outermost members: `{"a":{"b":[1]},"c":2}` is `{"a":{},"c":2}`. Does
- * not check that the text is valid JSON; undefined if its brackets have no end.
- */
-export function outlineOf(text: string): string | undefined {
-  let [open, outline, from] = [0, '', 0]
-  for (let index = 0; index < text.length; index += 1) {
-    switch (text.charCodeAt(index)) {
-      case quote:
-        index = endOfString(text, index)
-        break
-      case openArray:
-      case openObject:
-        open += 1
-        if (open === 2) outline += text.slice(from, index + 1)
-        break
-      case closeArray:
-      case closeObject:
-        open -= 1
-        if (open === 1) from = index
-    }
-  }
-  return open === 0 ? outline + text.slice(from) : undefined
-}
-
-/**
  * Counts the members of all objects in `value`, which must be of limited depth. Lower than in the text where an
  * object has duplicate names, of which only the last is kept (RFC 8259 section 4).
  */
