@@ -2,7 +2,11 @@ import { lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
+import connect from 'undici/lib/api/api-connect.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
+import Pool from 'undici/lib/dispatcher/pool.js'
+import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import { NetworkError, type NetworkConfig } from './http-client.ts'
 import { TunnelError } from './network-fault.ts'
 
@@ -145,10 +149,10 @@ type Connect = (
  */
 class TunnelPool extends Pool {
   constructor(origin: URL, timeoutMs: number, options: object) {
-    const { connect } = options as { connect: Connect }
+    const { connect: open } = options as { connect: Connect }
     // TLS forbids an address as the server's name, which is what undici passes on for a proxy that has no other.
     const connectByName: Connect = (target, callback) =>
-      connect(isIP(target.servername ?? '') === 0 ? target : { ...target, servername: undefined }, callback)
+      open(isIP(target.servername ?? '') === 0 ? target : { ...target, servername: undefined }, callback)
     super(origin, { ...poolOptions, headersTimeout: timeoutMs, connect: connectByName as never })
   }
 
@@ -158,7 +162,7 @@ class TunnelPool extends Pool {
     callback: (error: Error | null, data: Dispatcher.ConnectData) => void,
   ): void
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-    return super.connect(options).catch((cause: unknown) => {
+    return connect.call(this, options).catch((cause: unknown) => {
       throw new TunnelError('no tunnel', { cause })
     })
   }
