@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Bench, ours, startFilledDrawbridge } from './bench.ts'
+import { unlimited } from './call-area.ts'
 import type { Child } from './child.ts'
 import { type Answer, openConnection } from './connection.ts'
 import { compete } from './contest.ts'
@@ -39,6 +40,7 @@ interface FloodReport {
  */
 export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
   const { site, child, connected } = await startFilledDrawbridge(bench, 'flood', 0, {
+    settings: unlimited,
     nodeOptions: `--max-old-space-size=${heapMegabytes}`,
   })
   const request = toolsListRequest(new URL(site.baseUrl).host, connected)

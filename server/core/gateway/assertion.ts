@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { SignJWT } from 'jose'
@@ -87,7 +86,5 @@ export class AssertionSigner {
 
 /** Returns the cache key: callers with equal keys share an assertion. */
 function nameOf({ user, clientId, scope, grantId, credential }: SignedInCaller): string {
-  return createHash('sha256')
-    .update(JSON.stringify([user, clientId, scope, grantId, credential]))
-    .digest('base64url')
+  return JSON.stringify([user, clientId, scope, grantId, credential])
 }

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { Incoming } from '../incoming.ts'
 import type { OpenStreams } from '../open-streams.ts'
@@ -60,7 +61,7 @@ export class RelayAnswer {
   }
 
   /** Rejects with `UpstreamError` when the upstream breaks off before the answer is a stream. */
-  async pass(answer: Answer, exchange: Exchange): Promise<Response> {
+  async pass(answer: Answer, exchange: Exchange): Promise<Reply> {
     if (answer.statusCode < 300 && !exchange.incoming.caller.user) this.refusesStrangers = false
     switch (kindOf(answer, exchange)) {
       case 'stream':
@@ -84,20 +85,18 @@ export class RelayAnswer {
     }
   }
 
-  async #json(answer: Answer, exchange: Exchange): Promise<Response> {
+  async #json(answer: Answer, exchange: Exchange): Promise<Reply> {
     const text = await this.#readText(answer, exchange)
     if (text === undefined) return this.#fail('too_large', answer, exchange)
     const passed = exchange.answered.pass(text)
     // A client would wait for an answer that is not there.
     const isUnanswered = exchange.answered.ids().length > 0
     if (passed === undefined || isUnanswered) return this.#fail('bad_answer', answer, exchange)
-    return new Response(passed, {
-      status: answer.statusCode,
-      headers: { ...this.#headers(answer, exchange), 'content-type': 'application/json' },
-    })
+    const headers = { ...this.#headers(answer, exchange), 'content-type': 'application/json' }
+    return { status: answer.statusCode, headers, body: passed }
   }
 
-  async #stream(answer: Answer, exchange: Exchange): Promise<Response> {
+  async #stream(answer: Answer, exchange: Exchange): Promise<Reply> {
     const { answered, slot } = exchange
     const { caller, calls } = exchange.incoming
     // The request and its message are let go: a stream may last for days.
@@ -117,9 +116,8 @@ export class RelayAnswer {
       'x-accel-buffering': 'no',
     }
     if (typeof relayed === 'string') {
-      calls.over()
       slot?.release()
-      return new Response(relayed, { headers })
+      return { status: 200, headers, body: relayed }
     }
     return this.#ports.streams.track(new Response(relayed, { headers }), {
       caller,

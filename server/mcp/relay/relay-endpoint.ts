@@ -1,4 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
@@ -115,7 +116,7 @@ class Relay {
     this.answers = new RelayAnswer({ ...ports, sessions: this.#sessions, streams })
   }
 
-  async handle(request: Request, incoming: Incoming, text: string | undefined): Promise<Response> {
+  async handle(request: Request, incoming: Incoming, text: string | undefined): Promise<Reply> {
     const { body, caller } = incoming
     const refused = this.#refuse(incoming) ?? refuseHeaders(request, body)
     if (refused) return refused
@@ -135,7 +136,7 @@ class Relay {
     return this.#exchange({ request, incoming, answered, session, taskIds, slot, isStreaming: false }, text)
   }
 
-  async #exchange(exchange: Exchange, text: string | undefined): Promise<Response> {
+  async #exchange(exchange: Exchange, text: string | undefined): Promise<Reply> {
     try {
       return await this.#relay(exchange, text)
     } catch (error) {
@@ -193,7 +194,7 @@ class Relay {
     return failureResponse(200, error, body)
   }
 
-  async #relay(exchange: Exchange, text: string | undefined): Promise<Response> {
+  async #relay(exchange: Exchange, text: string | undefined): Promise<Reply> {
     const { upstream, identify } = this.#ports
     const { request, incoming } = exchange
     const identity = await identify(incoming.caller).catch((error: unknown) => {
