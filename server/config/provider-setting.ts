@@ -1,4 +1,4 @@
-import { oneOf, parseToken, parseList, parseText } from '@drawbridge/shared/settings/value.ts'
+import { oneOf, parseToken, parseList, parseSwitch, parseText } from '@drawbridge/shared/settings/value.ts'
 import {
   parseBaseUrl,
   parseCaptcha,
@@ -75,6 +75,16 @@ export const providerTable = {
     parse: parseList,
     defaultText: 'what the provider reports',
     doc: 'Social sign-in methods to offer, comma-separated, for example google.',
+  },
+  password: {
+    parse: parseSwitch,
+    default: 'on',
+    doc: 'Whether signing in with email and password is offered, where the provider has it: on or off.',
+  },
+  emailSignIn: {
+    parse: orOff(oneOf('code', 'link', 'both').parse),
+    default: 'off',
+    doc: 'Signing in with a mail: code, link, both or off. The mail template of the Supabase project decides which of them it has.',
   },
   captcha: {
     parse: parseCaptcha,

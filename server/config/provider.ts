@@ -17,6 +17,8 @@ const supabaseOnly = [
   'providerKey',
   'providerJwtSecret',
   'social',
+  'password',
+  'emailSignIn',
   'captcha',
   'secondFactor',
   'cookieName',

@@ -182,7 +182,8 @@ export const errorTable: Readonly<Record<ErrorCode, ErrorText>> = {
   social_expired: {
     status: 400,
     title: 'This sign-in took too long',
-    message: 'The sign-in you came back from has expired or was already completed.',
+    message:
+      'The sign-in you came back from has expired, was already completed, or was begun in another browser.',
     nextStep: startOver,
   },
   social_refused: {

@@ -20,6 +20,13 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     fields: ['failure', 'message'],
     detail: 'failure',
   }),
+  email_requested: event(
+    'info',
+    'A mail for signing in was asked for; it is sent if the address has an account.',
+    {
+      fields: ['client_id'],
+    },
+  ),
   second_factor_asked: event(
     'info',
     'The password or social sign-in was accepted; the second factor is next.',

@@ -56,7 +56,7 @@ export function createSandbox(
       mcpUrl: `${baseUrl}/mcp`,
       connectionsUrl: `${baseUrl}/account/connections`,
     },
-    { runtime, authFetch: provider.fetch },
+    { runtime, authFetch: provider.fetch, mails: () => provider.services.mailbox.list() },
   )
   const isOwnHost = createHostGuard(appUrl)
   return {

@@ -89,6 +89,8 @@ export function openProvider(
       hs256Secret: config.providerJwtSecret,
       social: config.social,
       captcha: config.captcha,
+      password: config.password,
+      email: config.emailSignIn,
       secondFactor: config.secondFactor,
     },
     runtime,

@@ -32,6 +32,8 @@ export function createAdapterDriver(server: ContractServer, send: CaseFetch): Dr
       hs256Secret: server.jwtSecret,
       social: undefined,
       captcha: undefined,
+      password: true,
+      email: undefined,
       secondFactor: 'if-enrolled',
     },
     { ...systemRuntime, fetch: send },

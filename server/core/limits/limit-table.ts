@@ -49,6 +49,18 @@ export const accountGuesses: Budget = { max: 10, windowSeconds: 900 }
 /** Half, so that one site alone cannot use up the guesses on an account. */
 export const accountGuessesAtSite: Budget = { max: 5, windowSeconds: 900 }
 
+/** Limits mails with a code or a link. Each costs the project a part of its quota, and its reader attention. */
+export const emailSends: AttemptRule = {
+  kind: 'sign-in mail',
+  perAddress: { max: 10, windowSeconds: 3600 },
+  everyone: { max: 600, windowSeconds: 3600 },
+}
+
+/** Limits mails to one email address, whether or not it has an account. */
+export const emailSendsOfAccount: Budget = { max: 5, windowSeconds: 3600 }
+/** As long as GoTrue waits by default. */
+export const emailPause: Budget = { max: 1, windowSeconds: 60 }
+
 /**
  * Limits registrations, in multiples of the configured limit per address. All users of a hosted assistant register from few
  * addresses; behind an untrusted proxy all clients share the unknown address.

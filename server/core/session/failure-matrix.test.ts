@@ -503,6 +503,8 @@ describe('what the provider answers to a refresh', () => {
         hs256Secret: undefined,
         social: undefined,
         captcha: undefined,
+        password: true,
+        email: undefined,
         secondFactor: 'if-enrolled',
       },
       {

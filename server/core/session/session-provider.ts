@@ -73,9 +73,14 @@ export interface Captcha {
   siteKey: string
 }
 
+/** What a sign-in mail has in it: a code to type, a link to open, or both. */
+export type EmailMethod = 'code' | 'link' | 'both'
+
 /** The provider's capabilities; the login page offers exactly these. */
 export interface ProviderCapabilities {
   password: boolean
+  /** Left out when no mail is offered. */
+  email?: EmailMethod | undefined
   social: readonly SocialMethod[]
   captcha: Captcha | undefined
   /** True when it verifies that an address is the user's before marking it as verified. */
@@ -85,9 +90,10 @@ export interface ProviderCapabilities {
 /** Why a call to the session provider failed, the same for every provider. */
 export type ProviderFailure =
   | 'invalid_credentials' // wrong password or unknown account, never distinguished
+  | 'bad_email' // no address that mail can be sent to
   | 'email_unconfirmed'
   | 'captcha' // missing, wrong or expired
-  | 'wrong_code' // of the second factor
+  | 'wrong_code' // of the second factor or of a mail
   | 'second_factor_missing' // the policy requires one, but the account has none
   | 'second_factor_unusable' // the account has one of a kind that is not supported here
   | 'rate_limited'
@@ -161,6 +167,17 @@ export interface SessionProvider {
     password: string
     captchaToken: string | undefined
   }): Promise<SignInStep>
+  /**
+   * Sends a mail to an account that exists. Rejects with `invalid_credentials` for any other address. A link in it returns like a social
+   * sign-in, for which `secret` stays on the server.
+   */
+  emailStart?(input: {
+    email: string
+    callbackUrl: string
+    captchaToken: string | undefined
+  }): Promise<{ secret: string }>
+  /** Rejects with `wrong_code`. */
+  emailVerify?(input: { email: string; code: string }): Promise<SignInStep>
   /** `secret` stays on the server until {@link SessionProvider.socialFinish}. */
   socialStart(input: { method: string; callbackUrl: string }): Promise<{ url: string; secret: string }>
   /** Rejects with `expired` when the parameters belong to another `secret`. */

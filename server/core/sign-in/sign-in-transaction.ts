@@ -31,10 +31,19 @@ export function createBrowserBinding(randomBytes: Runtime['randomBytes']): Brows
   return encodeBase64url(randomBytes(32))
 }
 
+/** A sign-in whose mail was asked for, and may have been sent. */
+export interface EmailPrompt {
+  id: string
+  email: string
+  sentAt: number
+}
+
 export interface SignInTransaction {
   purpose: SignInPurpose
   /** Id of the sign-in waiting for its second factor; undefined on the page of the first step. */
-  secondFactorId: string | undefined
+  secondFactorId?: string | undefined
+  /** The mail that was asked for, on the page that waits for its code. */
+  emailPrompt?: EmailPrompt | undefined
 }
 
 /**

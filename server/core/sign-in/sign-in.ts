@@ -85,21 +85,31 @@ export async function startSocialSignIn(
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<string> {
-  const { provider, store, sealer, runtime, callbackUrl } = ports
+  const { provider, callbackUrl } = ports
   const { social } = await provider.capabilities()
   if (!social.some(({ id }) => id === method)) {
     throw new ProviderError('disabled', 'A social method was posted that is not offered here.')
   }
   const counted = await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
   const { url, secret } = await provider.socialStart({ method, callbackUrl })
+  await keepSocialSignIn({ purpose, secret, counted }, visitor, ports)
+  return url
+}
+
+/** Keeps what {@link finishSocialSignIn} needs when the browser returns within `ttlSeconds`. */
+export async function keepSocialSignIn(
+  payload: SocialPayload,
+  visitor: SignInVisitor,
+  { store, sealer, runtime }: Pick<SignInPorts, 'store' | 'sealer' | 'runtime'>,
+  ttlSeconds: number = socialTtlSeconds,
+): Promise<void> {
   const row = { id: encodeBase64url(runtime.randomBytes(16)), bindingHash: hashSecret(visitor.binding) }
   const pending = {
     ...row,
-    sealed: sealer.seal(JSON.stringify({ purpose, secret, counted } satisfies SocialPayload), contextOf(row)),
-    expiresAt: runtime.now() + socialTtlSeconds,
+    sealed: sealer.seal(JSON.stringify(payload), contextOf(row)),
+    expiresAt: runtime.now() + ttlSeconds,
   }
   await store.addSocialSignIn(pending, maxSocialSignIns)
-  return url
 }
 
 /** Result of a return from the social provider; `purpose` is that of the sign-in, if known. */
@@ -108,7 +118,8 @@ export type SocialReturn =
   | { kind: 'refused'; failure: ProviderError; purpose: SignInPurpose | undefined }
   | { kind: 'expired' }
 
-interface SocialPayload {
+/** What a return from the provider is matched with. */
+export interface SocialPayload {
   purpose: SignInPurpose
   secret: string
   /** Attempts given back when the sign-in succeeds. */

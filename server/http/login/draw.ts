@@ -1,9 +1,15 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { emailWaitSeconds } from '../../core/sign-in/email-sign-in.ts'
 import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
-import { sealTransaction } from '../../core/sign-in/sign-in-transaction.ts'
+import {
+  type EmailPrompt,
+  sealTransaction,
+  type SignInTransaction,
+} from '../../core/sign-in/sign-in-transaction.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { captchaPolicy } from '../pages/captcha.ts'
+import { emailCodePage } from '../pages/email-code-page.ts'
 import { contentSecurityPolicy } from '../pages/layout.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { secondFactorPage } from '../pages/second-factor-page.ts'
@@ -41,13 +47,15 @@ export async function renderLogin(
   })
   await notePageOpen(subject, ports)
   const password = capabilities.password && provider.passwordSignIn !== undefined
-  const captcha = password ? capabilities.captcha : undefined
+  const emailMethod = provider.emailStart && capabilities.email
+  const captcha = password || emailMethod !== undefined ? capabilities.captcha : undefined
   // A page cannot show a captcha without a site key: the operator has to configure it.
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
   const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
   const html = loginPage({
-    ...subjectPageView(subject, undefined, ports),
+    ...subjectPageView(subject, {}, ports),
     password,
+    emailMethod,
     social: capabilities.social,
     ...(captcha && { captcha }),
     ...(email !== undefined && { email }),
@@ -68,7 +76,7 @@ export async function renderSecondFactor(
   await notePageOpen(subject, ports)
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
-    ...subjectPageView(subject, id, ports),
+    ...subjectPageView(subject, { secondFactorId: id }, ports),
     factors,
     ...(retry && { chosen: retry.factorId }),
     ...(failure && { error: `${failureText(failure)}${attemptsLeft(retry)}` }),
@@ -76,7 +84,26 @@ export async function renderSecondFactor(
   return loginResponse(html, subject, failure, ports)
 }
 
-function attemptsLeft({ codesLeft: left }: SecondFactorRetry): string {
+/** Renders the page that waits for what was mailed; `failure` says why a code, or another mail, was refused. */
+export async function renderEmailCode(
+  subject: LoginSubject,
+  prompt: EmailPrompt,
+  retry: { failure: SignInFailure; codesLeft?: number | undefined } | undefined,
+  ports: DrawPorts,
+): Promise<Response> {
+  await notePageOpen(subject, ports)
+  const { email: method = 'code', captcha } = await ports.signIn.provider.capabilities()
+  const html = emailCodePage({
+    ...subjectPageView(subject, { emailPrompt: prompt }, ports),
+    email: prompt.email,
+    method,
+    waitSeconds: captcha ? undefined : emailWaitSeconds(prompt, ports.signIn.runtime.now()),
+    ...(retry && { error: `${failureText(retry.failure)}${attemptsLeft(retry)}` }),
+  })
+  return loginResponse(html, subject, retry?.failure, ports)
+}
+
+function attemptsLeft({ codesLeft: left }: { codesLeft?: number | undefined }): string {
   if (left === undefined) return ''
   return left === 1 ? ' One attempt is left.' : ` ${left}\u00a0attempts are left.`
 }
@@ -97,15 +124,15 @@ function loginResponse(
 }
 
 /**
- * Builds what every page of a sign-in has in common: its purpose, the form target, and the sealed state. `secondFactorId`
- * identifies the sign-in waiting for a code.
+ * Builds what every page of a sign-in has in common: its purpose, the form target, and the sealed state. `waiting` is the sign-in
+ * that waits for a code, if one does.
  */
 function subjectPageView(
   subject: LoginSubject,
-  secondFactorId: string | undefined,
+  waiting: Omit<SignInTransaction, 'purpose'>,
   ports: DrawPorts,
 ): SignInView {
-  const transaction = { purpose: purposeOf(subject), secondFactorId }
+  const transaction = { purpose: purposeOf(subject), ...waiting }
   return {
     ...ports.app,
     action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,

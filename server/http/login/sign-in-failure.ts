@@ -5,6 +5,8 @@ export type SignInReason =
   | ProviderFailure
   | 'captcha_not_configured'
   | 'not_allowed'
+  | 'email_code_over'
+  | 'wrong_email_code'
   | 'second_factor_gone'
   | 'second_factor_wrong_codes'
 
@@ -20,6 +22,12 @@ interface SignInMessage {
  */
 export const signInMessages: Readonly<Record<SignInReason, SignInMessage>> = {
   invalid_credentials: { status: 400, text: 'Wrong email or password. Check both and try again.' },
+  bad_email: { status: 400, text: 'That is no email address. Enter one, such as name@example.com.' },
+  wrong_email_code: { status: 400, text: 'Wrong or expired code. Enter the code of the newest mail.' },
+  email_code_over: {
+    status: 400,
+    text: 'That code can no longer be used: too many wrong ones, or an hour has passed. Ask for another mail.',
+  },
   email_unconfirmed: {
     status: 400,
     text: 'This email address is not confirmed yet. Open the link in the confirmation email, then sign in again.',

@@ -8,14 +8,19 @@ import {
 } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn } from '../../core/sign-in/sign-in.ts'
-import { openTransaction } from '../../core/sign-in/sign-in-transaction.ts'
+import { requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
+import {
+  type EmailPrompt,
+  openTransaction,
+  type SignInTransaction,
+} from '../../core/sign-in/sign-in-transaction.ts'
 import type { ErrorCode } from '../error-table.ts'
 import { readForm } from '../middleware/body.ts'
 import { isOwnFormPost } from '../middleware/guards.ts'
 import { captchaFields } from '../pages/captcha.ts'
 import { redirect } from '../response.ts'
 import { completeLogin, refuseLogin } from './complete.ts'
-import { renderLogin, renderSecondFactor } from './draw.ts'
+import { renderEmailCode, renderLogin, renderSecondFactor } from './draw.ts'
 import { LoginError, type Visit } from './login-error.ts'
 import { findSubject, type LoginPorts, type LoginSubject, purposeOf, visitorOf } from './login-subject.ts'
 import { provenAccountFailure, type SignInFailure, signInFailure } from './sign-in-failure.ts'
@@ -54,12 +59,16 @@ export async function takeLoginForm(
   visit: Visit,
   ports: LoginPorts,
 ): Promise<Response> {
-  const { subject, secondFactorId } = await openForm(fields, visit, ports)
-  if (fields.get('action') === 'deny') {
+  const { subject, secondFactorId, emailPrompt } = await openForm(fields, visit, ports)
+  const action = fields.get('action')
+  if (action === 'deny') {
     if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, ports.signIn)
     return refuseLogin(subject, visit, ports)
   }
   if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, subject, visit, ports)
+  if (action === 'back') return renderLogin(subject, { email: emailPrompt?.email }, visit.context, ports)
+  if (action === 'email') return takeEmail(fields, emailPrompt, subject, visit, ports)
+  if (emailPrompt) return takeEmailCode(fields.get('code') ?? '', emailPrompt, subject, visit, ports)
   const method = fields.get('provider')
   return method === null
     ? takePassword(fields, subject, visit, ports)
@@ -71,14 +80,14 @@ async function openForm(
   fields: URLSearchParams,
   visit: Visit,
   ports: LoginPorts,
-): Promise<{ subject: LoginSubject; secondFactorId: string | undefined }> {
+): Promise<Omit<SignInTransaction, 'purpose'> & { subject: LoginSubject }> {
   const given = ports.cookies.csrf.read(visit.request)
   const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
-  const { purpose, secondFactorId } = opened.value
+  const { purpose, ...waiting } = opened.value
   const subject = await findSubject(purpose, visitorOf(opened.binding, visit, ports), ports)
   if (!subject) throw new LoginError('client_unknown')
-  return { subject, secondFactorId }
+  return { subject, ...waiting }
 }
 
 async function takeSocial(
@@ -103,11 +112,7 @@ async function takePassword(
   const email = fields.get('email') ?? ''
   const refusalDue = startRefusalDelay(ports.signIn.runtime)
   try {
-    const posted = {
-      email,
-      password: fields.get('password') ?? '',
-      captchaToken: captchaFields.map((name) => fields.get(name)).find((token) => token) ?? undefined,
-    }
+    const posted = { email, password: fields.get('password') ?? '', captchaToken: captchaTokenIn(fields) }
     const step = await signInWithPassword(posted, subject.visitor, ports.signIn)
     return await continueLogin(step, subject, visit, ports)
   } catch (error) {
@@ -115,6 +120,64 @@ async function takePassword(
     await refusalDue()
     const state = { email: email.slice(0, maxShownEmailLength), failure }
     return renderLogin(subject, state, visit.context, ports)
+  }
+}
+
+function captchaTokenIn(fields: URLSearchParams): string | undefined {
+  return captchaFields.map((name) => fields.get(name)).find((token) => token) ?? undefined
+}
+
+/** Sends a mail, or another one on the page that waits for the code: then to the address of the first. */
+async function takeEmail(
+  fields: URLSearchParams,
+  known: EmailPrompt | undefined,
+  subject: LoginSubject,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  const email = known?.email ?? fields.get('email') ?? ''
+  const answerDue = startRefusalDelay(ports.signIn.runtime)
+  const { context } = visit
+  try {
+    const posted = { email, captchaToken: captchaTokenIn(fields) }
+    const { prompt, failure } = await requestEmail(posted, purposeOf(subject), subject.visitor, ports.signIn)
+    context.report('email_requested', 'client' in subject ? { client_id: subject.client.id } : {})
+    if (failure) context.report('sign_in_failed', { failure: failure.failure, message: failure.message })
+    await answerDue()
+    return await renderEmailCode(subject, prompt, undefined, ports)
+  } catch (error) {
+    const failure = reportedFailure(error, visit)
+    await answerDue()
+    if (known && failure.reason === 'rate_limited') return renderEmailCode(subject, known, { failure }, ports)
+    return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure }, context, ports)
+  }
+}
+
+async function takeEmailCode(
+  code: string,
+  prompt: EmailPrompt,
+  subject: LoginSubject,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  const { context } = visit
+  const over = (failure: SignInFailure): Promise<Response> =>
+    renderLogin(subject, { email: prompt.email, failure }, context, ports)
+  try {
+    const result = await tryEmailCode(code, prompt, subject.visitor, ports.signIn)
+    if (result.kind === 'step') return await continueLogin(result.step, subject, visit, ports)
+    if (result.kind === 'over') {
+      context.report('sign_in_failed', {
+        failure: 'wrong_code',
+        message: 'The code of a mail can no longer be used.',
+      })
+      return await over({ reason: 'email_code_over' })
+    }
+    const failure = reportedFailure(result.failure, visit)
+    const shown = failure.reason === 'wrong_code' ? { reason: 'wrong_email_code' as const } : failure
+    return await renderEmailCode(subject, prompt, { failure: shown, codesLeft: result.codesLeft }, ports)
+  } catch (error) {
+    return over(reportedFailure(error, visit))
   }
 }
 

@@ -1,5 +1,5 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Captcha } from '../../core/session/session-provider.ts'
+import type { Captcha, EmailMethod } from '../../core/session/session-provider.ts'
 import { alertBox, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
@@ -13,8 +13,10 @@ import {
 
 /** Contents of the login page. No text is trusted to be short. */
 export interface LoginView extends SignInView {
-  /** Offers the email and password form. */
+  /** Offers to sign in with a password. */
   password: boolean
+  /** Offers to sign in with a mail. */
+  emailMethod?: EmailMethod | undefined
   /** The captcha that the password form requires. */
   captcha?: Captcha
   /** Social sign-in methods to offer, in this order. */
@@ -34,22 +36,11 @@ export function loginPage(view: LoginView): string {
     links: view.links,
     title: `${view.error === undefined ? '' : 'Not signed in: '}${words.signInTitle}`,
     bridge: 'lowering',
-    ...(view.password && view.captcha && { head: captchaScript(view.captcha) }),
+    ...(hasForm(view) && view.captcha && { head: captchaScript(view.captcha) }),
     gate: subjectSummary(view.subject, view),
     main: html`<section class="court-inner" aria-labelledby="sign-in">
       <h2 id="sign-in">Sign in with your account at <bdi>${view.appName}</bdi></h2>
-      ${view.error !== undefined && alertBox(view.error, 'sign-in-error')}
-      ${view.password ? passwordForm(view, words) : ''}
-      ${view.password && view.social.length > 0 ? html`<p class="or"><span>or</span></p>` : ''}
-      ${view.social.length > 0 ? socialForm(view, words) : ''}
-      ${
-        view.password || view.social.length > 0
-          ? ''
-          : alertBox(
-              html`The ways to sign in that ${view.appName} uses are not offered here. Ask the server’s
-              operator: doctor says what to set.`,
-            )
-      }
+      ${view.error !== undefined && alertBox(view.error, 'sign-in-error')} ${methods(view, words)}
       ${
         words.cancel === undefined
           ? ''
@@ -69,7 +60,24 @@ export function loginPage(view: LoginView): string {
   })
 }
 
-function passwordForm(view: LoginView, words: SubjectWords): SafeHtml {
+function hasForm({ password, emailMethod }: LoginView): boolean {
+  return password || emailMethod !== undefined
+}
+
+function methods(view: LoginView, words: SubjectWords): SafeHtml {
+  const hasSocial = view.social.length > 0
+  if (!hasForm(view) && !hasSocial) {
+    return alertBox(
+      html`The ways to sign in that ${view.appName} uses are not offered here. Ask the server’s operator:
+      doctor says what to set.`,
+    )
+  }
+  return html`${hasForm(view) && emailForm(view, words)}
+  ${hasForm(view) && hasSocial && html`<p class="or"><span>or</span></p>`}
+  ${hasSocial && socialForm(view, words)}`
+}
+
+function emailForm(view: LoginView, words: SubjectWords): SafeHtml {
   // After a failed attempt the focus is on the field to correct, and the error describes both fields.
   const failed = view.error !== undefined
   const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
@@ -91,19 +99,31 @@ function passwordForm(view: LoginView, words: SubjectWords): SafeHtml {
         ${describedBy}${failed && !view.email ? focus : ''}
       />
     </div>
-    <div class="field">
-      <label for="password">Password</label>
-      <input
-        id="password"
-        name="password"
-        type="password"
-        autocomplete="current-password"
-        required${describedBy}${failed && view.email ? focus : ''}
-      />
-    </div>
+    ${view.password && passwordField(html`${describedBy}${failed && view.email ? focus : ''}`)}
     ${view.captcha && captchaWidget(view.captcha, view.social.length > 0)}
-    <button class="button primary deliberate" type="submit">${words.signIn}</button>
+    ${view.password && html`<button class="button primary deliberate" type="submit">${words.signIn}</button>`}
+    ${mailButton(view)}
   </form>`
+}
+
+function passwordField(more: SafeHtml): SafeHtml {
+  return html`<div class="field">
+    <label for="password">Password</label>
+    <input id="password" name="password" type="password" autocomplete="current-password" required${more} />
+  </div>`
+}
+
+/** The first button of a form is the one that Enter presses: the password's, where there is one. */
+function mailButton({ emailMethod, password }: LoginView): SafeHtml | false {
+  if (emailMethod === undefined) return false
+  return html`<button
+    class="button ${password ? 'secondary' : 'primary'}"
+    name="action"
+    value="email"
+    formnovalidate
+  >
+    ${emailMethod === 'link' ? 'Email me a link' : 'Email me a code'}
+  </button>`
 }
 
 function socialForm(view: LoginView, words: SubjectWords): SafeHtml {
@@ -112,7 +132,7 @@ function socialForm(view: LoginView, words: SubjectWords): SafeHtml {
     ${view.social.map(
       ({ id, label }, position) =>
         html`<button
-          class="button ${view.password || position > 0 ? 'secondary' : 'primary'} deliberate"
+          class="button ${view.password || view.emailMethod !== undefined || position > 0 ? 'secondary' : 'primary'} deliberate"
           name="provider"
           value="${id}"
         >

@@ -4,7 +4,7 @@ import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createCapabilities, describeSocialMethod, type OfferedMethods } from './capabilities.ts'
 
 const google = { id: 'google', label: 'Google' }
-const everything: OfferedMethods = { social: undefined, captcha: undefined }
+const everything: OfferedMethods = { social: undefined, captcha: undefined, password: true, email: undefined }
 
 function open(settings: unknown, offered: OfferedMethods = everything) {
   const runtime: FakeRuntime = createFakeRuntime(start)

@@ -2,6 +2,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
   type Captcha,
+  type EmailMethod,
   type ProviderCapabilities,
   ProviderError,
   type SocialMethod,
@@ -17,6 +18,10 @@ export interface OfferedMethods {
   /** Social sign-in methods to offer, by name; undefined offers what the provider reports. */
   social: readonly string[] | undefined
   captcha: Captcha | undefined
+  /** Whether to offer a password where the provider has them. */
+  password: boolean
+  /** What its mails have in them, which the provider does not report; undefined offers none. */
+  email: EmailMethod | undefined
 }
 
 /**
@@ -37,7 +42,8 @@ export function createCapabilities(
       const enabled = enabledMethods(settings)
       const social = offered.social ?? enabled.filter((name) => !notSocial.test(name))
       const capabilities = {
-        password: enabled.includes('email'),
+        password: offered.password && enabled.includes('email'),
+        email: enabled.includes('email') ? offered.email : undefined,
         social: social.map(describeSocialMethod),
         captcha: offered.captcha,
         // With autoconfirm every address counts as confirmed, whoever typed it.

@@ -41,6 +41,27 @@ const passwordMeanings: Meanings = new Map([
   ['email_provider_disabled', 'disabled'],
 ])
 
+const emailMeanings: Meanings = new Map([
+  ...general,
+  // The address has no account, and must not get one.
+  ['otp_disabled', 'invalid_credentials'],
+  ['signup_disabled', 'invalid_credentials'],
+  ['user_banned', 'invalid_credentials'],
+  ['over_email_send_rate_limit', 'rate_limited'],
+  ['email_address_invalid', 'bad_email'],
+  ['validation_failed', 'bad_email'],
+  ['captcha_failed', 'captcha'],
+  ['email_provider_disabled', 'disabled'],
+])
+
+const emailCodeMeanings: Meanings = new Map([
+  ...general,
+  ['otp_expired', 'wrong_code'],
+  ['validation_failed', 'wrong_code'],
+  ['user_not_found', 'wrong_code'],
+  ['user_banned', 'terminal'],
+])
+
 const socialMeanings: Meanings = new Map([
   ...general,
   ['flow_state_not_found', 'expired'],
@@ -73,6 +94,12 @@ export const settingsFailure: ReadRefusal = (refusal) => failure(refusal, failur
 
 /** A refused password. An unknown account, a banned one and a wrong password have the same result. */
 export const passwordFailure: ReadRefusal = byTable(passwordMeanings)
+
+/** A refused request for a mail. */
+export const emailFailure: ReadRefusal = byTable(emailMeanings)
+
+/** A refused code of a mail: wrong, used, replaced or expired, which the API does not tell apart. */
+export const emailCodeFailure: ReadRefusal = byTable(emailCodeMeanings)
 
 /** A refused exchange of the code of a social sign-in. */
 export const socialFailure: ReadRefusal = byTable(socialMeanings)
@@ -133,6 +160,7 @@ function isBetween(status: number, min: number, max: number): boolean {
 const failureByCode: ReadonlyMap<string, ProviderFailure> = new Map([
   ['flow_state_expired', 'expired'],
   ['flow_state_not_found', 'expired'],
+  ['otp_expired', 'expired'],
   ['bad_oauth_state', 'expired'],
   ['oauth_client_state_expired', 'expired'],
   ['oauth_client_state_not_found', 'expired'],

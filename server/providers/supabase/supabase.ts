@@ -13,6 +13,8 @@ import {
 import { callGotrue, type GotrueAddress, type GotrueRequest } from './call.ts'
 import { createCapabilities, type OfferedMethods } from './capabilities.ts'
 import {
+  emailCodeFailure,
+  emailFailure,
   passwordFailure,
   probeFailure,
   type ReadRefusal,
@@ -64,6 +66,23 @@ export function createGotrueProvider(
       const security = captchaToken === undefined ? {} : { captcha_token: captchaToken }
       const body = { email, password, gotrue_meta_security: security }
       return firstStep(await post('/token?grant_type=password', body, passwordFailure))
+    },
+
+    async emailStart({ email, callbackUrl, captchaToken }) {
+      const secret = createCodeVerifier(runtime.randomBytes)
+      const body = {
+        email,
+        create_user: false,
+        code_challenge: await deriveCodeChallenge(secret),
+        code_challenge_method: 's256',
+        gotrue_meta_security: captchaToken === undefined ? {} : { captcha_token: captchaToken },
+      }
+      await post(`/otp?redirect_to=${encodeURIComponent(callbackUrl)}`, body, emailFailure)
+      return { secret }
+    },
+
+    async emailVerify({ email, code }) {
+      return firstStep(await post('/verify', { type: 'email', email, token: code }, emailCodeFailure))
     },
 
     async socialStart({ method, callbackUrl }) {

@@ -59,7 +59,11 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
       mcpUrl: 'http://localhost:8787/mcp',
       connectionsUrl: 'http://localhost:8787/account/connections',
     }
-    app = createWebApp(appConfig, { runtime, authFetch: (request) => running.fetch(request) })
+    app = createWebApp(appConfig, {
+      runtime,
+      authFetch: (request) => running.fetch(request),
+      mails: () => [],
+    })
   })
   beforeAll(async () => {
     running = await startChromium(chromium ?? '')

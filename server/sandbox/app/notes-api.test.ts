@@ -31,7 +31,7 @@ function openSite(): Site {
       mcpUrl: `${SITE}/mcp`,
       connectionsUrl: `${SITE}/account/connections`,
     },
-    { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
+    { runtime: provider.runtime, authFetch: (request) => provider.fetch(request), mails: () => [] },
   )
   return {
     provider,
@@ -178,7 +178,7 @@ describe('a caller of the notes API', () => {
         mcpUrl: SITE,
         connectionsUrl: SITE,
       },
-      { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
+      { runtime: provider.runtime, authFetch: (request) => provider.fetch(request), mails: () => [] },
     )
     const headers = { cookie: 'c=base64-e30', origin: SITE, 'sec-fetch-site': 'same-origin' }
     const response = await app.fetch(new Request(`${SITE}/api/notes`, { headers }))

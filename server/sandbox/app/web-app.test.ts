@@ -18,7 +18,11 @@ function openSite() {
       mcpUrl: 'http://localhost:8787/mcp',
       connectionsUrl: 'http://localhost:8787/account/connections',
     },
-    { runtime: provider.runtime, authFetch: (request) => provider.fetch(request) },
+    {
+      runtime: provider.runtime,
+      authFetch: (request) => provider.fetch(request),
+      mails: () => provider.services.mailbox.list(),
+    },
   )
   const fetch = (request: Request): Promise<Response> =>
     /^\/(auth\/v1|google)\//.test(new URL(request.url).pathname)
@@ -370,4 +374,26 @@ it.each([
   if (site !== undefined) headers.set('sec-fetch-site', site)
   if (origin !== undefined) headers.set('origin', origin)
   expect(isSameOrigin(headers, APP)).toBe(same)
+})
+
+describe('the mail of this machine', () => {
+  it('is shown newest first, and to programs as JSON', async () => {
+    const { provider, app, fetch } = openSite()
+    await signUp(createFakeBrowser(SITE, fetch))
+    const show = (accept: string) => app.fetch(new Request(`${SITE}/mail`, { headers: { accept } }))
+    expect(await (await show('text/html')).text()).toContain('There is no mail yet')
+    const email = 'ada@example.com'
+    await provider.call('POST', '/otp', { email, create_user: false })
+    provider.runtime.advance(60)
+    await provider.call('POST', '/otp', { email, create_user: false, code_challenge: 'x'.repeat(43) })
+    const mails = (await (await show('application/json')).json()) as Record<string, string>[]
+    expect(mails.map(({ to, code, link }) => [to, /^\d{6}$/.test(code ?? ''), link !== undefined])).toEqual([
+      [email, true, true],
+      [email, true, false],
+    ])
+    const page = await (await show('text/html')).text()
+    for (const { code = '' } of mails) expect(page).toContain(code)
+    expect(page.indexOf(mails[0]?.['code'] ?? '')).toBeLessThan(page.lastIndexOf(mails[1]?.['code'] ?? ''))
+    expect(page).toContain('Sign in with this link')
+  })
 })

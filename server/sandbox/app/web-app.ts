@@ -3,6 +3,8 @@ import { bodyLimit } from 'hono/body-limit'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthClient } from './auth-client.ts'
 import { BrowserSessions } from './browser-session.ts'
+import type { Mail } from '../provider/email/mailbox.ts'
+import { createMailRoutes } from './mail-routes.ts'
 import { createNotesApi } from './notes-api.ts'
 import { createNotesRoutes } from './notes-routes.ts'
 import { Notes } from './notes.ts'
@@ -35,11 +37,15 @@ export interface WebApp {
 /** Creates Fieldnotes, the demo web app. It reaches the session provider through `authFetch`. */
 export function createWebApp(
   config: WebAppConfig,
-  ports: { runtime: Runtime; authFetch: (request: Request) => Promise<Response> },
+  ports: {
+    runtime: Runtime
+    authFetch: (request: Request) => Promise<Response>
+    mails: () => readonly Mail[]
+  },
 ): WebApp {
   const appUrl = config.appUrl.replace(/\/+$/, '')
   const authUrl = config.authUrl.replace(/\/+$/, '')
-  const { runtime, authFetch } = ports
+  const { runtime, authFetch, mails } = ports
   const auth = new AuthClient(authUrl, authFetch)
   const sessionConfig = { cookieName: config.cookieName, secure: appUrl.startsWith('https:') }
   const sessions = new BrowserSessions(sessionConfig, { auth, runtime })
@@ -68,6 +74,7 @@ export function createWebApp(
     }),
   )
   site.route('/', createSignInRoutes({ appUrl, auth, sessions, pages, runtime }))
+  site.route('/', createMailRoutes({ mails, pages }))
   site.route('/', createNotesRoutes({ links: config, notes, sessions, pages }))
   app.route('/', site)
   app.notFound((c) =>

@@ -1,6 +1,8 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Account, Accounts } from './accounts/account.ts'
 import { Database } from '../database.ts'
+import { EmailCodes } from './email/email-code.ts'
+import { Mailbox } from './email/mailbox.ts'
 import { Factors } from './accounts/factor.ts'
 import { Identities, type Identity } from './accounts/identity.ts'
 import { type Session, Sessions } from './sessions/session.ts'
@@ -34,6 +36,8 @@ export interface AuthServices {
   sessions: Sessions
   factors: Factors
   flows: SocialFlows
+  emailCodes: EmailCodes
+  mailbox: Mailbox
   keys: TokenKeys
   /** Addresses are confirmed at once, as if every user had opened the mail: none leaves this machine. */
   confirmsEmail: boolean
@@ -52,6 +56,8 @@ export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runt
     sessions: new Sessions(database, runtime),
     factors: new Factors(database, runtime),
     flows: new SocialFlows(runtime),
+    emailCodes: new EmailCodes(runtime),
+    mailbox: new Mailbox(),
     keys: new SigningKeys(database, runtime),
     confirmsEmail: true,
   }

@@ -5,6 +5,7 @@ import { cors } from 'hono/cors'
 import { createAuthApi } from './api/auth-api.ts'
 import { AuthError, renderAuthError } from './auth-error.ts'
 import { type AuthServices, createAuthServices, type EmbeddedProviderConfig } from './auth-services.ts'
+import { createEmailApi } from './api/email-api.ts'
 import { createFactorApi } from './api/factor-api.ts'
 import { createSocialApi } from './api/social-api.ts'
 import { createStandInGoogle } from './social/google.ts'
@@ -45,6 +46,7 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   api.route('/', createAuthApi(services))
   api.route('/factors', createFactorApi(services))
   api.route('/', createSocialApi(services, google))
+  api.route('/', createEmailApi(services))
 
   const root = new Hono()
   root.use(

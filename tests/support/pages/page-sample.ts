@@ -7,6 +7,7 @@ import { errorPage } from '../../../server/http/pages/error-page.ts'
 import { finishedPage, messagePage } from '../../../server/http/pages/finished-page.ts'
 import { contentSecurityPolicy, pageContentSecurityPolicy } from '../../../server/http/pages/layout.ts'
 import { loginPage, type LoginView } from '../../../server/http/pages/login-page.ts'
+import { type EmailCodeView, emailCodePage } from '../../../server/http/pages/email-code-page.ts'
 import { secondFactorPage } from '../../../server/http/pages/second-factor-page.ts'
 import type { ServedPage } from './page-server.ts'
 import {
@@ -55,6 +56,13 @@ function withCaptcha(view: LoginView & { captcha: Captcha }): ServedPage {
 const sampleTwoAddresses: ConnectionView['twoAddresses'] = {
   addresses: ['203.0.113.7', '198.51.100.9'],
   at: connectionsSample.now - 7200,
+}
+
+const emailCodeSample: EmailCodeView = {
+  ...loginSample,
+  email: 'ada@example.com',
+  method: 'both',
+  waitSeconds: 60,
 }
 
 /** Every page in every state that a user can see, by name: used by the browser tests and screenshots. */
@@ -126,6 +134,25 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
       }),
     ),
   ],
+  ['login-mail', plain(loginPage({ ...loginSample, emailMethod: 'both' }))],
+  [
+    'login-mail-only',
+    plain(loginPage({ ...loopbackSample, password: false, emailMethod: 'link', social: [] })),
+  ],
+  ['email-code', plain(emailCodePage(emailCodeSample))],
+  [
+    'email-code-error',
+    plain(
+      emailCodePage({
+        ...emailCodeSample,
+        email: `${'w'.repeat(63)}@${'m'.repeat(63)}.example`,
+        method: 'code',
+        waitSeconds: 0,
+        error: 'Wrong or expired code. Enter the code of the newest mail.',
+      }),
+    ),
+  ],
+  ['email-link', plain(emailCodePage({ ...emailCodeSample, method: 'link' }))],
   ['second-factor', plain(secondFactorPage(secondFactorSample))],
   [
     'second-factor-several',

@@ -19,6 +19,8 @@ export const gotrueConfig: GotrueConfig = {
   hs256Secret: undefined,
   social: undefined,
   captcha: undefined,
+  password: true,
+  email: undefined,
   secondFactor: 'if-enrolled',
 }
 

@@ -3,6 +3,7 @@ import { AuthError } from '../auth-error.ts'
 import { type AuthServices, describeUser, sessionResponse, socialProviders } from '../auth-services.ts'
 import { authenticate } from './bearer.ts'
 import { object, readJsonBody, text } from './json-body.ts'
+import { magicLink } from '../social/social-flow.ts'
 import { hashPassword, validatePassword, verifyPassword } from '../accounts/password.ts'
 
 /** Creates the routes of the auth API for accounts and sessions, relative to its base URL. */
@@ -186,12 +187,13 @@ async function pkceGrant(services: AuthServices, request: Request): Promise<Resp
     const message = 'invalid request: both auth code and code verifier should be non-empty'
     throw new AuthError(400, 'validation_failed', message)
   }
-  const accountId = await flows.redeem(code, verifier)
+  const { provider, accountId } = await flows.redeem(code, verifier)
   const account = accounts.findById(accountId)
   if (account !== undefined && accounts.isBanned(account)) {
     throw new AuthError(403, 'user_banned', 'User is banned')
   }
   accounts.recordSignIn(accountId)
+  if (provider === magicLink) return sessionResponse(services, sessions.create(accountId, magicLink))
   return sessionResponse(services, sessions.create(accountId, 'oauth'), {
     provider_token: `stand-in-google-${accountId}`,
     provider_refresh_token: `stand-in-google-refresh-${accountId}`,

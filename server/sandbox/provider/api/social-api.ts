@@ -71,7 +71,8 @@ export function createSocialApi(services: AuthServices, google: StandInGoogle): 
   }
 }
 
-function describeError(error: AuthError): Record<string, string> {
+/** Returns an error as the parameters of a redirect. */
+export function describeError(error: AuthError): Record<string, string> {
   return {
     error: oauthErrors.get(error.status) ?? 'server_error',
     error_code: error.code,
@@ -80,7 +81,7 @@ function describeError(error: AuthError): Record<string, string> {
 }
 
 /** Adds the errors to the query for servers and to the fragment for scripts; `sb` marks their author. */
-function withErrors(target: string, parameters: Record<string, string>): string {
+export function withErrors(target: string, parameters: Record<string, string>): string {
   const url = withQuery(target, parameters)
   url.hash = `${new URLSearchParams(parameters).toString()}&sb=`
   return url.href

@@ -5,7 +5,10 @@ import { AuthError } from '../auth-error.ts'
 
 const flowSeconds = 300
 
-/** A social sign-in between `/authorize` and the exchange of its code. */
+/** The `provider` of a sign-in that goes on from a mailed link. */
+export const magicLink = 'magiclink'
+
+/** A sign-in between `/authorize`, or a mail, and the exchange of its code. */
 export interface SocialFlow {
   state: string
   provider: string
@@ -43,9 +46,10 @@ export class SocialFlows {
     return flow?.completed ? undefined : flow
   }
 
-  /** Binds the account to the flow and returns the code for its redirect. */
+  /** Binds the account to the flow and returns the code for its redirect. A mail may be read late: its time begins now. */
   complete(flow: SocialFlow, accountId: string): string {
     const code = randomUUID()
+    if (flow.provider === magicLink) flow.createdAt = this.#runtime.now()
     flow.completed = { code, accountId }
     return code
   }
@@ -54,8 +58,8 @@ export class SocialFlows {
     this.#flows.delete(state)
   }
 
-  /** Returns the account behind a code, once. A wrong verifier throws `bad_code_verifier` and leaves the code usable. */
-  async redeem(code: string, codeVerifier: string): Promise<string> {
+  /** Returns the provider and the account behind a code, once. A wrong verifier throws `bad_code_verifier` and leaves the code usable. */
+  async redeem(code: string, codeVerifier: string): Promise<{ provider: string; accountId: string }> {
     const flow = [...this.#flows.values()].find(({ completed }) => completed?.code === code)
     if (!flow?.completed) throw flowNotFound()
     this.refuseExpired(flow)
@@ -65,7 +69,7 @@ export class SocialFlows {
     }
     // Two exchanges may have waited above; the one that deletes the flow wins.
     if (!this.#flows.delete(flow.state)) throw flowNotFound()
-    return flow.completed.accountId
+    return { provider: flow.provider, accountId: flow.completed.accountId }
   }
 
   /** Throws `flow_state_expired` for a flow of more than five minutes. */

@@ -1,0 +1,147 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { addressLimits, countWithin, everyoneLimits, giveBack } from '../limits/attempt-limit.ts'
+import { emailPause, emailSends, emailSendsOfAccount } from '../limits/limit-table.ts'
+import { hashSecret } from '../seal.ts'
+import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
+import { accountOf } from './device-cookie.ts'
+import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
+import { keepSocialSignIn, type SignInPorts } from './sign-in.ts'
+import { attemptAt, countSignInAttempt, judgeSignIn, type SignInVisitor } from './sign-in-limit.ts'
+import type { EmailPrompt, SignInPurpose } from './sign-in-transaction.ts'
+
+const maxEmailLength = 320
+const maxCaptchaTokenLength = 16_384
+const codeSeconds = 3600
+const maxWrongCodes = 5
+
+/** A prompt, and why the provider sent no mail if that says nothing about the account or must not be shown. */
+export interface EmailRequested {
+  prompt: EmailPrompt
+  /** For the log: the provider's limit is reached. */
+  failure: ProviderError | undefined
+}
+
+// Shown, these would tell which addresses have an account: GoTrue pauses a minute between the mails of an account.
+const hidden: ReadonlySet<ProviderFailure> = new Set(['invalid_credentials', 'rate_limited'])
+
+/**
+ * Asks the provider for a mail with a code or a link. Resolves alike whether or not the address has an account. Rejects with
+ * {@link ProviderError}: `bad_email`, `captcha`, `rate_limited` over a limit of this server, or when the provider cannot be asked.
+ *
+ * Limits: one mail a minute and five an hour to an address, ten an hour from one address or site, and a total, besides those of
+ * every sign-in. All are counted before anything is sent.
+ */
+export async function requestEmail(
+  posted: { email: string; captchaToken: string | undefined },
+  purpose: SignInPurpose,
+  visitor: SignInVisitor,
+  ports: SignInPorts,
+): Promise<EmailRequested> {
+  const { provider, runtime, callbackUrl } = ports
+  const { email, captchaToken, method, send } = await checkedRequest(posted, provider)
+  await countMail(accountOf(email), visitor, ports)
+  const counted = await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
+  const prompt = { id: encodeBase64url(runtime.randomBytes(16)), email, sentAt: runtime.now() }
+  try {
+    const { secret } = await send({ email, callbackUrl, captchaToken })
+    await giveBack(counted, ports)
+    if (method !== 'code')
+      await keepSocialSignIn({ purpose, secret, counted: [] }, visitor, ports, codeSeconds)
+    return { prompt, failure: undefined }
+  } catch (error) {
+    if (!(error instanceof ProviderError) || !hidden.has(error.failure)) throw error
+    return { prompt, failure: error.failure === 'rate_limited' ? error : undefined }
+  }
+}
+
+/** Refuses what the provider would always refuse. */
+async function checkedRequest(
+  posted: { email: string; captchaToken: string | undefined },
+  provider: SessionProvider,
+) {
+  const { email: method, captcha } = await provider.capabilities()
+  const send = provider.emailStart?.bind(provider)
+  if (method === undefined || !send)
+    throw new ProviderError('disabled', 'A mail was asked for, but is not offered here.')
+  const email = posted.email.trim()
+  if (email.length > maxEmailLength || !/^[^\s@]+@[^\s@]+$/.test(email))
+    throw new ProviderError('bad_email', 'The posted text is no email address.')
+  const captchaToken = captcha ? posted.captchaToken : undefined
+  if (captcha && (captchaToken === undefined || captchaToken.length > maxCaptchaTokenLength))
+    throw new ProviderError('captcha', 'The captcha response is missing or too long.')
+  return { email, captchaToken, method, send }
+}
+
+/** Seconds until another mail may be asked for. */
+export function emailWaitSeconds({ sentAt }: EmailPrompt, now: number): number {
+  return Math.max(0, sentAt + emailPause.windowSeconds - now)
+}
+
+async function countMail(
+  account: string,
+  { address, knownAccounts }: SignInVisitor,
+  ports: SignInPorts,
+): Promise<void> {
+  const { kind, perAddress, everyone } = emailSends
+  const ofAccount = hashSecret(`drawbridge ${kind} ${account}`)
+  const { waitSeconds } = await countWithin(
+    [
+      { key: `${kind} pause ${ofAccount}`, ...emailPause },
+      { key: `${kind} account ${ofAccount}`, ...emailSendsOfAccount },
+      ...addressLimits(kind, perAddress, address, everyone.max / 2),
+      ...everyoneLimits(kind, everyone, knownAccounts.length > 0),
+    ],
+    ports,
+  )
+  if (waitSeconds === 0) return
+  throw new ProviderError('rate_limited', "This server's limit of sign-in mails is reached.", {
+    retryAfterSeconds: waitSeconds,
+  })
+}
+
+/** Result of a posted code. */
+export type EmailCodeResult =
+  | { kind: 'step'; step: FirstStep }
+  /** `codesLeft` is undefined if the code was not checked. */
+  | { kind: 'again'; failure: ProviderError; codesLeft: number | undefined }
+  | { kind: 'over' }
+
+// The code was not judged, and may be posted again.
+const unjudged: ReadonlySet<ProviderFailure> = new Set(['rate_limited', 'transient', 'protocol'])
+
+/**
+ * Checks a mailed code at the provider. Five wrong ones end the sign-in; several posted at once count before they are checked. Rejects
+ * with {@link ProviderError} for an account that may not sign in.
+ */
+export async function tryEmailCode(
+  posted: string,
+  { id, email, sentAt }: EmailPrompt,
+  visitor: SignInVisitor,
+  ports: SignInPorts,
+): Promise<EmailCodeResult> {
+  const { provider, runtime, store } = ports
+  const code = posted.replaceAll(/\s/g, '')
+  if (!provider.emailVerify || runtime.now() >= sentAt + codeSeconds) return { kind: 'over' }
+  if (!/^\d{6,10}$/.test(code)) {
+    const failure = new ProviderError('wrong_code', 'The posted code is not six to ten digits.')
+    return { kind: 'again', failure, codesLeft: undefined }
+  }
+  const key = `email code ${id}`
+  const { count, windowEndsAt } = await store.countAttempt(key, codeSeconds, runtime.now())
+  if (count > maxWrongCodes) return { kind: 'over' }
+  try {
+    const account = accountOf(email)
+    const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
+    const step = await judgeSignIn(counted, provider.emailVerify.bind(provider, { email, code }), ports)
+    return { kind: 'step', step: await afterFirstStep(step, account, visitor, ports) }
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    if (error.failure === 'wrong_code')
+      return count < maxWrongCodes
+        ? { kind: 'again', failure: error, codesLeft: maxWrongCodes - count }
+        : { kind: 'over' }
+    await giveBack([{ key, windowEndsAt }], ports)
+    if (unjudged.has(error.failure)) return { kind: 'again', failure: error, codesLeft: undefined }
+    throw error
+  }
+}

@@ -1,0 +1,258 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { EmailMethod } from '../../core/session/session-provider.ts'
+import type { Mail } from '../../sandbox/provider/email/mailbox.ts'
+import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
+import { authorizationRequest } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
+import { ada, type GotrueFixture, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
+
+const { email } = ada
+let gotrue: GotrueFixture
+let login: LoginFixture
+let browser: Browser
+/** Requests that reached the provider. */
+let asked: string[]
+
+/** Opens the flow in front of a provider with one account. */
+async function open(method: EmailMethod, options: { password?: boolean } = {}): Promise<void> {
+  gotrue = startGotrue()
+  const body = JSON.stringify({ email, password: ada.password })
+  await gotrue.embedded.fetch(new Request('http://localhost:8788/auth/v1/signup', { method: 'POST', body }))
+  asked = []
+  const provider = gotrue.configured({ email: method, ...options }, (request) => {
+    asked.push(`${request.method} ${new URL(request.url).pathname}`)
+    return gotrue.embedded.fetch(request)
+  })
+  login = await createLoginFixture(provider)
+  browser = login.browser('192.0.2.1')
+}
+
+beforeEach(() => open('both'))
+
+function later(seconds: number): void {
+  gotrue.runtime.advance(seconds)
+  login.runtime.advance(seconds)
+}
+
+const mails = (): readonly Mail[] => gotrue.embedded.services.mailbox.list()
+const status = ({ response }: Visit): number | undefined => response?.status
+const sends = (): number => asked.filter((line) => line === 'POST /auth/v1/otp').length
+
+async function ask(address: string = email, by: Browser = browser): Promise<Visit> {
+  return by.submit(await login.open(by), 'email', { email: address, action: 'email' })
+}
+
+const enter = (at: Visit, code: string, by: Browser = browser): Promise<Visit> =>
+  by.submit(at, 'code', { code })
+
+const wrong = (right: string): string => (right === '000000' ? '000001' : '000000')
+
+function expectCode(done: Visit): void {
+  expect(`${done.url.origin}${done.url.pathname}`).toBe(authorizationRequest().redirectUri)
+  expect(done.url.searchParams.has('code')).toBe(true)
+}
+
+describe('the login page', () => {
+  it.each<{ method: EmailMethod; label: string }>([
+    { method: 'code', label: 'Email me a code' },
+    { method: 'both', label: 'Email me a code' },
+    { method: 'link', label: 'Email me a link' },
+  ])('offers "$label" for $method, beside the password', async ({ method, label }) => {
+    await open(method)
+    const { html } = await login.open(browser)
+    expect(html).toContain(label)
+    expect(html).toContain('id="password"')
+  })
+
+  it('offers the mail alone when the password is off, and takes none', async () => {
+    await open('code', { password: false })
+    const page = await login.open(browser)
+    expect(page.html).not.toContain('id="password"')
+    const refused = await browser.submit(page, 'email', { email, password: ada.password })
+    expect(status(refused)).toBe(400)
+    expect(refused.html).toContain('This sign-in method is turned off')
+    expect(asked).not.toContain('POST /auth/v1/token')
+  })
+})
+
+describe('a code', () => {
+  it('signs in, and the client gets its own code', async () => {
+    const page = await ask()
+    expect(status(page)).toBe(200)
+    expect(page.html).toContain('Check your email')
+    expectCode(await enter(page, ` ${mails()[0]?.code.replace(/^.../, '$& ') ?? ''} `))
+    expect(login.logged()).toContain('email_requested')
+    expect(login.logged()).not.toContain(mails()[0]?.code)
+    expect(login.logged()).not.toContain(email)
+  })
+
+  it('that is wrong can be corrected four times, and not a fifth', async () => {
+    let page = await ask()
+    const code = mails()[0]?.code ?? ''
+    for (const left of [
+      '4\u00a0attempts are left',
+      '3\u00a0attempts',
+      '2\u00a0attempts',
+      'One attempt is left',
+    ]) {
+      page = await enter(page, wrong(code))
+      expect(status(page)).toBe(400)
+      expect(page.html).toContain(left)
+    }
+    const over = await enter(page, wrong(code))
+    expect(over.html).toContain('That code can no longer be used')
+    expect((await enter(page, code)).html).toContain('That code can no longer be used')
+  })
+
+  it('posted a hundred times at once is checked five times', async () => {
+    const page = await ask()
+    const code = wrong(mails()[0]?.code ?? '')
+    await Promise.all(Array.from({ length: 100 }, () => enter(page, code)))
+    expect(asked.filter((line) => line === 'POST /auth/v1/verify')).toHaveLength(5)
+  })
+
+  it('is not checked when it is none, and works when the provider is back', async () => {
+    const page = await ask()
+    const again = await enter(page, '12a456')
+    expect(again.html).toContain('Wrong or expired code')
+    expect(asked).not.toContain('POST /auth/v1/verify')
+    expectCode(await enter(again, mails()[0]?.code ?? ''))
+  })
+
+  it('ends after an hour', async () => {
+    const page = await ask()
+    later(3599)
+    expect((await enter(page, mails()[0]?.code ?? '')).url.searchParams.has('code')).toBe(true)
+    later(60)
+    const next = await ask()
+    later(3600)
+    expect((await enter(next, mails()[0]?.code ?? '')).url.searchParams.has('code')).toBe(false)
+  })
+
+  it('works in the browser alone that asked for it', async () => {
+    const page = await ask()
+    const other = login.browser('192.0.2.2')
+    await login.open(other)
+    expect(status(await enter(page, mails()[0]?.code ?? '', other))).toBe(403)
+  })
+})
+
+describe('somebody without an account', () => {
+  it('gets the same page and the same line in the log', async () => {
+    const known = await ask()
+    const linesOfKnown = login.logged()
+    await open('both')
+    const unknown = await ask('nobody@example.com')
+    const plain = ({ html }: Visit): string =>
+      html
+        .replaceAll(email, 'X')
+        .replaceAll('nobody@example.com', 'X')
+        .replaceAll(/value="[^"]{60,}"/g, '')
+    expect(status(unknown)).toBe(status(known))
+    expect(plain(unknown)).toBe(plain(known))
+    expect(login.logged()).toBe(linesOfKnown)
+    expect(mails()).toEqual([])
+    expect((await enter(unknown, '123456')).html).toContain('Wrong or expired code')
+  })
+
+  it('is never signed up', async () => {
+    await ask('nobody@example.com')
+    expect(gotrue.embedded.services.accounts.findByEmail('nobody@example.com')).toBeUndefined()
+  })
+})
+
+describe('another mail', () => {
+  it('can be had after a minute, whose rest is shown', async () => {
+    const page = await ask()
+    expect(page.html).toContain('in 60\u00a0seconds')
+    const early = await browser.submit(page, 'action', { action: 'email' })
+    expect(status(early)).toBe(429)
+    expect(early.html).toContain('Too many attempts')
+    expect(sends()).toBe(1)
+    later(60)
+    const next = await browser.submit(early, 'action', { action: 'email' })
+    expect(status(next)).toBe(200)
+    expect(mails()).toHaveLength(2)
+    expectCode(await enter(next, mails()[0]?.code ?? ''))
+  })
+
+  it('goes to no other address than the first', async () => {
+    const page = await ask()
+    later(60)
+    await browser.submit(page, 'action', { action: 'email', email: 'eve@example.com' })
+    expect(mails().map(({ to }) => to)).toEqual([email, email])
+  })
+
+  it('or another way can be chosen on the login page', async () => {
+    const back = await browser.submit(await ask(), 'action', { action: 'back' })
+    expect(back.html).toContain(`value="${email}"`)
+    expect(back.html).toContain('id="password"')
+  })
+
+  it('is sent five times an hour to one address, whoever asks, and others get theirs', async () => {
+    for (let minute = 0; minute < 20; minute += 1) {
+      const page = await ask(email, login.browser(`198.51.${minute}.1`))
+      expect([200, 429]).toContain(status(page))
+      later(60)
+    }
+    expect(mails()).toHaveLength(5)
+    expect(status(await ask('eve@example.com', login.browser('203.0.113.1')))).toBe(200)
+  })
+
+  it('is asked of the provider ten times an hour by one address', async () => {
+    const answers: (number | undefined)[] = []
+    for (let person = 0; person < 1000; person += 1) answers.push(status(await ask(`p${person}@example.com`)))
+    expect(answers.filter((code) => code === 200)).toHaveLength(10)
+    expect(sends()).toBe(10)
+    expect(status(await ask(email, login.browser('203.0.113.1')))).toBe(200)
+  })
+})
+
+describe('a link', () => {
+  it('signs in in the browser that asked for it', async () => {
+    await open('link')
+    const page = await ask()
+    expect(page.html).toContain('Open the link in it, in this browser.')
+    expect(page.html).not.toContain('id="code"')
+    const back = await gotrue.embedded.fetch(new Request(mails()[0]?.link ?? ''))
+    expectCode(await browser.visit(back.headers.get('location') ?? ''))
+  })
+
+  it('says what to do when it is opened elsewhere, or twice', async () => {
+    await ask()
+    const link = mails()[0]?.link ?? ''
+    const follow = async () => (await gotrue.embedded.fetch(new Request(link))).headers.get('location') ?? ''
+    const elsewhere = await login.browser('192.0.2.9').visit(await follow())
+    expect(status(elsewhere)).toBe(400)
+    expect(elsewhere.html).toContain('begun in another browser')
+    const twice = await browser.visit(await follow())
+    expect(twice.html).toContain('begun in another browser')
+  })
+})
+
+it.each([
+  { is: 'nothing', typed: '' },
+  { is: 'a name', typed: 'ada' },
+  { is: 'two addresses', typed: 'ada@example.com eve@example.com' },
+  { is: 'endless', typed: `${'a'.repeat(400)}@example.com` },
+])('$is is no address, and nothing is sent', async ({ typed }) => {
+  const page = await ask(typed)
+  expect(status(page)).toBe(400)
+  expect(page.html).toContain('That is no email address')
+  expect(sends()).toBe(0)
+})
+
+it('allows a device, and opens the connections, the same way', async () => {
+  const device = await login.startDevice()
+  const confirm = await browser.visit(device.verification_uri_complete)
+  const start = confirm.html.includes('id="email"')
+    ? confirm
+    : await browser.submit(confirm, 'user_code', { user_code: device.user_code })
+  const page = await browser.submit(start, 'email', { email, action: 'email' })
+  expect((await enter(page, mails()[0]?.code ?? '')).html).toContain('Your device can connect now')
+  expect(await login.pollDevice(device.device_code)).toBe('approved')
+  later(60)
+  const account = await browser.visit('http://localhost:8787/account/connections')
+  const mailed = await browser.submit(account, 'email', { email, action: 'email' })
+  expect((await enter(mailed, mails()[0]?.code ?? '')).html).toContain('connections')
+})

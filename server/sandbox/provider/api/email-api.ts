@@ -1,0 +1,127 @@
+import { isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import type { Account } from '../accounts/account.ts'
+import { AuthError } from '../auth-error.ts'
+import { type AuthServices, sessionResponse } from '../auth-services.ts'
+import { chooseRedirectTarget } from '../social/redirect-target.ts'
+import { magicLink } from '../social/social-flow.ts'
+import { readJsonBody, text } from './json-body.ts'
+import { describeError, withErrors } from './social-api.ts'
+
+const otpTypes: ReadonlySet<string> = new Set(['email', 'magiclink', 'recovery', 'signup'])
+
+/** Creates the routes for signing in with a mail, relative to the auth base URL. The mails are in the mailbox. */
+export function createEmailApi(services: AuthServices): Hono {
+  const api = new Hono()
+  api.post('/otp', async (c) => {
+    await sendCode(services, c.req.raw)
+    return c.json({})
+  })
+  api.post('/verify', (c) => verifyCode(services, c.req.raw))
+  // For browsers, so failures are redirects.
+  api.get('/verify', (c) => {
+    const target = redirectTarget(services, c.req.raw)
+    try {
+      return c.redirect(openLink(services, target, c.req.query('token') ?? ''), 303)
+    } catch (error) {
+      if (!(error instanceof AuthError)) throw error
+      const described = describeError(new AuthError(403, error.code, 'Email link is invalid or has expired'))
+      return c.redirect(withErrors(target, described), 303)
+    }
+  })
+  api.all('/otp', (c) => c.body(null, 405))
+  return api
+}
+
+function redirectTarget({ config }: AuthServices, request: Request): string {
+  return chooseRedirectTarget(
+    { siteUrl: config.siteUrl, allowList: config.redirectAllowList },
+    new URL(request.url).searchParams.get('redirect_to') ?? undefined,
+    request.headers.get('referer') ?? undefined,
+  )
+}
+
+async function sendCode(services: AuthServices, request: Request): Promise<void> {
+  const { config, emailCodes, flows, mailbox } = services
+  const body = await readJsonBody(request, {
+    email: text,
+    create_user: z.boolean().nullish(),
+    code_challenge: text,
+  })
+  if (body.email === '') throw new AuthError(400, 'validation_failed', 'One of email or phone must be set')
+  const challenge = body.code_challenge
+  if (challenge !== '' && !isCodeChallenge(challenge)) {
+    throw new AuthError(400, 'validation_failed', 'code challenge has to be between 43 and 128 characters')
+  }
+  const account = addressee(services, body.email, body.create_user ?? true)
+  emailCodes.requirePause(account.id)
+  const redirectTo = redirectTarget(services, request)
+  const flow =
+    challenge === '' ? undefined : flows.start({ provider: magicLink, redirectTo, codeChallenge: challenge })
+  const { code, token } = emailCodes.issue(account.id, flow)
+  const parameters = new URLSearchParams({ token, type: magicLink, redirect_to: redirectTo }).toString()
+  // Without PKCE its link would put tokens into an address.
+  const link = flow === undefined ? undefined : `${config.url}/verify?${parameters}`
+  mailbox.add({
+    to: account.email,
+    subject: 'Your sign-in code',
+    text: `Enter the code ${code}${link === undefined ? '' : `, or open this link: ${link}`}`,
+    code,
+    ...(link !== undefined && { link }),
+  })
+}
+
+function addressee(
+  { accounts, database, identities }: AuthServices,
+  email: string,
+  mayCreate: boolean,
+): Account {
+  const known = accounts.findByEmail(email)
+  if (known) return known
+  if (!mayCreate) throw new AuthError(422, 'otp_disabled', 'Signups not allowed for otp')
+  return database.transaction(() => {
+    const created = accounts.create({ email, confirmed: false })
+    identities.addEmail(created)
+    return created
+  })
+}
+
+async function verifyCode(services: AuthServices, request: Request): Promise<Response> {
+  const { accounts, emailCodes, sessions } = services
+  const shape = { type: text, email: text, token: text, token_hash: text }
+  const { type, email, token, token_hash: tokenHash } = await readJsonBody(request, shape)
+  if (!otpTypes.has(type))
+    throw new AuthError(400, 'validation_failed', 'Verify requires a verification type')
+  if (token === '' && tokenHash === '') {
+    throw new AuthError(400, 'validation_failed', 'Verify requires a token or a token hash')
+  }
+  const accountId = accounts.findByEmail(email)?.id
+  const issued = emailCodes.redeem((candidate) =>
+    tokenHash === ''
+      ? candidate.accountId === accountId && candidate.code === token
+      : candidate.token === tokenHash,
+  )
+  admit(services, issued.accountId)
+  return sessionResponse(services, sessions.create(issued.accountId, 'otp'))
+}
+
+/** Returns where the browser continues. */
+function openLink(services: AuthServices, target: string, token: string): string {
+  const { emailCodes, flows } = services
+  const issued = emailCodes.redeem((candidate) => token !== '' && candidate.token === token)
+  const flow = flows.find(issued.flow ?? '')
+  if (!flow) throw new AuthError(403, 'otp_expired', 'the flow of the link is over')
+  admit(services, issued.accountId)
+  const url = new URL(target)
+  url.searchParams.append('code', flows.complete(flow, issued.accountId))
+  return url.href
+}
+
+/** Whoever reads the mail owns the address. */
+function admit({ accounts }: AuthServices, id: string): void {
+  const account = accounts.findById(id)
+  if (account && accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
+  if (account?.confirmedAt === null) accounts.confirm(id)
+  accounts.recordSignIn(id)
+}

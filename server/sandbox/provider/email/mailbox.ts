@@ -1,0 +1,26 @@
+/** A mail that would have been sent. */
+export interface Mail {
+  to: string
+  subject: string
+  text: string
+  /** The code in the text. */
+  code: string
+  /** The link in the text; left out when there is none. */
+  link?: string
+}
+
+const maxMails = 100
+
+/** The mails of the embedded provider: none leaves this machine, and none outlives the process. */
+export class Mailbox {
+  #mails: readonly Mail[] = []
+
+  add(mail: Mail): void {
+    this.#mails = [mail, ...this.#mails].slice(0, maxMails)
+  }
+
+  /** Newest first. */
+  list(): readonly Mail[] {
+    return this.#mails
+  }
+}
