@@ -161,6 +161,35 @@ describe('the sign-in methods', () => {
     expect(finding?.fix).toContain('x or custom:NAME, is offered with DRAWBRIDGE_SOCIAL=NAME')
   })
 
+  it.each([
+    { emailSignIn: 'code', offered: 'a code by email', needed: 'have {{ .Token }} in it' },
+    { emailSignIn: 'link', offered: 'a link by email', needed: 'have {{ .ConfirmationURL }} in it' },
+    {
+      emailSignIn: 'both',
+      offered: 'a code or link by email',
+      needed: '{{ .Token }} and {{ .ConfirmationURL }}',
+    },
+  ] as const)('by mail name what the template needs: $emailSignIn', ({ emailSignIn, offered, needed }) => {
+    const facts = {
+      ...sound,
+      config: { ...config, emailSignIn },
+      settings: answer(200, { external: { email: true } }),
+      capabilities: {
+        password: false,
+        email: emailSignIn,
+        social: [],
+        captcha: undefined,
+        confirmsEmail: true,
+      },
+    }
+    const finding = find('sign-in-methods', facts)
+    expect(finding?.state).toBe('ok')
+    expect(finding?.message).toContain(`The login page offers ${offered}.`)
+    expect(finding?.message).toContain(needed)
+    const off = { ...facts, capabilities: { ...facts.capabilities, email: undefined } }
+    expect(find('sign-in-methods', off)?.fix).toContain('DRAWBRIDGE_EMAIL_SIGN_IN')
+  })
+
   it('are not judged when nobody said', () => {
     expect(find('sign-in-methods', { ...sound, settings: nowhere })).toBe(undefined)
   })

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { ProviderCapabilities } from '../../core/session/session-provider.ts'
+import type { EmailMethod, ProviderCapabilities } from '../../core/session/session-provider.ts'
 import { providers } from '../../config/provider.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
@@ -116,15 +116,37 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
     const fix = 'Switch it on at the provider, or take it out of DRAWBRIDGE_SOCIAL.'
     return fail(`DRAWBRIDGE_SOCIAL names ${off.join(', ')}, which the provider has switched off.`, fix)
   }
-  const { password, social } = capabilities
-  const offered = [...(password ? ['email and password'] : []), ...social.map(({ label }) => label)]
+  const { password, email, social } = capabilities
+  if (config.emailSignIn !== undefined && email === undefined) {
+    const fix = 'Switch on email at the provider, or take DRAWBRIDGE_EMAIL_SIGN_IN out.'
+    return fail('DRAWBRIDGE_EMAIL_SIGN_IN is set, but the provider has email switched off.', fix)
+  }
+  const offered = [
+    ...(password ? ['email and password'] : []),
+    ...(email === undefined ? [] : [mailNames[email]]),
+    ...social.map(({ label }) => label),
+  ]
   if (offered.length === 0) {
     return fail(
       'The provider has no way to sign in switched on that the login page could offer.',
       'Switch on email or a social provider there. One that it does not list, such as x or custom:NAME, is offered with DRAWBRIDGE_SOCIAL=NAME.',
     )
   }
-  return ok(`The login page offers ${offered.join(', ')}.`)
+  const template = email === undefined ? '' : ` ${templateNeeds[email]}`
+  return ok(`The login page offers ${offered.join(', ')}.${template}`)
+}
+
+const mailNames: Readonly<Record<EmailMethod, string>> = {
+  code: 'a code by email',
+  link: 'a link by email',
+  both: 'a code or link by email',
+}
+
+/** What cannot be seen from outside. */
+const templateNeeds: Readonly<Record<EmailMethod, string>> = {
+  code: "The project's mail template for magic links must have {{ .Token }} in it.",
+  link: "The project's mail template for magic links must have {{ .ConfirmationURL }} in it.",
+  both: "The project's mail template for magic links must have {{ .Token }} and {{ .ConfirmationURL }} in it.",
 }
 
 /** Checks the `iss` that the provider publishes. */
