@@ -46,7 +46,7 @@ export async function askSupabase(
 
 type SupabaseConfig = Pick<
   ServerConfig,
-  'provider' | 'providerUrl' | 'providerKey' | 'social' | 'providerIssuer'
+  'provider' | 'providerUrl' | 'providerKey' | 'social' | 'emailSignIn' | 'providerIssuer'
 >
 
 export const supabaseChecks: Checks<SupabaseFacts> = {
@@ -116,16 +116,12 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
     const fix = 'Switch it on at the provider, or take it out of DRAWBRIDGE_SOCIAL.'
     return fail(`DRAWBRIDGE_SOCIAL names ${off.join(', ')}, which the provider has switched off.`, fix)
   }
-  const { password, email, social } = capabilities
+  const { email } = capabilities
   if (config.emailSignIn !== undefined && email === undefined) {
     const fix = 'Switch on email at the provider, or take DRAWBRIDGE_EMAIL_SIGN_IN out.'
     return fail('DRAWBRIDGE_EMAIL_SIGN_IN is set, but the provider has email switched off.', fix)
   }
-  const offered = [
-    ...(password ? ['email and password'] : []),
-    ...(email === undefined ? [] : [mailNames[email]]),
-    ...social.map(({ label }) => label),
-  ]
+  const offered = namesOf(capabilities)
   if (offered.length === 0) {
     return fail(
       'The provider has no way to sign in switched on that the login page could offer.',
@@ -134,6 +130,15 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
   }
   const template = email === undefined ? '' : ` ${templateNeeds[email]}`
   return ok(`The login page offers ${offered.join(', ')}.${template}`)
+}
+
+/** The methods on the login page, in its order. */
+function namesOf({ password, email, social }: ProviderCapabilities): string[] {
+  return [
+    ...(password ? ['email and password'] : []),
+    ...(email === undefined ? [] : [mailNames[email]]),
+    ...social.map(({ label }) => label),
+  ]
 }
 
 const mailNames: Readonly<Record<EmailMethod, string>> = {
