@@ -1,10 +1,16 @@
-import { messagesIn, requestIds, type JsonRpcId, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  messagesIn,
+  readMessage,
+  requestIds,
+  type JsonRpcId,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { NetworkError, discard, maxMessageBytes, type HttpResponse } from '../http/http-client.ts'
 import { Retries, StreamWaits } from '../http/retry.ts'
-import { readAnswer } from './answer.ts'
 import { readEventStream, type EventStreamEnd } from './event-stream.ts'
 import { readRefusedPost, refusedPostError, type RefusedPost } from './failed-response.ts'
+import { largeBytes, readLargeResult } from './large-result.ts'
 import { ServerRequests } from './server-requests.ts'
 import { answerTooLarge, lostError, TransportError, type Sending } from './transport.ts'
 
@@ -236,6 +242,11 @@ class PostAnswers {
     }
     return left.size === 0
   }
+}
+
+/** Reads what a server answered, from bytes that nobody else uses. */
+export function readAnswer(bytes: Buffer): WireMessage {
+  return (bytes.length < largeBytes ? undefined : readLargeResult(bytes)) ?? readMessage(bytes)
 }
 
 function noMcp({ status }: HttpResponse, what: string): TransportError {

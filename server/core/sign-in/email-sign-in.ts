@@ -1,5 +1,11 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { addressLimits, countWithin, everyoneLimits, giveBack } from '../limits/attempt-limit.ts'
+import {
+  addressLimits,
+  type CountedAttempt,
+  countWithin,
+  everyoneLimits,
+  giveBack,
+} from '../limits/attempt-limit.ts'
 import { emailPause, emailSends, emailSendsOfAccount } from '../limits/limit-table.ts'
 import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
@@ -28,8 +34,9 @@ const hidden: ReadonlySet<ProviderFailure> = new Set(['invalid_credentials', 'ra
  * Asks the provider for a mail with a code or a link. Resolves alike whether or not the address has an account. Rejects with
  * {@link ProviderError}: `bad_email`, `captcha`, `rate_limited` over a limit of this server, or when the provider cannot be asked.
  *
- * Limits: one mail a minute and five an hour to an address, ten an hour from one address or site, and a total, besides those of
- * every sign-in. All are counted before anything is sent.
+ * Limits: one mail a minute and five an hour to an email address, which a browser that has signed in to it before has for itself; ten an
+ * hour for one address of a network; and a total, besides those of every sign-in. All are counted before anything is sent. A request
+ * that the provider refused for all addresses alike is given back.
  */
 export async function requestEmail(
   posted: { email: string; captchaToken: string | undefined },
@@ -39,18 +46,22 @@ export async function requestEmail(
 ): Promise<EmailRequested> {
   const { provider, runtime, callbackUrl } = ports
   const { email, captchaToken, method, send } = await checkedRequest(posted, provider)
-  await countMail(accountOf(email), visitor, ports)
+  const mail = await countMail(accountOf(email), visitor, ports)
   const counted = await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
   const prompt = { id: encodeBase64url(runtime.randomBytes(16)), email, sentAt: runtime.now() }
   try {
     const { secret } = await send({ email, callbackUrl, captchaToken })
-    await giveBack(counted, ports)
     if (method !== 'code')
       await keepSocialSignIn({ purpose, secret, counted: [] }, visitor, ports, codeSeconds)
     return { prompt, failure: undefined }
   } catch (error) {
-    if (!(error instanceof ProviderError) || !hidden.has(error.failure)) throw error
-    return { prompt, failure: error.failure === 'rate_limited' ? error : undefined }
+    if (error instanceof ProviderError && hidden.has(error.failure))
+      return { prompt, failure: error.failure === 'rate_limited' ? error : undefined }
+    await giveBack(mail, ports)
+    throw error
+  } finally {
+    // It was no guess. With an account or without, what is left to a visitor is the same.
+    await giveBack(counted, ports)
   }
 }
 
@@ -77,23 +88,25 @@ export function emailWaitSeconds({ sentAt }: EmailPrompt, now: number): number {
   return Math.max(0, sentAt + emailPause.windowSeconds - now)
 }
 
+/** Returns what can be given back. */
 async function countMail(
-  account: string,
-  { address, knownAccounts }: SignInVisitor,
+  email: string,
+  visitor: SignInVisitor,
   ports: SignInPorts,
-): Promise<void> {
+): Promise<readonly CountedAttempt[]> {
   const { kind, perAddress, everyone } = emailSends
+  const { address, account, trusted } = attemptAt(email, visitor, ports.provider.issuer)
   const ofAccount = hashSecret(`drawbridge ${kind} ${account}`)
-  const { waitSeconds } = await countWithin(
+  const { waitSeconds, refundable } = await countWithin(
     [
-      { key: `${kind} pause ${ofAccount}`, ...emailPause },
-      { key: `${kind} account ${ofAccount}`, ...emailSendsOfAccount },
       ...addressLimits(kind, perAddress, address, everyone.max / 2),
-      ...everyoneLimits(kind, everyone, knownAccounts.length > 0),
+      { key: `${kind} pause ${ofAccount}`, ...emailPause, refundable: true },
+      { key: `${kind} account ${ofAccount}`, ...emailSendsOfAccount, refundable: true },
+      ...everyoneLimits(kind, everyone, trusted),
     ],
     ports,
   )
-  if (waitSeconds === 0) return
+  if (waitSeconds === 0) return refundable
   throw new ProviderError('rate_limited', "This server's limit of sign-in mails is reached.", {
     retryAfterSeconds: waitSeconds,
   })

@@ -12,18 +12,25 @@ let login: LoginFixture
 let browser: Browser
 /** Requests that reached the provider. */
 let asked: string[]
+let isAway: boolean
 
 /** Opens the flow in front of a provider with one account. */
-async function open(method: EmailMethod, options: { password?: boolean } = {}): Promise<void> {
+async function open(
+  method: EmailMethod,
+  { limitPerMinute, ...options }: { password?: boolean; limitPerMinute?: number } = {},
+): Promise<void> {
   gotrue = startGotrue()
   const body = JSON.stringify({ email, password: ada.password })
   await gotrue.embedded.fetch(new Request('http://localhost:8788/auth/v1/signup', { method: 'POST', body }))
   asked = []
+  isAway = false
   const provider = gotrue.configured({ email: method, ...options }, (request) => {
     asked.push(`${request.method} ${new URL(request.url).pathname}`)
+    const isOtp = request.url.includes('/otp')
+    if (isAway && isOtp) return Promise.resolve(new Response('', { status: 503 }))
     return gotrue.embedded.fetch(request)
   })
-  login = await createLoginFixture(provider)
+  login = await createLoginFixture(provider, limitPerMinute === undefined ? {} : { limitPerMinute })
   browser = login.browser('192.0.2.1')
 }
 
@@ -155,6 +162,21 @@ describe('somebody without an account', () => {
     expect((await enter(unknown, '123456')).html).toContain('Wrong or expired code')
   })
 
+  it('costs a visitor no guesses, as somebody with an account does not', async () => {
+    await open('code', { limitPerMinute: 4 })
+    for (let person = 0; person < 10; person += 1) {
+      expect(status(await ask(`p${person}@example.com`))).toBe(200)
+      later(60)
+    }
+    // Twelve guesses an hour are what three minutes of the total allow.
+    for (let guess = 0; guess < 12; guess += 1) {
+      const page = await login.open(browser)
+      const wrongOne = { email: `g${guess}@example.com`, password: 'wrong' }
+      expect(status(await browser.submit(page, 'password', wrongOne))).toBe(400)
+      later(60)
+    }
+  })
+
   it('is never signed up', async () => {
     await ask('nobody@example.com')
     expect(gotrue.embedded.services.accounts.findByEmail('nobody@example.com')).toBeUndefined()
@@ -197,6 +219,27 @@ describe('another mail', () => {
     }
     expect(mails()).toHaveLength(5)
     expect(status(await ask('eve@example.com', login.browser('203.0.113.1')))).toBe(200)
+  })
+
+  it('can be had by a browser of the owner when somebody else has used all of them up', async () => {
+    expectCode(await enter(await ask(), mails()[0]?.code ?? ''))
+    for (let minute = 0; minute < 8; minute += 1) {
+      later(60)
+      await ask(email, login.browser(`198.51.${minute}.1`))
+    }
+    later(60)
+    expect(status(await ask(email, login.browser('203.0.113.1')))).toBe(429)
+    const page = await ask()
+    expect(status(page)).toBe(200)
+    expectCode(await enter(page, mails()[0]?.code ?? ''))
+  })
+
+  it('need not be waited for when the provider could not be asked', async () => {
+    isAway = true
+    expect(status(await ask())).toBe(503)
+    isAway = false
+    expect(status(await ask())).toBe(200)
+    expect(mails()).toHaveLength(1)
   })
 
   it('is asked of the provider ten times an hour by one address', async () => {

@@ -1,7 +1,13 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
 import { alertBox, layout } from './layout.ts'
-import { type SignInView, subjectSummary, subjectWords, transactionInput } from './sign-in-subject.ts'
+import {
+  cancelForm,
+  type SignInView,
+  subjectSummary,
+  subjectWords,
+  transactionInput,
+} from './sign-in-subject.ts'
 
 /** Contents of the page that waits for what was mailed. */
 export interface EmailCodeView extends SignInView {
@@ -47,13 +53,7 @@ export function emailCodePage(view: EmailCodeView): string {
         }
         <button class="button plain" name="action" value="back">Use another address or way to sign in</button>
       </form>
-      ${
-        words.cancel !== undefined &&
-        html`<form method="post" action="${view.action}" class="cancel">
-          ${transactionInput(view)}
-          <button class="button plain" name="action" value="deny">${words.cancel}</button>
-        </form>`
-      }
+      ${words.cancel !== undefined && cancelForm(view, words.cancel)}
     </section>`,
   })
 }

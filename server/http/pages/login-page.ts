@@ -4,6 +4,7 @@ import { alertBox, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
   aboutSubject,
+  cancelForm,
   subjectSummary,
   type SignInView,
   type SubjectWords,
@@ -41,14 +42,7 @@ export function loginPage(view: LoginView): string {
     main: html`<section class="court-inner" aria-labelledby="sign-in">
       <h2 id="sign-in">Sign in with your account at <bdi>${view.appName}</bdi></h2>
       ${view.error !== undefined && alertBox(view.error, 'sign-in-error')} ${methods(view, words)}
-      ${
-        words.cancel === undefined
-          ? ''
-          : html`<form method="post" action="${view.action}" class="cancel">
-              ${transactionInput(view)}
-              <button class="button plain" name="action" value="deny" formnovalidate>${words.cancel}</button>
-            </form>`
-      }
+      ${words.cancel !== undefined && cancelForm(view, words.cancel)}
       <div class="court-foot">
         <p>
           No account yet? <a class="link" href="${view.appUrl}">Create one at ${view.appName}</a>, then come

@@ -1,6 +1,12 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { alertBox, layout } from './layout.ts'
-import { type SignInView, subjectSummary, subjectWords, transactionInput } from './sign-in-subject.ts'
+import {
+  cancelForm,
+  type SignInView,
+  subjectSummary,
+  subjectWords,
+  transactionInput,
+} from './sign-in-subject.ts'
 
 /** Contents of the second-factor page. */
 export interface SecondFactorView extends SignInView {
@@ -31,10 +37,7 @@ export function secondFactorPage(view: SecondFactorView): string {
         ${transactionInput(view)} ${factorChoice(view)} ${codeField(view)}
         <button class="button primary" type="submit">${words.confirm}</button>
       </form>
-      <form method="post" action="${view.action}" class="cancel">
-        ${transactionInput(view)}
-        <button class="button plain" name="action" value="deny">${words.cancel ?? 'Cancel'}</button>
-      </form>
+      ${cancelForm(view, words.cancel ?? 'Cancel')}
       <div class="court-foot">
         <p>Can’t use the app? <a class="link" href="${view.appUrl}">Get help at ${view.appName}</a>.</p>
       </div>

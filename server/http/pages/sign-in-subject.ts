@@ -23,6 +23,14 @@ export function transactionInput({ transaction }: SignInView): SafeHtml {
   return html`<input type="hidden" name="transaction" value="${transaction}" />`
 }
 
+/** Renders the form that ends a sign-in without access. */
+export function cancelForm(view: SignInView, label: string): SafeHtml {
+  return html`<form method="post" action="${view.action}" class="cancel">
+    ${transactionInput(view)}
+    <button class="button plain" name="action" value="deny" formnovalidate>${label}</button>
+  </form>`
+}
+
 /** The words that differ between the purposes of a sign-in. Every button that allows access says so. */
 export interface SubjectWords {
   /** Titles of the password page and of the code page. */

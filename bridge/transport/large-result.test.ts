@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { readAnswer } from './answer.ts'
+import { readAnswer } from './streamable-http.ts'
 
 const large = 'x'.repeat(300_000)
 const read = (text: string) => readAnswer(Buffer.from(text))

@@ -2,19 +2,15 @@ import { isUtf8 } from 'node:buffer'
 import { readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 
 /** Parsing less costs too little to be seen. */
-const largeBytes = 256 * 1024
+export const largeBytes: number = 256 * 1024
 
 const lineBreaks = [0x0a, 0x0d]
 
 /**
- * Reads what a server answered, from bytes that nobody else uses. A large result is passed on as it came: that it is UTF-8 and its
- * outermost members are checked, but not that its value is JSON. Even so it is one line.
+ * Reads a result to be passed on as it came, from bytes that nobody else uses: that it is UTF-8 and its outermost members are checked,
+ * but not that its value is JSON. Even so it is one line. Returns undefined for every other message.
  */
-export function readAnswer(bytes: Buffer): WireMessage {
-  return (bytes.length < largeBytes ? undefined : readLargeResult(bytes)) ?? readMessage(bytes)
-}
-
-function readLargeResult(bytes: Buffer): WireMessage | undefined {
+export function readLargeResult(bytes: Buffer): WireMessage | undefined {
   if (!isUtf8(bytes)) return undefined
   const { envelope } = readMessage(outlineOf(bytes))
   if (envelope.kind !== 'response' || envelope.isError) return undefined
