@@ -168,6 +168,11 @@ describe('answers', () => {
     ['garbage', (request) => request.json(200, '{"jsonrpc"'), 'no_mcp'],
     ['another id', (request) => request.json(200, { jsonrpc: '2.0', id: 77, result: {} }), 'no_mcp'],
     ['an empty batch', (request) => request.json(200, []), 'no_mcp'],
+    [
+      'a batch with something that is no message',
+      (request, id) => request.json(200, [{ jsonrpc: '2.0', id, result: {} }, 7]),
+      'no_mcp',
+    ],
     ['202', (request) => request.response.writeHead(202).end(), 'no_mcp'],
     ['a stream without it', (request) => void (request.events(notice('x')), request.response.end()), 'lost'],
     ['403', (request) => request.json(403, {}), 'forbidden'],
