@@ -615,3 +615,17 @@ it('keeps to the transport that has answered, whatever a later message is refuse
   await kept.close(500)
   expect(server.log()).toEqual(['initialize', 'tools/call', 'DELETE'])
 })
+
+it('does not look for HTTP+SSE where a web page answers', async () => {
+  const config = { serverUrl: `${server.origin}/mcp`, headers: {}, retryMs: 0, cookies: true }
+  const first = new FallbackTransport({ ...config, transport: 'http-first' }, harness.ports, undefined)
+  const asked: string[] = []
+  server.intercept = ({ method, response }) => {
+    asked.push(method)
+    response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>')
+    return true
+  }
+  await expect(exchange(first, initialize)).rejects.toMatchObject({ fault: 'no_mcp' })
+  await first.close(500)
+  expect(asked).toEqual(['POST'])
+})
