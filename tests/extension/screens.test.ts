@@ -42,11 +42,11 @@ describeBrowsers('every screen in %s', (kind) => {
     width: number,
   ): Promise<Record<string, number>> {
     await stage.page.setViewport({ width, height: 600 })
-    const found = await stage.each(
-      views,
-      now,
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    )
+    const found = await stage.each(views, now, () => {
+      for (const details of document.querySelectorAll('details')) details.open = true
+      const boxes = [document.documentElement, ...document.querySelectorAll('main, main > *')]
+      return Math.max(...boxes.map((box) => box.scrollWidth - box.clientWidth))
+    })
     expect(Object.keys(found)).toEqual(Object.keys(views))
     return Object.fromEntries(Object.entries(found).filter(([, excess]) => excess > 0))
   }

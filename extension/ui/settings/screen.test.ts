@@ -61,20 +61,6 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     }
   })
 
-  it.each(['en', 'de'])('fits into 320 px in %s', async (language) => {
-    await page.setViewport({ width: 320, height: 640 })
-    try {
-      for (const [name, view] of Object.entries(samples)) {
-        await page.setContent(html)
-        await show(view, language)
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-        expect(overflow, name).toBe(0)
-      }
-    } finally {
-      await page.setViewport({ width: 1000, height: 800 })
-    }
-  })
-
   it('names in each button of the list what it is about', async () => {
     await show(samples['profiles'])
     const names = await page.$$eval('.card button', (buttons) =>
