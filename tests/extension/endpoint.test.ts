@@ -5,7 +5,6 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { type ServerProcess, startServer, until } from '../e2e/server-process.ts'
-import { violations } from '../support/browsers/axe.ts'
 import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
 import { launchBrowser } from '../support/browsers/launch-browser.ts'
 import { copied, press, reopen, shown, viewOf } from '../support/browsers/popup-page.ts'
@@ -71,7 +70,6 @@ describeBrowsers('the MCP server of a web app in %s', (kind) => {
     await openAt('named', '<link rel="mcp-server" href="https://evil.app.example/mcp">')
     expect(await shown(popup, 'announced-server')).toBe('evil.app.example/mcp')
     expect(await shown(popup, 'announced-elsewhere')).toContain('another host')
-    expect(await violations(popup)).toEqual([])
     for (const name of ['test', 'open-client']) expect(await isSeen(`[name=${name}]`)).toBe(false)
     expect(browser.requests.filter(({ url }) => url.includes('evil.app.example'))).toEqual([])
     expect(await browser.stored()).not.toContain('evil.app.example')
@@ -92,14 +90,12 @@ describeBrowsers('the MCP server of a web app in %s', (kind) => {
     await press(popup, 'use-server')
     await until(async () => (await shown(popup, 'server')) !== '', 'the server')
     expect(await isSeen('[name=use-server]')).toBe(false)
-    expect(await violations(popup)).toEqual([])
     expect(await copied(popup, tab, 'curl')).toContain(`curl '${server.mcpUrl}'`)
     expect(await copied(popup, tab, 'config-claude-code')).toContain(server.mcpUrl)
     // The session is unknown: the server itself says so, in its own words.
     expect(await test()).toBe('refused')
     expect(await shown(popup, 'test-said')).toContain('401')
     expect(await shown(popup, 'test-detail')).toContain('invalid_token')
-    expect(await violations(popup)).toEqual([])
     expect(await browser.stored()).toContain(server.baseUrl)
 
     await openAt('used', '<link rel="mcp-server" href="https://evil.app.example/mcp">')

@@ -177,7 +177,6 @@ describeBrowsers('sessions as %s keeps them', (kind) => {
       const partitioned = { attributes: 'HttpOnly; Secure; Partitioned' }
       await open('partitioned', { setCookies: setCookies(session, partitioned) })
       expect(await shown(popup, 'title')).toBe('part@example.com')
-      expect(await copied(popup, tab)).toBe(session.access_token)
     })
 
     it('a session in local storage, of an app without cookies', async () => {
@@ -185,11 +184,10 @@ describeBrowsers('sessions as %s keeps them', (kind) => {
       const entry = JSON.stringify([usualName, JSON.stringify(session)])
       await open('local', { script: `localStorage.setItem(...${entry})` })
       expect(await shown(popup, 'title')).toBe('local@example.com')
-      expect(await copied(popup, tab)).toBe(session.access_token)
     })
 
     it('an expired token: the tab is reloaded, the app renews it, and the popup continues by itself', async () => {
-      const renewed = sessionSample()
+      const renewed = sessionSample({ email: 'renewed@example.com' })
       await open(
         'expired',
         { setCookies: setCookies(sessionSample({ seconds: -60 }), secret) },
@@ -198,7 +196,7 @@ describeBrowsers('sessions as %s keeps them', (kind) => {
       expect(await viewOf(popup)).toBe('expired')
       await press(popup, 'reload')
       await waitForView(popup, 'ready')
-      expect(await copied(popup, tab)).toBe(renewed.access_token)
+      expect(await shown(popup, 'title')).toBe('renewed@example.com')
     })
 
     it('signing in and out while the popup is open', async () => {
