@@ -294,6 +294,17 @@ describe('the page of settings', () => {
     expect(await createSettingsBrowser().forget(['https://app.example.com/*'])).toBe(false)
   })
 
+  it('goes back to the tab, and away', async () => {
+    const app = await fakeBrowser.tabs.create({ url: 'https://app.example.com/' })
+    const own = await fakeBrowser.tabs.create({ url: 'chrome-extension://x/options.html', active: true })
+    provide('tabs.getCurrent', async () => own)
+    const remove = provide('tabs.remove', async () => {})
+    expect(await createSettingsBrowser().returnTo(app.id ?? -1)).toBe(true)
+    const tabs = await fakeBrowser.tabs.query({})
+    expect(tabs.find((tab: { id?: number }) => tab.id === app.id)?.active).toBe(true)
+    expect(remove).toHaveBeenCalledExactlyOnceWith(own.id)
+  })
+
   it('stays when the tab is gone', async () => {
     provide('tabs.update', () => Promise.reject(new Error('No tab with id')))
     const remove = provide('tabs.remove', async () => {})
