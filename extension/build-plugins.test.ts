@@ -41,21 +41,6 @@ describe('style sheets', () => {
     expect(styles.allow(policy)).toBe(`script-src 'self'; style-src 'sha256-${hash}'; img-src 'self'`)
   })
 
-  it('of several pages are allowed in the same order, whichever was built first', async () => {
-    const orders = [
-      ['a { color: red }', 'b { color: red }'],
-      ['b { color: red }', 'a { color: red }'],
-    ]
-    const policies = orders.map(async (order) => {
-      const styles = createInlineStyles()
-      for (const css of order) await buildPage(css, styles)
-      return styles.allow(policy)
-    })
-    const [one, other] = await Promise.all(policies)
-    expect(one).toBe(other)
-    expect(one?.match(/sha256-/g)).toHaveLength(2)
-  })
-
   it('that no page inlines stay files: the policy is unchanged', () => {
     expect(createInlineStyles().allow(policy)).toBe(policy)
   })

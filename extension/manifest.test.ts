@@ -3,14 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { createManifest } from './manifest.ts'
 import manifest from './package.json' with { type: 'json' }
 
-const team = {
-  id: 'team',
-  label: 'Notes',
-  appUrl: 'https://notes.example.com/app',
-  baseUrl: undefined,
-  cookieName: undefined,
-}
-
 type Options = Parameters<typeof createManifest>[0]
 
 const make = (options: Partial<Options> & { isFirefox: boolean }): ReturnType<typeof createManifest> =>
@@ -39,26 +31,6 @@ describe.each([
     expect(plain.content_scripts).toBeUndefined()
     expect(plain.web_accessible_resources).toBeUndefined()
     expect(plain.externally_connectable).toBeUndefined()
-  })
-
-  it('of a team asks for the host of its app, and for no more', () => {
-    const { host_permissions: sites, ...others } = make({ isFirefox, team })
-    expect(sites).toEqual(['https://notes.example.com/*', 'http://notes.example.com/*'])
-    expect(others).toEqual(plain)
-  })
-
-  it('lets the pages run, fetch and be framed as little as they can do with', () => {
-    const policy = (plain.content_security_policy as { extension_pages: string }).extension_pages
-    expect(policy.split('; ').toSorted()).toEqual([
-      "base-uri 'none'",
-      'connect-src https: http://localhost:* http://127.0.0.1:*',
-      "default-src 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-      "img-src 'self'",
-      "script-src 'self'",
-      "style-src 'self'",
-    ])
   })
 })
 

@@ -195,12 +195,8 @@ describe('bombs', () => {
     ['deep lists', deep(60_000)],
     ['deep lists in base64', `base64-${encodeBase64url(encodeUtf8(deep(40_000)))}`],
     ['a deep member', `{"access_token":"a.b.c","x":${deep(50_000)}}`],
-    ['a million quotes', '"'.repeat(1_000_000)],
-    ['a million percent signs', '%'.repeat(1_000_000)],
     ['a huge number', `{"access_token":"token","expires_at":${'9'.repeat(5000)}}`],
-    ['the same member often', `{${'"access_token":1,'.repeat(5000)}"access_token":"last"}`],
     ['a huge token', JSON.stringify({ access_token: 'x'.repeat(120_000) })],
-    ['bytes that are not UTF-8', 'base64-_____w'],
   ]
 
   test.each(values)('%s', async (_case, value) => {

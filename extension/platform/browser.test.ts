@@ -27,18 +27,6 @@ afterEach(() => {
 const pretendFirefox = (): void => void vi.stubEnv('FIREFOX', 'true')
 
 describe('the tab that the popup is about', () => {
-  it('is the active one of the window', async () => {
-    const { id } = await fakeBrowser.tabs.create({ url: 'https://app.example.com/', active: true })
-    expect(await createBrowser().tab()).toMatchObject({ id, url: 'https://app.example.com/' })
-  })
-
-  it('is the one that the address names', async () => {
-    const named = await fakeBrowser.tabs.create({ url: 'https://app.example.com/', active: true })
-    await fakeBrowser.tabs.create({ url: 'https://other.example.com/', active: true })
-    vi.stubGlobal('location', { hash: `#tab=${named.id}` })
-    expect(await createBrowser().tab()).toMatchObject({ id: named.id })
-  })
-
   it.each(['#tab=99', '#tab=-1', '#tab=1e3', '#tab='])(
     'is none for %s when there is no such tab',
     async (hash) => {
@@ -204,12 +192,6 @@ describe('settings', () => {
     await fakeBrowser.storage.local.set({ settings: { version: 'x', profiles: 7 } })
     expect(await createBrowser().loadSettings()).toEqual({ version: 1, profiles: [] })
   })
-
-  it('are shown in a tab that knows what for', async () => {
-    const create = vi.spyOn(fakeBrowser.tabs, 'create')
-    await createBrowser().openSettings('new=https%3A%2F%2Fapp.example.com')
-    expect(create.mock.calls[0]?.[0].url).toMatch(/\/options\.html#new=https%3A%2F%2Fapp\.example\.com$/)
-  })
 })
 
 describe('a build for a team', () => {
@@ -294,11 +276,6 @@ describe('a timer', () => {
     browser.setTimer(second, 100)()
     vi.advanceTimersByTime(1000)
     expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 0])
-  })
-
-  it('counts in seconds of the epoch', () => {
-    vi.useFakeTimers({ now: 1_700_000_000_500 })
-    expect(createBrowser().now()).toBe(1_700_000_000.5)
   })
 })
 

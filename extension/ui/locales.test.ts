@@ -66,10 +66,6 @@ describe('the texts', () => {
     }
   })
 
-  it.each(locales)('of %s fit into the stores', (locale) => {
-    expect(readMessages(locale)['extensionDescription']?.message.length).toBeLessThanOrEqual(132)
-  })
-
   it('that the pages and the manifest name exist', () => {
     const named = sources.flatMap((source) =>
       [...source.matchAll(/data-(?:text|label)="(\w+)"|__MSG_(\w+)__/g)].map(([, a, b]) => a ?? b ?? ''),

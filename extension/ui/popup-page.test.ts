@@ -3,7 +3,8 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import type { PopupAction, PopupView } from '../core/popup/popup-view.ts'
-import { findChromium, openChromium } from '../../tests/support/extension/ui/chromium.ts'
+import { openChromium } from '../../tests/support/extension/ui/chromium.ts'
+import { findChromium } from '../../tests/support/server/headless-chromium.ts'
 import { buildStagedPage, readMessages } from '../../tests/support/extension/ui/staged-page.ts'
 import type { Message } from '../../tests/support/extension/ui/translator.ts'
 import {
@@ -116,11 +117,6 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow' })])
     await show(samples['signed-out'])
     expect(await page.$eval('[name=allow]', (button) => button.checkVisibility())).toBe(false)
-  })
-
-  it('names the site in the question for it', async () => {
-    await show(samples['no-permission'])
-    expect(await textOf('[name=allow]')).toBe('Allow for notes.example.com')
     await show(samples['signed-out-further'])
     expect(await textOf('[name=allow]')).toBe('Allow for example.com')
   })
@@ -330,32 +326,6 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     })
     expect(Math.max(...overflow)).toBe(0)
   })
-
-  it.each(['en', 'de'])(
-    'fits into 320 px in %s, from left to right and from right to left',
-    async (language) => {
-      await page.setViewport({ width: 320, height: 600 })
-      try {
-        for (const [name, view] of Object.entries(samples)) {
-          await page.setContent(html)
-          await show(view, language)
-          for (const direction of ['ltr', 'rtl']) {
-            const overflow = await page.evaluate((direction) => {
-              document.documentElement.dir = direction
-              for (const details of document.querySelectorAll('details')) details.open = true
-              const main = document.querySelector('main') as HTMLElement
-              return [document.documentElement, main, ...main.children].map(
-                (box) => box.scrollWidth - box.clientWidth,
-              )
-            }, direction)
-            expect(Math.max(...overflow), `${name} ${direction}`).toBe(0)
-          }
-        }
-      } finally {
-        await page.setViewport({ width: 360, height: 600 })
-      }
-    },
-  )
 
   it('keeps to the height that browsers allow, and scrolls inside', async () => {
     await show(samples['test-passed'])

@@ -29,20 +29,8 @@ describe('the source of the extension', () => {
     expect(styles.length).toBe(3)
   })
 
-  it('makes no markup from text and runs none', () => {
-    const pattern =
-      /\b(?:innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|setHTML|createContextualFragment|DOMParser|srcdoc|eval)\b|document\.write|new Function|javascript:/g
-    expect(offenders(scripts, pattern)).toEqual([])
-  })
-
   it('writes nothing to the console', () => {
     expect(offenders(scripts, /\bconsole\./g)).toEqual([])
-  })
-
-  it('has pages without scripts, styles, handlers or addresses of others in them', () => {
-    expect(
-      offenders(pages, /<style|\sstyle=|\son\w+=|<script(?![^>]*\bsrc="\.\/)|https?:|\ssrc="\/\//g),
-    ).toEqual([])
   })
 
   it('has styles for both directions of writing: logical properties only', () => {
@@ -52,9 +40,5 @@ describe('the source of the extension', () => {
     const sides = offenders(styles, /(?:margin|padding|border-width):\s*(?:[^\s;()]+\s+){3}[^\s;()]+;/g)
     // A rotated corner: the same in both directions.
     expect(sides).toEqual(['entrypoints/popup/style.css: border-width: 0 2px 2px 0;'])
-  })
-
-  it('has styles that fetch nothing', () => {
-    expect(offenders(styles, /url\(|@font-face/g)).toEqual([])
   })
 })

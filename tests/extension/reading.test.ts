@@ -1,23 +1,82 @@
 import type { Page } from 'puppeteer-core'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { PopupView } from '../../extension/core/popup/popup-view.ts'
+import { until } from '../e2e/server-process.ts'
 import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
 import { launchBrowser } from '../support/browsers/launch-browser.ts'
-import { copied, press, shown, untilGone, viewOf, waitForView } from '../support/browsers/popup-page.ts'
-import { type SampleSite, startSampleSite } from '../support/browsers/sample-site.ts'
-import { sessionSample, setCookies } from '../support/browsers/session-sample.ts'
-import type { TestBrowser } from '../support/browsers/test-browser.ts'
-
-/** Clicks the session of that account. */
-async function choose(popup: Page, account: string): Promise<void> {
-  await popup.bringToFront()
-  for (const button of await popup.$$('button[name=choose]')) {
-    const text = await button.evaluate((element) => element.textContent)
-    if (text.includes(account)) return button.click()
-  }
-  throw new Error(`There is no session of ${account}.`)
-}
+import {
+  copied,
+  press,
+  reopen,
+  shown,
+  untilGone,
+  viewOf,
+  waitForView,
+} from '../support/browsers/popup-page.ts'
+import { type SampleAnswer, type SampleSite, startSampleSite } from '../support/browsers/sample-site.ts'
+import { sessionSample, setCookies, tokenSample } from '../support/browsers/session-sample.ts'
+import type { RealPopup, Tab, TestBrowser } from '../support/browsers/test-browser.ts'
 
 const secret = { attributes: 'HttpOnly; Secure' }
+const markup = '"><img src="x" onerror="globalThis.wasExecuted=1"><script>globalThis.wasExecuted=1</script>'
+const usualName = 'sb-abcdefghijklmnopqrst-auth-token'
+const soon = Math.floor(Date.now() / 1000) + 1800
+
+/** Returns a session whose token has that payload. */
+function withPayload(payload: unknown): string[] {
+  return setCookies({ ...sessionSample(), access_token: tokenSample(payload), expires_at: soon })
+}
+
+/** Returns cookies with that value unchanged. */
+function raw(value: string): string[] {
+  const chunks = value.match(/.{1,3180}/g) ?? []
+  if (chunks.length === 1) return [`${usualName}=${value}; Path=/`]
+  return chunks.map((chunk, index) => `${usualName}.${index}=${chunk}; Path=/`)
+}
+
+function base64(text: string | Buffer): string {
+  return `base64-${Buffer.from(text).toString('base64url')}`
+}
+
+/** What depends on the browser: its cookies, its JavaScript and what it draws. The logic has tests of its own. */
+const hostile: [title: string, cookies: string[], view: PopupView['kind']][] = [
+  [
+    'markup in every one of 300 claims',
+    withPayload(
+      Object.fromEntries([
+        ...['email', 'sub', 'iss', 'aud', 'role', markup].map((name) => [name, markup]),
+        ...Array.from({ length: 300 }, (_, index) => [`claim-${index}`, markup]),
+        ['exp', soon],
+      ]),
+    ),
+    'ready',
+  ],
+  [
+    'markup in the name',
+    setCookies(sessionSample(), { name: 'sb-<b><script>x</script>-auth-token' }),
+    'ready',
+  ],
+  ['lists in lists', raw(base64('['.repeat(30_000) + ']'.repeat(30_000))), 'corrupt'],
+  [
+    '150 sessions',
+    Array.from({ length: 150 }, (_, index) => `project${index}`).flatMap((name) =>
+      setCookies(sessionSample(), { name: `sb-${name}-auth-token` }),
+    ),
+    'several',
+  ],
+  [
+    'bytes that are not UTF-8',
+    raw(base64(Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80]))),
+    'corrupt',
+  ],
+  ['bytes outside of ASCII', raw('\u00ff\u00e9'), 'corrupt'],
+  [
+    'text that runs backwards, hides or is half a character',
+    withPayload({ exp: soon, email: '\u202emoc.elpmaxe@ada\u202c\u0000\u200b\u0007\ud800' }),
+    'ready',
+  ],
+  ['a life longer than any calendar', withPayload({ exp: 1e300, email: 'a@example.com' }), 'ready'],
+]
 
 describeBrowsers('sessions as %s keeps them', (kind) => {
   let site: SampleSite
@@ -26,7 +85,6 @@ describeBrowsers('sessions as %s keeps them', (kind) => {
   beforeAll(async () => {
     site = await startSampleSite('app.example')
     browser = await launchBrowser(kind, { hosts: new Map([['*.app.example', site.port]]) })
-    await browser.grant('*.app.example')
   })
   afterEach(() => expect(browser.complaints.splice(0)).toEqual([]))
   afterAll(async () => {
@@ -34,144 +92,169 @@ describeBrowsers('sessions as %s keeps them', (kind) => {
     await site?.close()
   })
 
-  it('twelve chunks that the page cannot see: the very token is copied', async () => {
-    const session = sessionSample({ metadata: { about: 'y'.repeat(26_000) } })
-    const cookies = setCookies(session, secret)
-    expect(cookies.length).toBe(12)
-    site.add('chunks.app.example', { setCookies: cookies })
-    const tab = await browser.openTab('https://chunks.app.example/')
-    const popup = await browser.openPopupFor(tab)
-    await waitForView(popup, 'ready')
-    expect(await tab.page.evaluate(() => document.cookie)).toBe('')
-    expect(await shown(popup, 'title')).toBe('ada@example.com')
-    expect(await shown(popup, 'timer')).toMatch(/^(?:1:00:00|59:\d\d)$/)
-    expect(await copied(popup, tab)).toBe(session.access_token)
-  })
+  describe('before a permission was given', () => {
+    const view = (popup: RealPopup): Promise<string | undefined> =>
+      popup.read(({ document }) => document.body.dataset['view'])
 
-  it('Escape closes the popup', async () => {
-    const popup = await browser.openPopupFor(await browser.openTab('https://empty.app.example/'))
-    await popup.bringToFront()
-    await popup.keyboard.press('a')
-    expect(await viewOf(popup)).toBe('signed-out')
-    // The page may be gone before the driver learns of the key.
-    await popup.keyboard.press('Escape').catch(() => undefined)
-    await untilGone(popup)
-  })
+    it('cookies that the page does not see: one question, then the token is there', async () => {
+      site.add('closed.app.example', { setCookies: setCookies(sessionSample(), secret) })
+      await browser.answerYes('closed.app.example')
+      const tab = await browser.openTab('https://closed.app.example/')
+      const popup = await browser.clickToolbar(tab)
+      expect(await view(popup)).toBe('no-permission')
+      expect(await popup.read(({ document }) => document.body.innerText)).toContain('closed.app.example')
 
-  it('a partitioned cookie', async () => {
-    const session = sessionSample({ email: 'part@example.com' })
-    site.add('partitioned.app.example', {
-      setCookies: setCookies(session, { attributes: 'HttpOnly; Secure; Partitioned' }),
+      if (kind === 'chromium') {
+        await popup.click('button[name=allow]')
+        await until(async () => (await view(popup)) === 'ready', 'the session')
+      } else {
+        // Firefox would draw its prompt below the popup, so a page prompts and returns to the tab.
+        const opened = browser.nextSettings()
+        await popup.click('button[name=allow]')
+        const settings = await opened
+        expect(await shown(settings, 'title')).toContain('closed.app.example')
+        await press(settings, 'allow-asked')
+        await untilGone(settings)
+        expect(await view(await browser.clickToolbar(tab))).toBe('ready')
+      }
+      await until(async () => (await browser.badge(tab)) !== '', 'the badge')
+      expect(await browser.badge(tab)).toMatch(/^(?:59|60)$/)
     })
-    const tab = await browser.openTab('https://partitioned.app.example/')
-    const popup = await browser.openPopupFor(tab)
-    await waitForView(popup, 'ready')
-    expect(await shown(popup, 'title')).toBe('part@example.com')
-    expect(await copied(popup, tab)).toBe(session.access_token)
-  })
 
-  it('a session in local storage, of an app without cookies', async () => {
-    const session = sessionSample({ email: 'local@example.com', metadata: { name: '100 % Ådå' } })
-    const entry = JSON.stringify(['sb-abcdefghijklmnopqrst-auth-token', JSON.stringify(session)])
-    site.add('local.app.example', { script: `localStorage.setItem(...${entry})` })
-    const tab = await browser.openTab('https://local.app.example/')
-    const popup = await browser.openPopupFor(tab)
-    await waitForView(popup, 'ready')
-    expect(await shown(popup, 'title')).toBe('local@example.com')
-    expect(await copied(popup, tab)).toBe(session.access_token)
-  })
-
-  it('several projects: one is chosen, and the way back leads to the others', async () => {
-    const one = sessionSample({ email: 'one@example.com' })
-    const two = sessionSample({ email: 'two@example.com' })
-    site.add('several.app.example', {
-      setCookies: [
-        ...setCookies(one, { ...secret, name: 'sb-one-auth-token' }),
-        ...setCookies(two, { ...secret, name: 'sb-two-auth-token' }),
-      ],
+    it('a page without permission is a tab without an app until the icon is clicked; the popup fits', async () => {
+      site.add('other.app.example', { setCookies: setCookies(sessionSample()) })
+      const tab = await browser.openTab('https://other.app.example/')
+      const popup = await browser.openPopupFor(tab)
+      expect(await popup.$eval('body', (body) => body.dataset['view'])).toBe('no-web-page')
+      expect(await browser.badge(tab)).toBe('')
+      const clicked = await browser.clickToolbar(tab)
+      expect(await view(clicked)).toBe('ready')
+      const size = await clicked.read(({ innerWidth, innerHeight, document }) => ({
+        innerWidth,
+        innerHeight,
+        excess: document.documentElement.scrollWidth - innerWidth,
+        language: document.documentElement.lang,
+      }))
+      expect(size.innerWidth).toBeLessThanOrEqual(800)
+      expect(size.innerHeight).toBeLessThanOrEqual(600)
+      expect(size.excess).toBe(0)
+      expect(size.language).toBe('en')
     })
-    const tab = await browser.openTab('https://several.app.example/')
-    const popup = await browser.openPopupFor(tab)
-    await waitForView(popup, 'several')
-    expect(await shown(popup, 'sessions')).toMatch(/one@example\.com[^]*two@example\.com/)
-    await choose(popup, 'two@example.com')
-    await waitForView(popup, 'ready')
-    expect(await copied(popup, tab)).toBe(two.access_token)
-    await press(popup, 'show-all')
-    await waitForView(popup, 'several')
-    await choose(popup, 'one@example.com')
-    await waitForView(popup, 'ready')
-    expect(await copied(popup, tab)).toBe(one.access_token)
   })
 
-  it('an expired token: the tab is reloaded, the app renews it, and the popup continues by itself', async () => {
-    const renewed = sessionSample()
-    site.add(
-      'expired.app.example',
-      { setCookies: setCookies(sessionSample({ seconds: -60 }), secret) },
-      { setCookies: setCookies(renewed, secret) },
-    )
-    const tab = await browser.openTab('https://expired.app.example/')
-    const popup = await browser.openPopupFor(tab)
-    await waitForView(popup, 'expired')
-    await press(popup, 'reload')
-    await waitForView(popup, 'ready')
-    expect(await copied(popup, tab)).toBe(renewed.access_token)
-  })
+  describe('with permission', () => {
+    let tab: Tab
+    let popup: Page
 
-  it('a token that ends while the popup is open', async () => {
-    site.add('ending.app.example', { setCookies: setCookies(sessionSample({ seconds: 4 }), secret) })
-    const tab = await browser.openTab('https://ending.app.example/')
-    const popup = await browser.openPopupFor(tab)
-    await waitForView(popup, 'ready')
-    expect(await shown(popup, 'ends-soon')).not.toBe('')
-    await waitForView(popup, 'expired')
-  })
-
-  it('a part that is missing', async () => {
-    const cookies = setCookies(sessionSample({ metadata: { about: 'y'.repeat(9000) } }), secret)
-    site.add('incomplete.app.example', { setCookies: cookies.filter((cookie) => !/token\.1=/.test(cookie)) })
-    const popup = await browser.openPopupFor(await browser.openTab('https://incomplete.app.example/'))
-    await waitForView(popup, 'incomplete')
-  })
-
-  it('something else under the name of a session', async () => {
-    site.add('corrupt.app.example', {
-      setCookies: ['sb-abcdefghijklmnopqrst-auth-token=base64-bm90IGpzb24; Path=/; Secure'],
+    beforeAll(async () => {
+      await browser.grant('*.app.example')
+      tab = await browser.openTab('https://empty.app.example/')
+      popup = await browser.openPopupFor(tab)
     })
-    const popup = await browser.openPopupFor(await browser.openTab('https://corrupt.app.example/'))
-    await waitForView(popup, 'corrupt')
-  })
 
-  it('signing in and out while the popup is open', async () => {
-    const cookies = setCookies(sessionSample(), secret)
-    const removed = cookies.map((cookie) => cookie.replace(/=[^;]*/, '=; Max-Age=0'))
-    site.add('life.app.example', {}, { setCookies: cookies }, { setCookies: removed })
-    const tab = await browser.openTab('https://life.app.example/')
-    const popup = await browser.openPopupFor(tab)
-    await waitForView(popup, 'signed-out')
-    await tab.page.reload()
-    await waitForView(popup, 'ready')
-    await tab.page.reload()
-    await waitForView(popup, 'signed-out')
-  })
+    /** Goes to an app that answers so, and opens the popup over it. */
+    async function open(app: string, ...answers: SampleAnswer[]): Promise<void> {
+      const host = `${app}.app.example`
+      site.add(host, ...answers)
+      await tab.page.goto(`https://${host}/`)
+      await reopen(popup)
+    }
 
-  it('cookies of a private window or a container are those of its tab, and no others', async () => {
-    const usual = sessionSample({ email: 'usual@example.com' })
-    const separate = sessionSample({ email: 'separate@example.com' })
-    site.add(
-      'apart.app.example',
-      { setCookies: setCookies(usual, secret) },
-      { setCookies: setCookies(separate, secret) },
-    )
-    const tab = await browser.openTab('https://apart.app.example/')
-    const other = await browser.openSeparateTab('https://apart.app.example/')
-    const popup = await browser.openPopupFor(tab)
-    await waitForView(popup, 'ready')
-    expect(await shown(popup, 'title')).toBe('usual@example.com')
-    const otherPopup = await browser.openPopupFor(other)
-    await waitForView(otherPopup, 'ready')
-    expect(await shown(otherPopup, 'title')).toBe('separate@example.com')
-    expect(await copied(otherPopup, other)).toBe(separate.access_token)
+    it('twelve chunks that the page cannot see: the very token is copied', async () => {
+      const session = sessionSample({ metadata: { about: 'y'.repeat(26_000) } })
+      const cookies = setCookies(session, secret)
+      expect(cookies.length).toBe(12)
+      await open('chunks', { setCookies: cookies })
+      expect(await viewOf(popup)).toBe('ready')
+      expect(await tab.page.evaluate(() => document.cookie)).toBe('')
+      expect(await shown(popup, 'title')).toBe('ada@example.com')
+      expect(await shown(popup, 'timer')).toMatch(/^(?:1:00:00|59:\d\d)$/)
+      expect(await copied(popup, tab)).toBe(session.access_token)
+    })
+
+    it('a partitioned cookie', async () => {
+      const session = sessionSample({ email: 'part@example.com' })
+      const partitioned = { attributes: 'HttpOnly; Secure; Partitioned' }
+      await open('partitioned', { setCookies: setCookies(session, partitioned) })
+      expect(await shown(popup, 'title')).toBe('part@example.com')
+    })
+
+    it('a session in local storage, of an app without cookies', async () => {
+      const session = sessionSample({ email: 'local@example.com', metadata: { name: '100 % Ådå' } })
+      const entry = JSON.stringify([usualName, JSON.stringify(session)])
+      await open('local', { script: `localStorage.setItem(...${entry})` })
+      expect(await shown(popup, 'title')).toBe('local@example.com')
+    })
+
+    it('an expired token: the tab is reloaded, the app renews it, and the popup continues by itself', async () => {
+      const renewed = sessionSample({ email: 'renewed@example.com' })
+      await open(
+        'expired',
+        { setCookies: setCookies(sessionSample({ seconds: -60 }), secret) },
+        { setCookies: setCookies(renewed, secret) },
+      )
+      expect(await viewOf(popup)).toBe('expired')
+      await press(popup, 'reload')
+      await waitForView(popup, 'ready')
+      expect(await shown(popup, 'title')).toBe('renewed@example.com')
+    })
+
+    it('signing in and out while the popup is open', async () => {
+      const cookies = setCookies(sessionSample(), secret)
+      const removed = cookies.map((cookie) => cookie.replace(/=[^;]*/, '=; Max-Age=0'))
+      await open('life', {}, { setCookies: cookies }, { setCookies: removed })
+      expect(await viewOf(popup)).toBe('signed-out')
+      await tab.page.reload()
+      await waitForView(popup, 'ready')
+      await tab.page.reload()
+      await waitForView(popup, 'signed-out')
+    })
+
+    it.each(hostile)('%s', async (title, cookies, view) => {
+      await open(title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'), { setCookies: cookies })
+      expect(await viewOf(popup)).toBe(view)
+      // Everything expanded, including what is shown only then.
+      const seen = await popup.evaluate(() => {
+        for (const details of document.querySelectorAll('details')) details.open = true
+        const added =
+          'img, iframe, object, link:not([rel=modulepreload]), style:not(head > style), script:not([src])'
+        return {
+          text: document.body.innerText.trim().length,
+          added: document.querySelectorAll(added).length,
+          executed: 'wasExecuted' in globalThis,
+          wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+        }
+      })
+      expect(seen).toEqual({ text: expect.any(Number) as number, added: 0, executed: false, wide: false })
+      expect(seen.text).toBeGreaterThan(40)
+    })
+
+    it('Escape closes the popup', async () => {
+      await popup.bringToFront()
+      await popup.keyboard.press('a')
+      expect(await viewOf(popup)).toBeDefined()
+      // The page may be gone before the driver learns of the key.
+      await popup.keyboard.press('Escape').catch(() => undefined)
+      await untilGone(popup)
+    })
+
+    it('cookies of a private window or a container are those of its tab, and no others', async () => {
+      const usual = sessionSample({ email: 'usual@example.com' })
+      const separate = sessionSample({ email: 'separate@example.com' })
+      site.add(
+        'apart.app.example',
+        { setCookies: setCookies(usual, secret) },
+        { setCookies: setCookies(separate, secret) },
+      )
+      await tab.page.goto('https://apart.app.example/')
+      const other = await browser.openSeparateTab('https://apart.app.example/')
+      const usualPopup = await browser.openPopupFor(tab)
+      await waitForView(usualPopup, 'ready')
+      expect(await shown(usualPopup, 'title')).toBe('usual@example.com')
+      const otherPopup = await browser.openPopupFor(other)
+      await waitForView(otherPopup, 'ready')
+      expect(await shown(otherPopup, 'title')).toBe('separate@example.com')
+      expect(await copied(otherPopup, other)).toBe(separate.access_token)
+    })
   })
 })

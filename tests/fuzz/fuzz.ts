@@ -1,4 +1,5 @@
 import { assert, asyncProperty, integer, noShrink } from 'fast-check'
+import { it as test } from 'vitest'
 import { type Chance, createChance } from './chance.ts'
 
 /** Number of cases per parser; releases are tested with ten times as many. */
@@ -9,6 +10,11 @@ const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 
 
 // A hundred times what the slowest parser needs for its longest case: only backtracking takes more.
 const maxCpuMs = 1000
+
+/** A test of many cases, which may take minutes. */
+export function it(title: string, work: () => Promise<void>): void {
+  test(title, work, 300_000)
+}
 
 /** A fuzz test: `make` creates a case, `work` throws when it is handled incorrectly. */
 export interface Fuzzing<Case> {

@@ -4,7 +4,6 @@ import type { Chance } from './chance.ts'
 import { fuzz } from './fuzz.ts'
 import { damaged, hostileHeader, hostileText } from './hostile-text.ts'
 
-const timeout = 300_000
 const runs = 1500
 
 let drawbridge: DrawbridgeFixture
@@ -84,39 +83,40 @@ const browser = {
   accept: 'text/html',
 }
 
-describe('any request gets a response without a server failure or internal details', () => {
-  it.each<[name: string, path: string, good: Record<string, string>]>([
-    [
-      'code',
-      '/oauth/token',
-      {
-        grant_type: 'authorization_code',
-        code: 'mcpg_x',
-        code_verifier: 'v'.repeat(43),
-        redirect_uri: redirectUri,
-      },
-    ],
-    [
-      'refresh',
-      '/oauth/token',
-      {
-        grant_type: 'refresh_token',
-        refresh_token: 'mcpr_x',
-        scope: 'mcp',
-        resource: 'http://localhost:8787/mcp',
-      },
-    ],
-    [
-      'device code',
-      '/oauth/token',
-      { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: 'mcpd_x' },
-    ],
-    ['revocation', '/oauth/revoke', { token: 'mcpa_x', token_type_hint: 'access_token' }],
-    ['introspection', '/oauth/introspect', { token: 'mcpa_x' }],
-    ['device authorization', '/oauth/device_authorization', { scope: 'mcp' }],
-  ])(
-    'form of %s',
-    (name, path, good) =>
+describe(
+  'any request gets a response without a server failure or internal details',
+  { timeout: 300_000 },
+  () => {
+    it.each<[name: string, path: string, good: Record<string, string>]>([
+      [
+        'code',
+        '/oauth/token',
+        {
+          grant_type: 'authorization_code',
+          code: 'mcpg_x',
+          code_verifier: 'v'.repeat(43),
+          redirect_uri: redirectUri,
+        },
+      ],
+      [
+        'refresh',
+        '/oauth/token',
+        {
+          grant_type: 'refresh_token',
+          refresh_token: 'mcpr_x',
+          scope: 'mcp',
+          resource: 'http://localhost:8787/mcp',
+        },
+      ],
+      [
+        'device code',
+        '/oauth/token',
+        { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: 'mcpd_x' },
+      ],
+      ['revocation', '/oauth/revoke', { token: 'mcpa_x', token_type_hint: 'access_token' }],
+      ['introspection', '/oauth/introspect', { token: 'mcpa_x' }],
+      ['device authorization', '/oauth/device_authorization', { scope: 'mcp' }],
+    ])('form of %s', (name, path, good) =>
       fuzz({
         name: `form of ${name}`,
         runs: 700,
@@ -140,12 +140,9 @@ describe('any request gets a response without a server failure or internal detai
         work: ({ path: at, init }: Sent) =>
           send({ path: at, init: init.method === 'GET' ? { method: 'GET' } : init }),
       }),
-    timeout,
-  )
+    )
 
-  it(
-    'authorization request',
-    () =>
+    it('authorization request', () =>
       fuzz({
         name: 'authorization request',
         runs,
@@ -159,13 +156,9 @@ describe('any request gets a response without a server failure or internal detai
           return { path: `/oauth/authorize?${query}`, init: { headers } }
         },
         work: send,
-      }),
-    timeout,
-  )
+      }))
 
-  it.each(['/oauth/authorize', '/oauth/device', '/account/connections'])(
-    'form of a page: %s',
-    (path) =>
+    it.each(['/oauth/authorize', '/oauth/device', '/account/connections'])('form of a page: %s', (path) =>
       fuzz({
         name: `form of ${path}`,
         runs: 500,
@@ -197,12 +190,9 @@ describe('any request gets a response without a server failure or internal detai
         }),
         work: send,
       }),
-    timeout,
-  )
+    )
 
-  it(
-    'registration',
-    () =>
+    it('registration', () =>
       fuzz({
         name: 'registration',
         runs,
@@ -227,13 +217,9 @@ describe('any request gets a response without a server failure or internal detai
           }
         },
         work: send,
-      }),
-    timeout,
-  )
+      }))
 
-  it(
-    'registration management',
-    () =>
+    it('registration management', () =>
       fuzz({
         name: 'registration management',
         runs: 500,
@@ -256,13 +242,9 @@ describe('any request gets a response without a server failure or internal detai
           }
         },
         work: send,
-      }),
-    timeout,
-  )
+      }))
 
-  it(
-    'credentials at /mcp',
-    () =>
+    it('credentials at /mcp', () =>
       fuzz({
         name: 'credentials at /mcp',
         runs: 2 * runs,
@@ -297,13 +279,9 @@ describe('any request gets a response without a server failure or internal detai
           }
         },
         work: send,
-      }),
-    timeout,
-  )
+      }))
 
-  it(
-    'messages at /mcp',
-    () =>
+    it('messages at /mcp', () =>
       fuzz({
         name: 'messages at /mcp',
         runs,
@@ -365,13 +343,9 @@ describe('any request gets a response without a server failure or internal detai
             throw new Error(`This is answered ${response.status}.`)
           }
         },
-      }),
-    timeout,
-  )
+      }))
 
-  it(
-    'paths, methods and headers',
-    () =>
+    it('paths, methods and headers', () =>
       fuzz({
         name: 'paths, methods and headers',
         runs: 2 * runs,
@@ -422,10 +396,9 @@ describe('any request gets a response without a server failure or internal detai
         async work(sent: Sent) {
           if (URL.canParse(`http://localhost:8787${sent.path}`)) await send(sent)
         },
-      }),
-    timeout,
-  )
-})
+      }))
+  },
+)
 
 it('nothing of it was a failure for the log either', () => {
   expect(drawbridge.logged()).not.toMatch(/request_failed|"level":"?(?:error|50)/)

@@ -1,7 +1,4 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, it, test } from 'vitest'
-import { fetchEndpoint } from '../../platform/endpoint-fetch.ts'
+import { describe, expect, it, test } from 'vitest'
 import {
   createMemoryBrowser,
   type MemoryBrowser,
@@ -336,48 +333,6 @@ describe('no answer', () => {
     expect(await testEndpoint(browser, baseUrl, token)).toEqual({
       kind: 'unreachable',
       host: 'mcp.example.com',
-    })
-  })
-})
-
-describe('over real sockets', () => {
-  let server: Server | undefined
-  afterEach(() => {
-    server?.closeAllConnections()
-    server?.close()
-  })
-
-  it('lists the tools of a server that answers with events', async () => {
-    server = createServer((request, response) => {
-      let body = ''
-      request.on('data', (chunk) => (body += String(chunk)))
-      request.on('end', () => {
-        const call = callOf({ body } as EndpointRequest)
-        if (request.headers.authorization !== `Bearer ${token}` || request.headers.cookie !== undefined) {
-          response.writeHead(401).end()
-          return
-        }
-        const answer = legacyServer(call)
-        if (answer === undefined || 'status' in answer) {
-          response.writeHead(answer?.status ?? 500).end()
-          return
-        }
-        response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: call.id, ...answer })}\n\n`)
-      })
-    })
-    const listening = server
-    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
-    const { port } = listening.address() as AddressInfo
-    const browser = { ...createMemoryBrowser(), fetch: fetchEndpoint }
-    const url = `http://127.0.0.1:${port}`
-    expect(await testEndpoint(browser, url, token)).toMatchObject({
-      kind: 'passed',
-      tools: ['list_notes', 'add_note'],
-    })
-    expect(await testEndpoint(browser, url, jwt({ sub: 'other' }))).toMatchObject({
-      kind: 'refused',
-      status: 401,
     })
   })
 })

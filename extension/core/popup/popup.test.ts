@@ -14,9 +14,7 @@ import {
   cookieName,
   jwt,
   now,
-  secrets,
   sessionCookies,
-  sessionJson,
 } from '../../../tests/support/extension/core/session-fixture.ts'
 
 const app: Profile = {
@@ -671,12 +669,4 @@ test('a later reading wins over an earlier one that takes longer', async () => {
   release()
   await first
   expect(ready().session.account).toBe('new@example.com')
-})
-
-test('local storage keeps refresh tokens, and no view has one', async () => {
-  const localStorage = { [cookieName]: sessionJson(token) }
-  const { views, popup } = await open({ tabs: [newTab({ localStorage })], settings })
-  for (const kind of ['reveal', 'hide', 'test', 'show-all', 'read-again'] as const) await popup.act({ kind })
-  expect(views.length).toBeGreaterThan(4)
-  for (const secret of secrets) expect(JSON.stringify(views)).not.toContain(secret)
 })

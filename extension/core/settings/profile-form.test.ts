@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { checkProfile, type ProfileDraft, parseProfile, removeProfile } from './profile-form.ts'
-import { emptySettings, putProfile } from '../profile.ts'
+import { checkProfile, type ProfileDraft, parseProfile } from './profile-form.ts'
 
 const draft = (given: Partial<ProfileDraft>): ProfileDraft => {
   return { id: 'one', label: 'App', appUrl: 'https://app.example.com', baseUrl: '', cookieName: '', ...given }
@@ -52,18 +51,6 @@ describe('a profile that was typed', () => {
     ],
   ])('%j has the faults %j', (given, faults) => {
     expect(checkProfile(draft(given))).toEqual({ kind: 'invalid', faults })
-  })
-})
-
-describe('a list of profiles', () => {
-  it('takes a new one, a changed one, and loses one', () => {
-    const one = putProfile(emptySettings, profile)
-    const two = putProfile(one, { ...profile, id: 'two' })
-    expect(two.profiles.map(({ id }) => id)).toEqual(['one', 'two'])
-    const changed = putProfile(two, { ...profile, label: 'B' })
-    expect(changed.profiles.map(({ label }) => label)).toEqual(['B', 'App'])
-    expect(removeProfile(changed, 'one').profiles.map(({ id }) => id)).toEqual(['two'])
-    expect(emptySettings.profiles).toEqual([])
   })
 })
 

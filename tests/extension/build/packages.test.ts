@@ -1,18 +1,28 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root, runWxt } from './wxt-process.ts'
 import { readZip } from './zip-reader.ts'
 
+const run = promisify(execFile)
 const archives = ['chrome', 'firefox', 'sources'].map((kind) => `drawbridge-0.1.0-${kind}.zip`)
 const browsers = ['chrome', 'firefox'] as const
 
 let first: string
-let second: string
+let reviewer: string
 const unpacked = (browser: string, ...path: string[]): string => join(first, `${browser}-mv3`, ...path)
 const textOf = (browser: string, path: string): string => readFileSync(unpacked(browser, path), 'utf8')
 const filesOf = (browser: string, pattern: string): string[] =>
@@ -20,22 +30,53 @@ const filesOf = (browser: string, pattern: string): string[] =>
 
 beforeAll(async () => {
   first = mkdtempSync(join(tmpdir(), 'drawbridge-extension-'))
-  second = mkdtempSync(join(tmpdir(), 'drawbridge-extension-'))
-  for (const folder of [first, second]) {
-    await runWxt(folder, ['zip'])
-    await runWxt(folder, ['zip', '-b', 'firefox'])
-  }
+  reviewer = mkdtempSync(join(tmpdir(), 'drawbridge-reviewer-'))
+  await runWxt(first, ['zip'])
+  await runWxt(first, ['zip', '-b', 'firefox'])
 }, 120_000)
 afterAll(() => {
-  for (const folder of [first, second]) rmSync(folder, { recursive: true })
+  for (const folder of [first, reviewer]) rmSync(folder, { recursive: true })
 })
 
+/** Variables set by the test runner and npm, which a reviewer does not have. */
+const ofRunner = /^(?:VITEST|NODE_ENV|MODE|DEV|PROD|SSR|TEST|BASE_URL|npm_(?!config_))/
+
+async function npm(...parameters: string[]): Promise<void> {
+  const others = Object.entries(process.env).filter(([name]) => !ofRunner.test(name))
+  const path = process.env['PATH']?.split(':').filter((folder) => !folder.includes('node_modules'))
+  const env = { ...Object.fromEntries(others), PATH: path?.join(':') }
+  await run('npm', parameters, { cwd: reviewer, env })
+}
+
+/** Makes the packages in another folder, with nothing but the sources' archive and the packages of the lock file. */
+async function buildAsReviewer(): Promise<void> {
+  for (const [name, content] of readZip(readFileSync(join(first, archives[2] ?? '')))) {
+    mkdirSync(dirname(join(reviewer, name)), { recursive: true })
+    writeFileSync(join(reviewer, name), content)
+  }
+  // Fails when the lock file does not fit the manifests. What it would install is here already.
+  await npm('ci', '--dry-run', '--offline', '--no-audit', '--no-fund')
+  const modules = join(reviewer, 'node_modules')
+  mkdirSync(join(modules, '@drawbridge'), { recursive: true })
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    if (name !== '@drawbridge') symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+  for (const name of ['extension', 'shared'])
+    symlinkSync(join(reviewer, name), join(modules, '@drawbridge', name))
+  await npm('run', 'zip', '-w', 'extension')
+}
+
 describe('the packages', () => {
-  it.each(archives)('%s is the same, byte for byte, when it is made again', (name) => {
-    const [one, other] = [first, second].map((folder) => readFileSync(join(folder, name)))
-    expect(one?.length).toBeGreaterThan(1000)
-    expect(one?.equals(other ?? Buffer.alloc(0))).toBe(true)
-  })
+  it('are the same, byte for byte, when a reviewer follows the documented steps', async () => {
+    await buildAsReviewer()
+    for (const name of archives) {
+      const [own, rebuilt] = [first, join(reviewer, 'dist/extension')].map((folder) =>
+        readFileSync(join(folder, name)),
+      )
+      expect(own?.length).toBeGreaterThan(1000)
+      expect(own?.equals(rebuilt ?? Buffer.alloc(0)), name).toBe(true)
+    }
+  }, 120_000)
 
   it.each(browsers)('of %s hold what was built and nothing else', (browser) => {
     const archive = readZip(readFileSync(join(first, `drawbridge-0.1.0-${browser}.zip`)))
@@ -70,7 +111,7 @@ describe('the packages', () => {
   it('pass the linter of the add-on store without a word', async () => {
     const linter = join(root, 'node_modules/addons-linter/bin/addons-linter')
     const archive = join(first, archives[1] ?? '')
-    const { stdout } = await promisify(execFile)(process.execPath, [linter, '--output', 'json', archive])
+    const { stdout } = await run(process.execPath, [linter, '--output', 'json', archive])
     expect(JSON.parse(stdout)).toMatchObject({ errors: [], warnings: [], notices: [] })
   })
 })
@@ -96,20 +137,11 @@ describe.each(browsers)('the manifest of %s', (browser) => {
     expect(hashes).toHaveLength(2)
   })
 
-  it('has the texts and pictures that it names', () => {
+  it('has the pictures that it names', () => {
     const manifest = JSON.parse(textOf(browser, 'manifest.json')) as Record<string, unknown>
     const icons = Object.values(manifest['icons'] as Record<string, string>)
     expect(icons.length).toBeGreaterThan(3)
     for (const path of icons) expect(filesOf(browser, '**/*.png')).toContain(path.replace(/^\//, ''))
-    for (const language of ['en', 'de']) {
-      const texts = JSON.parse(textOf(browser, `_locales/${language}/messages.json`)) as Record<
-        string,
-        unknown
-      >
-      for (const [, key] of JSON.stringify(manifest).matchAll(/__MSG_(\w+)__/g)) {
-        expect(texts).toHaveProperty(key ?? '')
-      }
-    }
   })
 })
 
@@ -138,10 +170,6 @@ describe('a build for a team', () => {
       false,
     )
   })
-
-  it('without an app is refused', async () => {
-    await expect(runWxt(folder, ['build', '--mode', 'team'])).rejects.toThrow('APP_URL')
-  })
 })
 
 describe.each(browsers)('the code for %s', (browser) => {
@@ -155,7 +183,7 @@ describe.each(browsers)('the code for %s', (browser) => {
 
   it('makes no code and no markup of text', () => {
     const forbidden =
-      /\beval\(|new Function|\.(?:inner|outer)HTML|insertAdjacentHTML|document\.write|srcdoc|setHTML/
+      /\beval\(|new Function|\.(?:inner|outer)HTML|insertAdjacentHTML|document\.write|srcdoc|setHTML|createContextualFragment|DOMParser|\bjavascript:/
     for (const path of filesOf(browser, '**/*.js')) {
       expect(forbidden.exec(textOf(browser, path))?.[0], path).toBeUndefined()
     }

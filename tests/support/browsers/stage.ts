@@ -1,9 +1,7 @@
-import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
-import { build, type Rolldown } from 'vite'
 import type { PopupView } from '../../../extension/core/popup/popup-view.ts'
 import type { SettingsView } from '../../../extension/core/settings/settings-view.ts'
-import { readMessages } from '../extension/ui/staged-page.ts'
+import { buildStage, readMessages } from '../extension/ui/staged-page.ts'
 import type { TestBrowser } from './test-browser.ts'
 
 type Language = 'en' | 'de'
@@ -39,7 +37,7 @@ export async function openPopupStage(
     // Only a popup opened as a page has unlimited height.
     document.body.classList.remove('page')
   })
-  return createStage(page, 'popup-stage.ts', language)
+  return createStage(page, 'popup', language)
 }
 
 /** Opens the settings page. */
@@ -47,12 +45,16 @@ export async function openSettingsStage(
   browser: TestBrowser,
   language: Language = 'en',
 ): Promise<Stage<SettingsView>> {
-  return createStage(await browser.openSettings(), 'settings-stage.ts', language)
+  return createStage(await browser.openSettings(), 'settings', language)
 }
 
-async function createStage(page: Page, script: string, language: Language): Promise<Stage<unknown>> {
+async function createStage(
+  page: Page,
+  name: 'popup' | 'settings',
+  language: Language,
+): Promise<Stage<unknown>> {
   const messages = readMessages(language)
-  await page.evaluate(await bundled(script))
+  await page.evaluate(await scriptOf(name))
   return {
     page,
     async show(view, now) {
@@ -80,22 +82,11 @@ async function createStage(page: Page, script: string, language: Language): Prom
   }
 }
 
-const bundles = new Map<string, Promise<string>>()
+const stages = new Map<string, ReturnType<typeof buildStage>>()
 
-/** Bundles the script of a stage so that it can run anywhere. */
-function bundled(script: string): Promise<string> {
-  const known = bundles.get(script) ?? bundle(script)
-  bundles.set(script, known)
-  return known
-}
-
-async function bundle(script: string): Promise<string> {
-  const entry = fileURLToPath(new URL(`../extension/ui/${script}`, import.meta.url))
-  const built = await build({
-    configFile: false,
-    logLevel: 'silent',
-    build: { write: false, lib: { entry, formats: ['iife'], name: 'stage' } },
-  })
-  const [{ output }] = built as [Rolldown.RolldownOutput]
-  return output.find((file) => file.type === 'chunk')?.code ?? ''
+/** Builds the script of a stage once. */
+async function scriptOf(name: 'popup' | 'settings'): Promise<string> {
+  const built = stages.get(name) ?? buildStage(name)
+  stages.set(name, built)
+  return (await built).script
 }

@@ -8,29 +8,25 @@ const pages = {
   settings: { html: '../../../../extension/entrypoints/options/index.html', stage: 'settings-stage.ts' },
 } as const
 
-/**
- * Builds one of our pages and its style as a single document without the extension around it. Its script is a stage
- * that shows views from a test: `popup-stage.ts` or `settings-stage.ts`.
- */
-export async function buildStagedPage(name: keyof typeof pages): Promise<string> {
-  const { html, stage } = pages[name]
+/** Builds the script and the style of a stage, which shows views from a test and can run anywhere. */
+export async function buildStage(name: keyof typeof pages): Promise<{ script: string; style: string }> {
+  const entry = fileURLToPath(new URL(pages[name].stage, import.meta.url))
   const built = await build({
     configFile: false,
     logLevel: 'silent',
-    build: {
-      write: false,
-      lib: {
-        entry: fileURLToPath(new URL(stage, import.meta.url)),
-        formats: ['iife'],
-        name: 'stage',
-      },
-    },
+    build: { write: false, lib: { entry, formats: ['iife'], name: 'stage' } },
   })
   const [{ output }] = built as [Rolldown.RolldownOutput]
   const script = output.find((file) => file.type === 'chunk')?.code ?? ''
   const style = output.find((file) => file.type === 'asset')?.source ?? ''
-  return readFileSync(new URL(html, import.meta.url), 'utf8')
-    .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${String(style)}</style>`)
+  return { script, style: String(style) }
+}
+
+/** Builds one of our pages and its style as a single document without the extension around it, as a stage. */
+export async function buildStagedPage(name: keyof typeof pages): Promise<string> {
+  const { script, style } = await buildStage(name)
+  return readFileSync(new URL(pages[name].html, import.meta.url), 'utf8')
+    .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
     .replace(/<script type="module"[^>]*>/, () => `<script type="module">${script}`)
 }
 
