@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Certificates, makeCertificates } from '../support/bridge/http/certificate-fixture.ts'
 import { type BridgeOptions, errorOf } from '../support/bridge/process/bridge-child.ts'
 import { type ConnectProxy, startConnectProxy } from '../support/bridge/process/connect-proxy.ts'
-import { freePort } from '../support/server/free-port.ts'
 import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { startTlsFront } from '../support/bridge/process/tls-front.ts'
 
@@ -30,17 +29,12 @@ async function setScene(stage: Stage): Promise<Scene> {
   return { proxy, proxyUrl, ca: stage.file('ca.pem', certificates.authority) }
 }
 
-const ways: Readonly<Record<string, (stage: Stage, scene: Scene) => BridgeOptions>> = {
-  'a flag': (_, { proxyUrl, ca }) => ({ flags: ['--proxy', proxyUrl, '--ca', ca] }),
-  HTTPS_PROXY: (_, { proxyUrl, ca }) => ({
+const ways: Readonly<Record<string, (scene: Scene) => BridgeOptions>> = {
+  'a flag': ({ proxyUrl, ca }) => ({ flags: ['--proxy', proxyUrl, '--ca', ca] }),
+  HTTPS_PROXY: ({ proxyUrl, ca }) => ({
     flags: ['--ca', ca],
     environment: { HTTPS_PROXY: proxyUrl, HTTP_PROXY: 'http://127.0.0.1:9' },
   }),
-  'the section for the server': (stage, { proxyUrl, ca }) => {
-    const servers = { 'https://mcp.test/mcp': { proxy: proxyUrl, ca } }
-    stage.file('.drawbridge/config.json', JSON.stringify({ proxy: 'http://127.0.0.1:9', servers }))
-    return {}
-  },
 }
 
 describe.concurrent('a proxy with a password', () => {
@@ -49,7 +43,7 @@ describe.concurrent('a proxy with a password', () => {
     (way) =>
       staged(async (stage) => {
         const scene = await setScene(stage)
-        const options = ways[way]?.(stage, scene) ?? {}
+        const options = ways[way]?.(scene) ?? {}
         const given = new Set(stage.files().keys())
         const bridge = stage.bridge('https://mcp.test/mcp', {
           ...options,
@@ -85,34 +79,6 @@ describe.concurrent('a proxy with a password', () => {
       expect(message).toContain('--proxy')
       const files = [...stage.files().values()].join('\n')
       expect(message + JSON.stringify(data) + bridge.stderr() + files).not.toContain('wrongsecret')
-    }),
-  )
-})
-
-describe.concurrent('a proxy', () => {
-  it.each([
-    ['NO_PROXY names the host', { NO_PROXY: 'mcp.test' }, []],
-    ['it is switched off', {}, ['--no-proxy']],
-  ])('is not used when %s', (_, environment, flags) =>
-    staged(async (stage) => {
-      const { proxy, proxyUrl, ca } = await setScene(stage)
-      const bridge = stage.bridge('https://mcp.test/mcp', {
-        flags: ['--ca', ca, '--retry', 'off', ...flags],
-        environment: { HTTPS_PROXY: proxyUrl, ...environment },
-      })
-      expect(errorOf(await bridge.initialize()).data).toMatchObject({ code: 'network_dns' })
-      expect(proxy.lines).toEqual([])
-    })(),
-  )
-
-  it(
-    'that is not there: the client is told what to correct',
-    staged(async (stage) => {
-      const proxy = `http://127.0.0.1:${await freePort()}`
-      const bridge = stage.bridge('https://mcp.test/mcp', { flags: ['--proxy', proxy, '--retry', 'off'] })
-      const { data, message } = errorOf(await bridge.initialize())
-      expect(data).toMatchObject({ code: 'network_proxy' })
-      expect(message).toContain('--no-proxy')
     }),
   )
 })

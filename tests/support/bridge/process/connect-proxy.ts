@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, request as httpRequest } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { listenOn } from './socket-server.ts'
@@ -14,12 +14,12 @@ export interface ConnectProxy {
 }
 
 /**
- * Tunnels CONNECT requests, and forwards those with a whole URL. Every host name leads to `targetPort` of this
- * computer. `credentials` is the required `user:password`.
+ * Tunnels CONNECT requests. Every host name leads to `targetPort` of this computer. `credentials` is the required
+ * `user:password`.
  */
 export async function startConnectProxy(
   stage: Stage,
-  { targetPort, credentials }: { targetPort: number; credentials?: string },
+  { targetPort, credentials }: { targetPort: number; credentials: string },
 ): Promise<ConnectProxy> {
   const lines: string[] = []
   const seen: string[] = []
@@ -29,21 +29,10 @@ export async function startConnectProxy(
     const given = /^Basic (.+)$/.exec(request.headers['proxy-authorization'] ?? '')?.[1]
     const text = given === undefined ? undefined : Buffer.from(given, 'base64').toString()
     if (text !== undefined) seen.push(text)
-    return credentials === undefined || text === credentials
+    return text === credentials
   }
 
-  const server = createServer((request, response) => {
-    if (!isAllowed(request)) return void response.writeHead(407).end()
-    const { pathname, search } = new URL(request.url ?? '')
-    const { method, headers } = request
-    const onward = httpRequest({ port: targetPort, path: pathname + search, method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
-    })
-    onward.on('error', () => response.destroy())
-    response.on('close', () => onward.destroy())
-    request.pipe(onward)
-  })
+  const server = createServer()
   server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => {})
     if (!isAllowed(request)) {
