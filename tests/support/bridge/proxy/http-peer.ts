@@ -29,7 +29,8 @@ export interface HttpPeer {
 export async function startPeer(answer: (request: PeerRequest) => void, port = 0): Promise<HttpPeer> {
   const requests: PeerRequest[] = []
   const sockets = new Set<Socket>()
-  const server = createServer((incoming, response) => {
+  const server = createServer({ maxHeaderSize: 1024 * 1024 }, (incoming, response) => {
+    response.on('error', () => {})
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', () => {
