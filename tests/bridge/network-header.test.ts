@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { startEchoServer } from '../support/bridge/process/echo-server.ts'
 import { staged } from '../support/bridge/process/stage.ts'
+import { legacyServer } from '../support/bridge/proxy/scripted-server.ts'
 
 describe.concurrent('headers of the user', () => {
   it(
     'go with every request of a session, and nowhere else',
     staged(async (stage) => {
-      const echo = await startEchoServer(stage, 'legacy')
+      const server = await stage.scripted(legacyServer())
       const file = stage.file('headers', '# for the gateway\n\nX-From-File: ${FROM_FILE}\r\nX-Plain: a: b\n')
-      const bridge = stage.bridge(echo.url, {
+      const bridge = stage.bridge(server.url, {
         flags: [
           '--header',
           'X-Key: ${SECRET_KEY} and more',
@@ -25,8 +25,8 @@ describe.concurrent('headers of the user', () => {
       await bridge.call('echo', {})
       bridge.endInput()
       await bridge.over
-      expect(echo.heard.length).toBeGreaterThan(2)
-      for (const { headers } of echo.heard) {
+      expect(server.received.length).toBeGreaterThan(2)
+      for (const { headers } of server.received) {
         expect(headers).toMatchObject({
           'x-key': 'very-secret-value and more',
           'x-two': '2',
