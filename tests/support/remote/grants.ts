@@ -116,7 +116,7 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
   }
 }
 
-/** Returns 256 bits with a prefix that no other program uses. */
+/** Returns 256 bits with a prefix that no other program uses, and the word that tests of commands look for. */
 export function newSecret(kind: string): string {
-  return `remote-secret-${kind}-${randomBytes(32).toString('base64url')}`
+  return `remote-secret-${kind}-sEcReT-${randomBytes(32).toString('base64url')}`
 }

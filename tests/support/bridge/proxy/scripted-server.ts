@@ -64,6 +64,8 @@ export interface Behaviour {
   tools?: Json[]
   /** Replaces members of the result of `initialize`. */
   opening?: Json
+  /** Opens a session; no id for none. */
+  sessionId?(): string | undefined
   /** Headers of all answers that it does not handle itself. */
   headers?: Json
 }
@@ -86,7 +88,8 @@ export function legacyServer(behaviour: Behaviour = {}): (request: Received) => 
         serverInfo: { name: 'legacy', version: '1' },
         ...behaviour.opening,
       }
-      const headers = { 'Mcp-Session-Id': 's1', ...behaviour.headers }
+      const id = behaviour.sessionId === undefined ? 's1' : behaviour.sessionId()
+      const headers = { ...(id !== undefined && { 'Mcp-Session-Id': id }), ...behaviour.headers }
       return reply(response, { jsonrpc: '2.0', id: body['id'], result }, 200, headers)
     }
     if (request.headers['mcp-session-id'] === undefined)
