@@ -45,8 +45,6 @@ export interface AuthorizationServer {
   forgetClients(): void
   /** Approves every waiting `/authorize` and device code. */
   approve(): void
-  /** Denies them. */
-  deny(): void
   /** Returns the links for the user of waiting device codes. */
   userCodes(): string[]
 }
@@ -325,10 +323,9 @@ export function createAuthorizationServer(
     sendText(response, known ? 200 : 404, known ? 'Waiting for approve()' : 'No such code')
   }
 
-  function decideAll(allowed: boolean): void {
-    for (const decide of waiting) decide(allowed)
-    for (const code of deviceCodes.values())
-      if (code.state === 'pending') code.state = allowed ? 'approved' : 'denied'
+  function approve(): void {
+    for (const decide of waiting) decide(true)
+    for (const code of deviceCodes.values()) if (code.state === 'pending') code.state = 'approved'
   }
 
   async function route(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean> {
@@ -381,8 +378,7 @@ export function createAuthorizationServer(
       for (const clientId of clients.keys()) forgotten.add(clientId)
       clients.clear()
     },
-    approve: () => decideAll(true),
-    deny: () => decideAll(false),
+    approve,
     userCodes: () => [...deviceCodes.values()].map(({ userCode }) => userCode),
   }
 }

@@ -76,7 +76,7 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
     secrets,
     open(clientId, scope) {
       const grant = { clientId, scope, ended: false }
-      return issue(grant, scope, settings.refreshTokens ? newRefreshToken(grant) : undefined)
+      return issue(grant, scope, newRefreshToken(grant))
     },
     refresh(token, clientId, scope) {
       const found = refreshTokens.get(token)
