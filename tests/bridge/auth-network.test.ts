@@ -53,23 +53,6 @@ describe('a connection that breaks', { concurrent: true, timeout: 60_000 }, () =
       }),
   )
 
-  it('when the code is redeemed: the person is told, and the next sign-in works', () =>
-    inAuthScene({}, async (scene) => {
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      const held = call(bridge)
-      const link = await bridge.link()
-      const cut = cutDuring(scene, 'POST /token')
-      const page = visit(link).then(
-        ({ page }) => page,
-        () => 'broken',
-      )
-      await cut
-      expect(await page).not.toContain('You are signed in')
-      expect(await held).toMatch(/^failed: .*the last one failed/)
-      await signInSomehow(bridge)
-      expect(await burst(bridge, 5)).toEqual(echoes(5))
-    }))
-
   it.each([
     ['before it is done', false, 0],
     ['after it was done', true, 60],

@@ -156,20 +156,6 @@ describe.concurrent('the end of a bridge', () => {
   )
 
   it(
-    'does not wait for a second signal, and a second one ends it at once',
-    staged(async (stage) => {
-      const { bridge, remote } = await reachIdle(stage)
-      remote.set({ delayMs: 60_000 })
-      bridge.kill('SIGTERM')
-      await until('DELETE', () => remote.counters.requests['DELETE /mcp'] === 1)
-      const begin = performance.now()
-      bridge.kill('SIGTERM')
-      expect(await bridge.over).toMatchObject({ code: 0, signal: null })
-      expect((await bridge.over).at - begin).toBeLessThan(0.3 * aSecondMs)
-    }),
-  )
-
-  it(
     'comes when its parent is killed, although stdin stays open',
     staged(async (stage) => {
       const remote = await stage.remote({ era: 'legacy' })
@@ -221,32 +207,6 @@ describe.concurrent('a script that writes its requests and closes stdin', () => 
       expect(performance.now() - begin).toBeLessThan(2 * aSecondMs)
       expect(textOf(bridge.messages.find(({ id }) => id === 'echo') ?? {})).toContain('sign-in')
       expect(bridge.stderr()).not.toContain('response_type=code')
-    }),
-  )
-
-  it(
-    'and reads slowly gets a megabyte whole',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = bridgeOf(stage, remote.url)
-      await bridge.initialize()
-      const text = 'x'.repeat(1024 * 1024)
-      const { stdout } = bridge.child
-      stdout?.pause()
-      const call = bridge.call('echo', { text, key: 'big' })
-      await until('the call', () => remote.counters.calls['big'] === 1)
-      const begin = performance.now()
-      bridge.endInput()
-      // What a pipe holds is less than a tenth of it.
-      const drops = setInterval(() => {
-        stdout?.resume()
-        setTimeout(() => stdout?.pause(), 1)
-      }, 30)
-      expect(await call).toBe(text)
-      clearInterval(drops)
-      stdout?.resume()
-      expect(await bridge.over).toMatchObject({ code: 0, signal: null })
-      expect((await bridge.over).at - begin).toBeLessThan(aSecondMs)
     }),
   )
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Certificates, makeCertificates } from '../support/bridge/http/certificate-fixture.ts'
+import { serveProxy, type TestProxy } from '../support/bridge/http/proxy-fixture.ts'
 import { type BridgeOptions, errorOf } from '../support/bridge/process/bridge-child.ts'
-import { type ConnectProxy, startConnectProxy } from '../support/bridge/process/connect-proxy.ts'
 import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { startTlsFront } from '../support/bridge/process/tls-front.ts'
 
@@ -14,7 +14,7 @@ beforeAll(() => {
 })
 
 interface Scene {
-  proxy: ConnectProxy
+  proxy: TestProxy
   /** The URL of the proxy, with user and password. */
   proxyUrl: string
   ca: string
@@ -24,7 +24,7 @@ interface Scene {
 async function setScene(stage: Stage): Promise<Scene> {
   const remote = await stage.remote()
   const targetPort = await startTlsFront(stage, certificates.valid, remote.url)
-  const proxy = await startConnectProxy(stage, { targetPort, credentials })
+  const proxy = await serveProxy({ targetPort, credentials })
   const proxyUrl = `http://somebody:${encodeURIComponent(password)}@127.0.0.1:${proxy.port}`
   return { proxy, proxyUrl, ca: stage.file('ca.pem', certificates.authority) }
 }
@@ -37,7 +37,7 @@ const ways: Readonly<Record<string, (scene: Scene) => BridgeOptions>> = {
   }),
 }
 
-describe.concurrent('a proxy with a password', () => {
+describe('a proxy with a password', () => {
   it.each(Object.keys(ways))(
     'named by %s carries everything, and its password is in no output and no file',
     (way) =>
@@ -53,7 +53,6 @@ describe.concurrent('a proxy with a password', () => {
         expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
         expect(await bridge.call('echo', { text: 'through' })).toBe('through')
         expect(new Set(scene.proxy.lines)).toEqual(new Set(['CONNECT mcp.test:443']))
-        expect(new Set(scene.proxy.credentials)).toEqual(new Set([credentials]))
         bridge.endInput()
         expect(await bridge.over).toMatchObject({ code: 0 })
 

@@ -4,7 +4,7 @@ import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
 import { type BridgeChild, errorOf, textOf } from '../support/bridge/process/bridge-child.ts'
 import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
-const computer = new URL('../support/bridge/sign-in/sleeping-computer.ts', import.meta.url).href
+const computer = new URL('../support/bridge/sign-in/other-clock.ts', import.meta.url).href
 
 interface Scene {
   remote: Remote
@@ -20,15 +20,15 @@ async function opened(stage: Stage, options: RemoteOptions & { clockOnly?: boole
   const bridge = stage.bridge(settings.transport === 'sse' ? remote.sseUrl : remote.url, {
     environment: {
       NODE_OPTIONS: `--import ${computer}`,
-      SLEEP_SECONDS: '3600',
-      ...(clockOnly && { SLEEP_SECONDS_OF: 'wall' }),
+      CLOCK_JUMP_SECONDS: '3600',
+      ...(!clockOnly && { CLOCK_SLEEPS: 'yes' }),
     },
   })
   await bridge.initialize()
   await bridge.call('echo', {})
   await until('a stream', () => remote.counters.streamsOpen === 1)
   let naps = 0
-  const isAwake = (): boolean => bridge.stderr().split('awake again').length - 1 === naps
+  const isAwake = (): boolean => bridge.stderr().split('the clock has jumped').length - 1 === naps
   return {
     remote,
     bridge,
