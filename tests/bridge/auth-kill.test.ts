@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
 import {
@@ -106,22 +105,5 @@ describe('kill -9 in the middle of a refresh', { concurrent: true, timeout: 60_0
       victim?.signal(killed)
       expect(await Promise.all(going)).toEqual([echoes(5), echoes(5)])
       expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, tabs: 0 })
-    }))
-
-  it('at any moment, round after round: the login survives', () =>
-    inAuthScene({ graceSeconds: replaySeconds, tokenDelayMs: 40 }, async (scene) => {
-      await scene.signedIn()
-      for (let round = 0; round < 6; round += 1) {
-        const [bridge] = await scene.opened(1)
-        scene.remote.revokeAccessTokens()
-        const going = burst(bridge as BridgeProcess, 5)
-        await delay(round * 15)
-        bridge?.signal(killed)
-        await going
-      }
-      const [last] = await scene.opened(1)
-      expect(await burst(last as BridgeProcess, 5)).toEqual(echoes(5))
-      expect(scene.remote.counters).toMatchObject({ refreshesReused: 0, refreshesRefused: 0, tabs: 0 })
-      expect(scene.links()).toBe(0)
     }))
 })

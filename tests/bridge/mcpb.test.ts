@@ -53,18 +53,7 @@ describe('an archive', () => {
     expect(zipArchive(entries).length).toBeLessThan(300)
   })
 
-  it.each([
-    ['unzip', (file: string) => ['-q', file, '-d', join(folder, 'out')]],
-    [
-      'python3',
-      (file: string) => [
-        '-c',
-        'import sys,zipfile; z=zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; z.extractall(sys.argv[2])',
-        file,
-        join(folder, 'out'),
-      ],
-    ],
-  ])('is taken by %s, where it is installed', (program, args) => {
+  it('is taken by unzip, where it is installed', () => {
     const file = join(folder, 'a.mcpb')
     writeFileSync(
       file,
@@ -74,15 +63,14 @@ describe('an archive', () => {
       ]),
     )
     try {
-      execFileSync(program, args(file), { stdio: 'pipe' })
+      execFileSync('unzip', ['-q', file, '-d', join(folder, 'out')], { stdio: 'pipe' })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
       throw error
     }
     expect(readFileSync(join(folder, 'out', 'stored'), 'utf8')).toBe('a')
     expect(readFileSync(join(folder, 'out', 'deep', 'packed.txt'), 'utf8')).toBe('b'.repeat(1000))
-    if (program === 'unzip')
-      expect(statSync(join(folder, 'out', 'deep', 'packed.txt')).mode % 0o1000).toBe(0o755)
+    expect(statSync(join(folder, 'out', 'deep', 'packed.txt')).mode % 0o1000).toBe(0o755)
   })
 })
 

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Certificates, makeCertificates } from '../support/bridge/http/certificate-fixture.ts'
+import { serveProxy, type TestProxy } from '../support/bridge/http/proxy-fixture.ts'
 import { type BridgeOptions, errorOf } from '../support/bridge/process/bridge-child.ts'
-import { type ConnectProxy, startConnectProxy } from '../support/bridge/process/connect-proxy.ts'
-import { freePort } from '../support/server/free-port.ts'
 import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { startTlsFront } from '../support/bridge/process/tls-front.ts'
 
@@ -15,7 +14,7 @@ beforeAll(() => {
 })
 
 interface Scene {
-  proxy: ConnectProxy
+  proxy: TestProxy
   /** The URL of the proxy, with user and password. */
   proxyUrl: string
   ca: string
@@ -25,31 +24,26 @@ interface Scene {
 async function setScene(stage: Stage): Promise<Scene> {
   const remote = await stage.remote()
   const targetPort = await startTlsFront(stage, certificates.valid, remote.url)
-  const proxy = await startConnectProxy(stage, { targetPort, credentials })
+  const proxy = await serveProxy({ targetPort, credentials })
   const proxyUrl = `http://somebody:${encodeURIComponent(password)}@127.0.0.1:${proxy.port}`
   return { proxy, proxyUrl, ca: stage.file('ca.pem', certificates.authority) }
 }
 
-const ways: Readonly<Record<string, (stage: Stage, scene: Scene) => BridgeOptions>> = {
-  'a flag': (_, { proxyUrl, ca }) => ({ flags: ['--proxy', proxyUrl, '--ca', ca] }),
-  HTTPS_PROXY: (_, { proxyUrl, ca }) => ({
+const ways: Readonly<Record<string, (scene: Scene) => BridgeOptions>> = {
+  'a flag': ({ proxyUrl, ca }) => ({ flags: ['--proxy', proxyUrl, '--ca', ca] }),
+  HTTPS_PROXY: ({ proxyUrl, ca }) => ({
     flags: ['--ca', ca],
     environment: { HTTPS_PROXY: proxyUrl, HTTP_PROXY: 'http://127.0.0.1:9' },
   }),
-  'the section for the server': (stage, { proxyUrl, ca }) => {
-    const servers = { 'https://mcp.test/mcp': { proxy: proxyUrl, ca } }
-    stage.file('.drawbridge/config.json', JSON.stringify({ proxy: 'http://127.0.0.1:9', servers }))
-    return {}
-  },
 }
 
-describe.concurrent('a proxy with a password', () => {
+describe('a proxy with a password', () => {
   it.each(Object.keys(ways))(
     'named by %s carries everything, and its password is in no output and no file',
     (way) =>
       staged(async (stage) => {
         const scene = await setScene(stage)
-        const options = ways[way]?.(stage, scene) ?? {}
+        const options = ways[way]?.(scene) ?? {}
         const given = new Set(stage.files().keys())
         const bridge = stage.bridge('https://mcp.test/mcp', {
           ...options,
@@ -59,7 +53,6 @@ describe.concurrent('a proxy with a password', () => {
         expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
         expect(await bridge.call('echo', { text: 'through' })).toBe('through')
         expect(new Set(scene.proxy.lines)).toEqual(new Set(['CONNECT mcp.test:443']))
-        expect(new Set(scene.proxy.credentials)).toEqual(new Set([credentials]))
         bridge.endInput()
         expect(await bridge.over).toMatchObject({ code: 0 })
 
@@ -85,34 +78,6 @@ describe.concurrent('a proxy with a password', () => {
       expect(message).toContain('--proxy')
       const files = [...stage.files().values()].join('\n')
       expect(message + JSON.stringify(data) + bridge.stderr() + files).not.toContain('wrongsecret')
-    }),
-  )
-})
-
-describe.concurrent('a proxy', () => {
-  it.each([
-    ['NO_PROXY names the host', { NO_PROXY: 'mcp.test' }, []],
-    ['it is switched off', {}, ['--no-proxy']],
-  ])('is not used when %s', (_, environment, flags) =>
-    staged(async (stage) => {
-      const { proxy, proxyUrl, ca } = await setScene(stage)
-      const bridge = stage.bridge('https://mcp.test/mcp', {
-        flags: ['--ca', ca, '--retry', 'off', ...flags],
-        environment: { HTTPS_PROXY: proxyUrl, ...environment },
-      })
-      expect(errorOf(await bridge.initialize()).data).toMatchObject({ code: 'network_dns' })
-      expect(proxy.lines).toEqual([])
-    })(),
-  )
-
-  it(
-    'that is not there: the client is told what to correct',
-    staged(async (stage) => {
-      const proxy = `http://127.0.0.1:${await freePort()}`
-      const bridge = stage.bridge('https://mcp.test/mcp', { flags: ['--proxy', proxy, '--retry', 'off'] })
-      const { data, message } = errorOf(await bridge.initialize())
-      expect(data).toMatchObject({ code: 'network_proxy' })
-      expect(message).toContain('--no-proxy')
     }),
   )
 })

@@ -102,27 +102,6 @@ describe('the bridge at this authorization server', () => {
     expect(await look()).toBe(401)
   })
 
-  it('uses its registration again from another port', async () => {
-    const { credential } = await signIn()
-    drawbridge.runtime.advance(3600)
-    const { credential: again } = await signIn({}, { previous: credential })
-    expect(again.client.clientId).toBe(credential.client.clientId)
-  })
-
-  it('registers again when it was forgotten, and sends nobody to an error page', async () => {
-    const { credential } = await signIn()
-    const forgotten = { ...credential, client: { ...credential.client, clientId: 'forgotten' } }
-    const previous = { ...forgotten, signInNeeded: 'invalid_grant' }
-    const { credential: again, page } = await signIn({}, { previous })
-    expect(page?.status).toBe(200)
-    expect(again.client.clientId).not.toBe('forgotten')
-  })
-
-  it('comes back to localhost as well', async () => {
-    const { page } = await signIn({ callback: { host: 'localhost', port: undefined, path: '/callback' } })
-    expect(page?.status).toBe(200)
-  })
-
   it('signs in with a code on another device', async () => {
     const { credential } = await signIn({ grant: 'device_code' })
     expect((await authorized(credential)).status).toBe(200)

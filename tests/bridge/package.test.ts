@@ -81,6 +81,7 @@ describe('the package, installed without what is optional', () => {
     )
     expect(paths.filter((path) => !mayBePacked.test(path))).toEqual([])
     expect(paths).toContain('dist/THIRD-PARTY-NOTICES.txt')
+    expect(packed('LICENSE')).toBe(readFileSync(rootLicense, 'utf8'))
     for (const { path } of files()) {
       expect(readFileSync(join(installed, path), 'utf8').includes(bridgeFolder), path).toBe(false)
     }
@@ -99,10 +100,6 @@ describe('the package, installed without what is optional', () => {
     expect(paths.filter((path) => !mayBePacked.test(path))).toEqual([])
   })
 
-  it('has the licence of the repository', () => {
-    expect(packed('LICENSE')).toBe(readFileSync(rootLicense, 'utf8'))
-  })
-
   it.each([process.execPath, ...(node20 === undefined ? [] : [node20])])(
     'is a command, also of npx, on %s',
     async (node) => {
@@ -119,26 +116,6 @@ describe('the package, installed without what is optional', () => {
         })
         expect(stdout).toBe(`${(JSON.parse(packed('package.json')) as { version: string }).version}\n`)
       }
-    },
-  )
-
-  it.each(['18.20.4', '10.24.1'])(
-    'says on Node %s what it needs, in place of a syntax error',
-    async (version) => {
-      const disguise = join(folder, 'disguise.cjs')
-      writeFileSync(
-        disguise,
-        `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`,
-      )
-      const failed = await run(process.execPath, [
-        '-r',
-        disguise,
-        launcher(),
-        'https://mcp.example.com/mcp',
-      ]).catch((error: unknown) => error as { code: number; stdout: string; stderr: string })
-      expect(failed).toMatchObject({ code: 1, stdout: '' })
-      expect(failed.stderr).toContain(`drawbridge needs Node 20.19 or newer; this is Node ${version} at `)
-      expect(failed.stderr.trimEnd().split('\n').at(-1)).toContain('absolute path')
     },
   )
 })
@@ -165,19 +142,9 @@ describe('what the package says about itself', () => {
   })
 
   it.each<[words: string, exit: number]>([
-    ['status', 3],
-    ['doctor nowhere', 2],
     ['doctor http://127.0.0.1:1/mcp', 4],
-    ['install --list', 0],
-    ['install cursor https://mcp.example.com/mcp --print', 0],
     ['install cursor https://mcp.example.com/mcp --dry-run', 0],
-    ['install nowhere https://mcp.example.com/mcp', 2],
-    ['uninstall cursor', 1],
-    ['login http://127.0.0.1:1/mcp --no-open', 4],
-    ['logout https://mcp.example.com/mcp', 0],
-    ['logout', 2],
     ['token https://mcp.example.com/mcp', 3],
-    ['token set https://mcp.example.com/mcp', 2],
   ])('is true of --json and exit codes: %s', async (words, exit) => {
     const child = run(process.execPath, [launcher(), ...words.split(' '), '--json'], {
       env: { HOME: folder },
@@ -214,21 +181,12 @@ describe('what the package says about itself', () => {
 })
 
 describe.skipIf(node20 === undefined)('the package on Node 20', () => {
-  it.each([
-    ['legacy', 'legacy'],
-    ['legacy', 'modern'],
-    ['modern', 'legacy'],
-    ['modern', 'modern'],
-  ] as const)('carries a %s client to a %s server', (client, era) =>
+  it.each(['legacy', 'modern'] as const)('carries a legacy client to a %s server', (era) =>
     staged(async (stage) => {
       const remote = await stage.remote({ era })
       const bridge = stage.bridge(remote.url, { node: node20 ?? '', launcher: launcher() })
-      if (client === 'modern') {
-        bridge.speakModern()
-        await bridge.ask('server/discover')
-      } else expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
+      expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
       expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
-      expect(await bridge.call('echo', { text: 'from twenty' })).toBe('from twenty')
       expect(await bridge.call('progress', { n: 2 })).toBe('done')
       bridge.endInput()
       expect(await bridge.over).toMatchObject({ code: 0, signal: null })
@@ -254,18 +212,5 @@ describe.skipIf(node20 === undefined)('the package on Node 20', () => {
       const call = (): Promise<unknown> => bridge.call('echo', { text: 'signed in' })
       await expect.poll(call, { timeout: 20_000 }).toBe('signed in')
     }),
-  )
-
-  it.each([
-    [['--version'], 0],
-    [['--help'], 0],
-    [['status'], 3],
-    [['install', '--list'], 0],
-  ])('runs %j', (words, expected) =>
-    staged(async (stage) => {
-      const { code, stderr } = await stage.command(words, { node: node20 ?? '', launcher: launcher() })
-      expect(code).toBe(expected)
-      expect(stderr).not.toMatch(/ at \w|Error:/)
-    })(),
   )
 })

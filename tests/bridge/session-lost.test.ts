@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../support/remote/remote.ts'
 import { underLoad } from '../support/under-load.ts'
-import { type BridgeChild, errorOf, textOf } from '../support/bridge/process/bridge-child.ts'
-import { muteServer } from '../support/bridge/process/socket-server.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { type BridgeChild, errorOf } from '../support/bridge/process/bridge-child.ts'
+import { staged, until } from '../support/bridge/process/stage.ts'
 
 const ten = Array.from({ length: 10 }, (_, index) => index)
 
@@ -24,21 +23,6 @@ async function hears(bridge: BridgeChild, remote: Remote): Promise<void> {
 }
 
 describe.concurrent('a session that the server has forgotten', () => {
-  it.each([404, 400] as const)('with %i: the next call makes another one', (lostSessionStatus) =>
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy', lostSessionStatus })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      await oneStream(remote)
-      remote.dropSessions()
-      expect(await bridge.call('echo', { text: 'on', key: 'next' })).toBe('on')
-      expect(remote.counters.calls['next']).toBe(1)
-      expect(remote.counters.sessionsOpened).toBe(2)
-      await oneStream(remote)
-      await hears(bridge, remote)
-    })(),
-  )
-
   it.each(['2025', '2026'])(
     'a burst of ten calls of a %s client: all are answered, one session is made',
     (year) =>
@@ -57,26 +41,6 @@ describe.concurrent('a session that the server has forgotten', () => {
         expect(remote.counters.sessionsOpen).toBe(1)
         await oneStream(remote)
       })(),
-  )
-
-  it(
-    'is replaced with its log level and its subscriptions',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      await bridge.ask('logging/setLevel', { level: 'warning' })
-      await bridge.ask('resources/subscribe', { uri: 'note://one' })
-      await bridge.ask('resources/subscribe', { uri: 'note://two' })
-      await bridge.ask('resources/unsubscribe', { uri: 'note://one' })
-      remote.dropSessions()
-      await bridge.call('echo', {})
-      await until('the log level', () => remote.logLevel() === 'warning')
-      await until('the subscription', () => remote.subscriptions().join() === 'note://two')
-      await oneStream(remote)
-      await bridge.call('touch', { uri: 'note://two' })
-      await bridge.find(({ method }) => method === 'notifications/resources/updated')
-    }),
   )
 
   it(
@@ -132,26 +96,6 @@ describe.concurrent('a server that goes away', () => {
   )
 
   it(
-    'and does not come back: the call fails with its cause after ten seconds, and the bridge lives',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      await oneStream(remote)
-      await remote.stop()
-      const begin = performance.now()
-      const { data, message } = errorOf(await bridge.ask('tools/call', { name: 'echo', arguments: {} }))
-      expect(data).toMatchObject({ code: 'network_refused', origin: remote.origin })
-      expect(message).toContain(new URL(remote.url).host)
-      const took = performance.now() - begin
-      expect(took).toBeGreaterThan(7000)
-      expect(took).toBeLessThan(underLoad(12_000))
-      await remote.start()
-      expect(await bridge.call('echo', { text: 'back' })).toBe('back')
-    }),
-  )
-
-  it(
     'is down and known: the client is not answered from memory, but told at once',
     staged(async (stage) => {
       const remote = await stage.remote({ era: 'legacy' })
@@ -166,26 +110,6 @@ describe.concurrent('a server that goes away', () => {
       expect(message).toContain('ECONNREFUSED')
       expect(performance.now() - begin).toBeLessThan(underLoad(2000))
     }),
-  )
-
-  it.each(['2025', '2026'])(
-    'is down at the start and back later: a %s client gets the error at once, then answers',
-    (year) =>
-      staged(async (stage) => {
-        const remote = await stage.remote()
-        await remote.stop()
-        const bridge = stage.bridge(remote.url)
-        const begin = performance.now()
-        const open = (): Promise<JsonObject> =>
-          year === '2026' ? bridge.ask('server/discover') : bridge.initialize()
-        if (year === '2026') bridge.speakModern()
-        expect(errorOf(await open()).data).toMatchObject({ code: 'network_refused' })
-        expect(errorOf(await bridge.ask('tools/list')).data).toMatchObject({ code: 'network_refused' })
-        expect(performance.now() - begin).toBeLessThan(underLoad(3000))
-        await remote.start()
-        expect(await open()).toHaveProperty('result.capabilities')
-        expect(await bridge.call('echo', { text: 'there' })).toBe('there')
-      })(),
   )
 
   it(
@@ -206,70 +130,16 @@ describe.concurrent('a server that goes away', () => {
   )
 })
 
-describe.concurrent.each(['legacy', 'modern'] as const)('an answer of a %s server that breaks off', (era) => {
-  async function opened(stage: Stage, flags: readonly string[] = []): Promise<[Remote, BridgeChild]> {
-    const remote = await stage.remote({ era })
-    const bridge = stage.bridge(remote.url, { flags })
-    if (era === 'modern') bridge.speakModern()
-    else await bridge.initialize()
-    await bridge.call('echo', {})
-    return [remote, bridge]
-  }
-
-  it(
-    'is asked for again where it is read only',
-    staged(async (stage) => {
-      const [remote, bridge] = await opened(stage)
-      for (const [method, params] of [
-        ['tools/list', {}],
-        ['resources/read', { uri: 'note://one' }],
-        ['prompts/get', { name: 'greet', arguments: { who: 'Ada' } }],
-      ] as const) {
-        remote.failNext('cut', 2, method)
-        expect(await bridge.ask(method, params)).toHaveProperty('result')
-        expect(remote.settings.faultTimes).toBe(0)
-      }
-    }),
-  )
-
-  it(
-    'what opens the connection is asked again too, and leaves no session behind',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era })
-      const bridge = stage.bridge(remote.url)
-      remote.failNext('cut', 1)
-      if (era === 'modern') bridge.speakModern()
-      const opening = era === 'modern' ? bridge.ask('server/discover') : bridge.initialize()
-      expect(await opening).toHaveProperty('result')
-      expect(await bridge.call('echo', { text: 'on' })).toBe('on')
-      expect(remote.counters.sessionsOpen).toBe(era === 'modern' ? 0 : 1)
-    }),
-  )
-
-  it(
-    'is given up when it never comes whole, or nothing is to be tried again',
-    staged(async (stage) => {
-      for (const flags of [[], ['--retry', 'off']]) {
-        const [remote, bridge] = await opened(stage, flags)
-        remote.failNext('cut', 99, 'tools/list')
-        const { data } = errorOf(await bridge.ask('tools/list'))
-        expect(data).toMatchObject({ code: 'network_reset' })
-        expect(99 - remote.settings.faultTimes).toBe(flags.length > 0 ? 1 : 4)
-      }
-    }),
-  )
-})
-
 describe.concurrent('the standing stream', () => {
-  it.each(['cut', 'ended'])('that was %s is back in time, with Last-Event-ID, and misses nothing', (how) =>
+  it(
+    'that was cut is back in time, with Last-Event-ID, and misses nothing',
     staged(async (stage) => {
       const remote = await stage.remote({ era: 'legacy' })
       const bridge = stage.bridge(remote.url)
       await bridge.initialize()
       await oneStream(remote)
       await hears(bridge, remote)
-      if (how === 'cut') remote.dropStreams()
-      else remote.endStreams()
+      remote.dropStreams()
       await until('it is gone', () => remote.counters.streamsOpen === 0)
       const begin = performance.now()
       remote.broadcast('notifications/resources/list_changed')
@@ -278,7 +148,7 @@ describe.concurrent('the standing stream', () => {
       expect(remote.counters.lastEventIds).toHaveLength(1)
       await oneStream(remote)
       expect(remote.counters.sessionsOpened).toBe(1)
-    })(),
+    }),
   )
 
   it(
@@ -311,36 +181,6 @@ describe.concurrent('a server that says nothing', () => {
       expect(message).toContain('silent')
       remote.failNext(undefined, 0)
       expect(await bridge.call('echo', { text: 'on' })).toBe('on')
-    }),
-  )
-
-  it.each(['2025', '2026'])('to a connection: the first request of a %s client ends by name', (year) =>
-    staged(async (stage) => {
-      const { url } = await muteServer(stage)
-      const bridge = stage.bridge(url, { flags: ['--timeout', '1s', '--retry', 'off'] })
-      if (year === '2026') bridge.speakModern()
-      const answer = year === '2026' ? await bridge.ask('server/discover') : await bridge.initialize()
-      expect(errorOf(answer).data).toMatchObject({ code: 'network_headers_timeout' })
-    })(),
-  )
-
-  it(
-    'for four seconds, and is known: the client is answered from memory, and its calls wait',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const before = stage.bridge(remote.url)
-      await before.initialize()
-      await before.ask('tools/list')
-      before.endInput()
-      await before.over
-      remote.set({ delayMs: 4000 })
-      const bridge = stage.bridge(remote.url)
-      expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
-      expect(remote.counters.sessionsOpened).toBe(1)
-      const waiting = bridge.ask('tools/call', { name: 'echo', arguments: { text: 'late' } })
-      await until('initialize came', () => remote.counters.sessionsOpened === 2)
-      remote.set({ delayMs: 0 })
-      expect(textOf(await waiting)).toBe('late')
     }),
   )
 })

@@ -4,7 +4,7 @@ import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
 import { type BridgeChild, errorOf, textOf } from '../support/bridge/process/bridge-child.ts'
 import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
-const computer = new URL('../support/bridge/sign-in/sleeping-computer.ts', import.meta.url).href
+const computer = new URL('../support/bridge/sign-in/other-clock.ts', import.meta.url).href
 
 interface Scene {
   remote: Remote
@@ -13,29 +13,22 @@ interface Scene {
   sleep(): Promise<void>
 }
 
-/** A bridge with an open session, and a stream if the client or the server keeps one open. */
-async function opened(
-  stage: Stage,
-  year: '2025' | '2026',
-  options: RemoteOptions & { clockOnly?: boolean; flags?: readonly string[] } = {},
-): Promise<Scene> {
-  const { clockOnly = false, flags = [], ...settings } = options
+/** A bridge with an open session and its stream. */
+async function opened(stage: Stage, options: RemoteOptions & { clockOnly?: boolean } = {}): Promise<Scene> {
+  const { clockOnly = false, ...settings } = options
   const remote = await stage.remote({ era: 'legacy', ...settings })
   const bridge = stage.bridge(settings.transport === 'sse' ? remote.sseUrl : remote.url, {
-    flags,
     environment: {
       NODE_OPTIONS: `--import ${computer}`,
-      SLEEP_SECONDS: '3600',
-      ...(clockOnly && { SLEEP_SECONDS_OF: 'wall' }),
+      CLOCK_JUMP_SECONDS: '3600',
+      ...(!clockOnly && { CLOCK_SLEEPS: 'yes' }),
     },
   })
-  if (year === '2026') bridge.speakModern()
-  else await bridge.initialize()
+  await bridge.initialize()
   await bridge.call('echo', {})
-  if (settings.era !== 'modern' || year === '2025')
-    await until('a stream', () => remote.counters.streamsOpen === 1)
+  await until('a stream', () => remote.counters.streamsOpen === 1)
   let naps = 0
-  const isAwake = (): boolean => bridge.stderr().split('awake again').length - 1 === naps
+  const isAwake = (): boolean => bridge.stderr().split('the clock has jumped').length - 1 === naps
   return {
     remote,
     bridge,
@@ -62,7 +55,7 @@ describe.concurrent('after a sleep of the computer', () => {
   it(
     'a call that was under way fails by name, and one that is asked right behind it has all its time',
     staged(async (stage) => {
-      const scene = await opened(stage, '2025')
+      const scene = await opened(stage)
       const old = await startSlow(scene, 'old', 60_000)
       await scene.sleep()
       const young = await startSlow(scene, 'young', 4000)
@@ -74,46 +67,31 @@ describe.concurrent('after a sleep of the computer', () => {
     }),
   )
 
-  it.each(['2025', '2026'] as const)(
-    'a list that was asked for before is asked for again (%s client)',
-    (year) =>
-      staged(async (stage) => {
-        const { remote, bridge, sleep } = await opened(stage, year)
-        remote.failNext('hang', 1, 'tools/list')
-        const list = bridge.ask('tools/list')
-        await until('it is there', () => remote.settings.faultTimes === 0)
-        await sleep()
-        expect(await list).toHaveProperty('result.tools')
-      })(),
-  )
-
-  it.each(['2025', '2026'] as const)(
-    'the server is pinged, and the stream of its session opened again, whatever is under way (%s client)',
-    (year) =>
-      staged(async (stage) => {
-        const scene = await opened(stage, year)
-        const { remote, bridge, sleep } = scene
-        remote.broadcast('notifications/resources/list_changed')
-        const pings = remote.counters.methods['ping'] ?? 0
-        await sleep()
-        const young = await startSlow(scene, 'young', 2500)
-        await until('a ping', () => (remote.counters.methods['ping'] ?? 0) > pings)
-        // At once, and not after the wait that follows a stream which broke.
-        await until('another stream', () => remote.counters.streamsOpened === 2, 2000)
-        await until('the first is gone', () => remote.counters.streamsOpen === 1)
-        expect(remote.counters.lastEventIds).toHaveLength(1)
-        expect(remote.counters.sessionsOpened).toBe(1)
-        expect(textOf(await young.answer)).toBe('young')
-        if (year === '2026') return
-        remote.changeTools()
-        await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
-      })(),
+  it(
+    'the server is pinged, and the stream of its session opened again, whatever is under way',
+    staged(async (stage) => {
+      const scene = await opened(stage)
+      const { remote, bridge, sleep } = scene
+      remote.broadcast('notifications/resources/list_changed')
+      const pings = remote.counters.methods['ping'] ?? 0
+      await sleep()
+      const young = await startSlow(scene, 'young', 2500)
+      await until('a ping', () => (remote.counters.methods['ping'] ?? 0) > pings)
+      // At once, and not after the wait that follows a stream which broke.
+      await until('another stream', () => remote.counters.streamsOpened === 2, 2000)
+      await until('the first is gone', () => remote.counters.streamsOpen === 1)
+      expect(remote.counters.lastEventIds).toHaveLength(1)
+      expect(remote.counters.sessionsOpened).toBe(1)
+      expect(textOf(await young.answer)).toBe('young')
+      remote.changeTools()
+      await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
+    }),
   )
 
   it(
     'a client of 2025 is subscribed anew at a server of 2026, and hears each change once',
     staged(async (stage) => {
-      const { remote, bridge, sleep } = await opened(stage, '2025', { era: 'modern' })
+      const { remote, bridge, sleep } = await opened(stage, { era: 'modern' })
       await sleep()
       await until('another subscription', () => remote.counters.streamsOpened === 2)
       await until('the first is gone', () => remote.counters.streamsOpen === 1)
@@ -126,25 +104,9 @@ describe.concurrent('after a sleep of the computer', () => {
   )
 
   it(
-    'a client of 2026 hears that its own subscription has ended, and may subscribe again',
-    staged(async (stage) => {
-      const { remote, bridge, sleep } = await opened(stage, '2026', { era: 'modern' })
-      const listen = (): Promise<JsonObject> =>
-        bridge.ask('subscriptions/listen', { notifications: { toolsListChanged: true } })
-      const first = listen()
-      await until('the stream', () => remote.counters.streamsOpen === 1)
-      await sleep()
-      expect(errorOf(await first).data).toMatchObject({ code: 'network_reset' })
-      void listen()
-      await until('another stream', () => remote.counters.streamsOpened === 2)
-      expect(await bridge.call('echo', { text: 'on' })).toBe('on')
-    }),
-  )
-
-  it(
     'the one stream of a server of 2024 is given up only if no answer comes on it',
     staged(async (stage) => {
-      const { remote, bridge, sleep } = await opened(stage, '2025', { transport: 'sse' })
+      const { remote, bridge, sleep } = await opened(stage, { transport: 'sse' })
       await sleep()
       await until('a ping', () => remote.counters.methods['ping'] === 1)
       expect(await bridge.call('echo', { text: 'same' })).toBe('same')
@@ -161,7 +123,7 @@ describe.concurrent('a clock that is set', () => {
   it(
     'an hour ahead costs neither a call that is under way nor the next one',
     staged(async (stage) => {
-      const scene = await opened(stage, '2025', { clockOnly: true })
+      const scene = await opened(stage, { clockOnly: true })
       const old = await startSlow(scene, 'old', 4000)
       await scene.sleep()
       const young = await startSlow(scene, 'young', 3000)

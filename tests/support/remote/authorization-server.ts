@@ -15,18 +15,36 @@ export interface RemoteClient {
   redirectUris: string[]
 }
 
-/** The authorization server of the remote. */
+/** What a test makes of the answers. Every member may be changed while the server runs. */
+export interface AuthorizationScript {
+  /**
+   * Takes every client that was not forgotten, this one where a request names none, and what it did not issue for
+   * what it did: most tests are not about the tokens themselves.
+   */
+  anybody?: string
+  /** Replaces members of the metadata; undefined omits them, as in the others. */
+  metadata?: Record<string, unknown>
+  /** Replaces members of the response to a registration. */
+  registration?: Record<string, unknown>
+  /** Replaces parameters of the authorization response. */
+  response?: Record<string, string | undefined>
+  /** Replaces members of the token response. */
+  tokens?: Record<string, unknown>
+  /** Called when a token request has been done, before it is answered: a token is spent however long that takes. */
+  beforeTokenAnswer?(): Promise<void>
+}
+
+/** The authorization server of all tests of the bridge. Its faults are in {@link RemoteSettings}. */
 export interface AuthorizationServer {
   /** Answers a request for one of its paths; false for any other. */
   handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>
   readonly grants: Grants
+  metadata(): Record<string, unknown>
   /** Adds a client manually. */
   addClient(client: Partial<RemoteClient>): RemoteClient
   forgetClients(): void
   /** Approves every waiting `/authorize` and device code. */
   approve(): void
-  /** Denies them. */
-  deny(): void
   /** Returns the links for the user of waiting device codes. */
   userCodes(): string[]
 }
@@ -51,17 +69,19 @@ export function createAuthorizationServer(
   settings: RemoteSettings,
   counters: RemoteCounters,
   issuer: () => string,
+  script: AuthorizationScript = {},
 ): AuthorizationServer {
   const grants = createGrants(settings, counters)
   const clients = new Map<string, RemoteClient>()
+  const forgotten = new Set<string>()
   const codes = new Map<string, Code>()
   const deviceCodes = new Map<string, DeviceCode>()
   const waiting = new Set<(allowed: boolean) => void>()
 
   function metadata(): Record<string, unknown> {
-    const at = issuer()
+    const at = new URL(issuer()).origin
     return {
-      issuer: at,
+      issuer: issuer(),
       authorization_endpoint: `${settings.pageOrigin ?? at}/authorize`,
       token_endpoint: `${at}/token`,
       registration_endpoint: `${at}/register`,
@@ -77,12 +97,20 @@ export function createAuthorizationServer(
       token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
       code_challenge_methods_supported: ['S256'],
       ...(settings.iss === 'none' ? {} : { authorization_response_iss_parameter_supported: true }),
+      ...script.metadata,
     }
+  }
+
+  /** Returns a client by its id, and with `anybody` also one that never registered. */
+  function clientOf(clientId: string, redirectUri?: string): RemoteClient | undefined {
+    const known = clients.get(clientId)
+    if (known !== undefined || script.anybody === undefined || forgotten.has(clientId)) return known
+    return { clientId, clientSecret: undefined, redirectUris: redirectUri === undefined ? [] : [redirectUri] }
   }
 
   function addClient(client: Partial<RemoteClient>): RemoteClient {
     const made = {
-      clientId: client.clientId ?? `client-${randomUUID()}`,
+      clientId: client.clientId ?? `client-${clients.size + forgotten.size + 1}`,
       clientSecret: client.clientSecret,
       redirectUris: client.redirectUris ?? [],
     }
@@ -93,8 +121,8 @@ export function createAuthorizationServer(
 
   async function register(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const document: unknown = JSON.parse(await readText(request))
-    const uris = isJsonObject(document) ? document['redirect_uris'] : undefined
-    if (!isJsonObject(document) || !Array.isArray(uris) || uris.length === 0) {
+    const uris = isJsonObject(document) ? (document['redirect_uris'] ?? []) : undefined
+    if (!isJsonObject(document) || !Array.isArray(uris) || (uris.length === 0 && !script.anybody)) {
       throw new OAuthFailure('invalid_redirect_uri', 'redirect_uris is missing')
     }
     counters.registrations++
@@ -106,25 +134,28 @@ export function createAuthorizationServer(
       client_id: clientId,
       client_id_issued_at: Math.floor(Date.now() / 1000),
       ...(clientSecret === undefined ? {} : { client_secret: clientSecret, client_secret_expires_at: 0 }),
+      ...script.registration,
     })
   }
 
   async function authorize(response: ServerResponse, url: URL): Promise<void> {
     counters.tabs++
     const query = url.searchParams
-    const client = clients.get(query.get('client_id') ?? '')
     const redirectUri = query.get('redirect_uri') ?? ''
+    const client = clientOf(query.get('client_id') ?? '', redirectUri)
     if (client === undefined) return sendText(response, 400, 'unknown client')
     if (!allowsRedirect(client, redirectUri)) return sendText(response, 400, 'redirect_uri does not fit')
-    const back = new URL(redirectUri)
-    const state = query.get('state')
-    if (state !== null) back.searchParams.set('state', state)
-    if (settings.iss !== 'none') {
-      back.searchParams.set('iss', settings.iss === 'right' ? issuer() : 'https://other.example')
-    }
     const error = requestError(query) ?? ((await isAllowed(response)) ? undefined : 'access_denied')
-    if (error !== undefined) back.searchParams.set('error', error)
-    else back.searchParams.set('code', newCode(client.clientId, redirectUri, query))
+    const iss = settings.iss === 'wrong' ? 'https://other.example' : issuer()
+    const answer = {
+      state: query.get('state') ?? undefined,
+      ...(settings.iss !== 'none' && { iss }),
+      ...(error === undefined ? { code: newCode(client.clientId, redirectUri, query) } : { error }),
+      ...script.response,
+    }
+    const back = new URL(redirectUri)
+    for (const [name, value] of Object.entries(answer))
+      if (value !== undefined) back.searchParams.set(name, value)
     response.writeHead(302, { Location: back.href }).end()
   }
 
@@ -183,20 +214,28 @@ export function createAuthorizationServer(
       if (fault === 'temporarily_unavailable') throw new OAuthFailure(fault, 'later', 503)
       return strike(response, fault, settings)
     }
-    const answer = await serveToken(request, form)
+    let answer: TokenAnswer
+    try {
+      answer = await serveToken(request, form)
+    } finally {
+      await script.beforeTokenAnswer?.()
+    }
     await pause(settings.tokenDelayMs)
     if (fault !== undefined && fault !== 'temporarily_unavailable') return strike(response, fault, settings)
-    sendJson(response, 200, answer)
+    sendJson(response, 200, { ...answer, ...script.tokens })
   }
 
   async function serveToken(request: IncomingMessage, form: URLSearchParams): Promise<TokenAnswer> {
     const client = authenticate(request, form)
     const scope = form.get('scope') ?? undefined
-    switch (form.get('grant_type')) {
-      case 'authorization_code':
-        return redeemCode(client, form)
+    const refreshToken = form.get('refresh_token') ?? ''
+    const grantType = form.get('grant_type')
+    if (grantType === 'authorization_code') return redeemCode(client, form)
+    if (script.anybody !== undefined && !grants.secrets.has(refreshToken))
+      return grants.open(client.clientId, settings.scope)
+    switch (grantType) {
       case 'refresh_token':
-        return grants.refresh(form.get('refresh_token') ?? '', client.clientId, scope)
+        return grants.refresh(refreshToken, client.clientId, scope)
       case deviceGrantType:
         return redeemDeviceCode(client, form)
       default:
@@ -210,7 +249,7 @@ export function createAuthorizationServer(
     codes.delete(presented)
     if (
       code === undefined ||
-      code.clientId !== client.clientId ||
+      (code.clientId !== client.clientId && script.anybody === undefined) ||
       code.redirectUri !== form.get('redirect_uri')
     ) {
       throw new OAuthFailure('invalid_grant', 'the code is not known')
@@ -262,8 +301,8 @@ export function createAuthorizationServer(
       basic === undefined
         ? [form.get('client_id') ?? '', form.get('client_secret') ?? undefined]
         : Buffer.from(basic, 'base64').toString().split(':').map(decodeURIComponent)
-    const client = clients.get(id ?? '')
-    if (client === undefined || client.clientSecret !== secret) {
+    const client = clientOf(id || (script.anybody ?? ''))
+    if (client === undefined || (client.clientSecret !== secret && script.anybody === undefined)) {
       throw new OAuthFailure('invalid_client', 'the client is not known', 401)
     }
     return client
@@ -284,10 +323,9 @@ export function createAuthorizationServer(
     sendText(response, known ? 200 : 404, known ? 'Waiting for approve()' : 'No such code')
   }
 
-  function decideAll(allowed: boolean): void {
-    for (const decide of waiting) decide(allowed)
-    for (const code of deviceCodes.values())
-      if (code.state === 'pending') code.state = allowed ? 'approved' : 'denied'
+  function approve(): void {
+    for (const decide of waiting) decide(true)
+    for (const code of deviceCodes.values()) if (code.state === 'pending') code.state = 'approved'
   }
 
   async function route(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean> {
@@ -322,6 +360,7 @@ export function createAuthorizationServer(
 
   return {
     grants,
+    metadata,
     addClient,
     async handle(request, response, url) {
       try {
@@ -335,9 +374,11 @@ export function createAuthorizationServer(
         return true
       }
     },
-    forgetClients: () => clients.clear(),
-    approve: () => decideAll(true),
-    deny: () => decideAll(false),
+    forgetClients() {
+      for (const clientId of clients.keys()) forgotten.add(clientId)
+      clients.clear()
+    },
+    approve,
     userCodes: () => [...deviceCodes.values()].map(({ userCode }) => userCode),
   }
 }

@@ -14,8 +14,6 @@ export interface EndpointWorld {
   settings: RemoteSettings
   counters: RemoteCounters
   extraTools: string[]
-  /** Notifies all clients of all eras. */
-  broadcast(method: string, params: Record<string, unknown>): void
   /** Answers 403 and returns false if the message needs a scope that the caller lacks. */
   allows(caller: Caller, message: JsonRpcMessage, response: ServerResponse): boolean
 }

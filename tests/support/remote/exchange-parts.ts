@@ -1,14 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Fault, RemoteSettings } from './remote-settings.ts'
 
-/** Reads the whole body as text. Uses events, as iterating over the request would take as long as everything else. */
+const texts = new WeakMap<IncomingMessage, Promise<string>>()
+
+/**
+ * Reads the whole body as text, once for all who ask. Uses events, as iterating over the request would take as long as
+ * everything else.
+ */
 export function readText(request: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => resolve(Buffer.concat(chunks).toString()))
-    request.on('error', reject)
-  })
+  const text =
+    texts.get(request) ??
+    new Promise<string>((resolve, reject) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => resolve(Buffer.concat(chunks).toString()))
+      request.on('error', reject)
+    })
+  texts.set(request, text)
+  return text
 }
 
 /** Answers with JSON. */

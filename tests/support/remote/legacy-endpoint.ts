@@ -31,8 +31,6 @@ export interface LegacyEndpoint {
   dropSessions(): void
   /** Resets the connections of all open streams. */
   dropStreams(): void
-  /** Ends them properly; they may be resumed. */
-  endStreams(): void
 }
 
 /** Creates the endpoint, without authorization. */
@@ -60,7 +58,7 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
     const id = header(request, mcpHeader.sessionId)
     const found = id === undefined ? undefined : sessions.get(id)
     if (id === undefined) refuse(response, 400, 'Bad Request: Mcp-Session-Id header is required')
-    else if (found === undefined) refuse(response, world.settings.lostSessionStatus, 'Session not found')
+    else if (found === undefined) refuse(response, 404, 'Session not found')
     return found
   }
 
@@ -130,7 +128,6 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
   }
 
   function handleGet({ request, response }: McpExchange): void {
-    if (!world.settings.getStream) return refuse(response, 405, 'Method not allowed.')
     const found = findSession(request, response)
     if (found === undefined) return
     const lastEventId = header(request, mcpHeader.lastEventId)
@@ -172,9 +169,6 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
     },
     dropStreams() {
       for (const stream of flowing) stream.cut()
-    },
-    endStreams() {
-      for (const stream of flowing) stream.detach()
     },
   }
 }

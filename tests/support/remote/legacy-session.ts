@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import {
   jsonRpcCode,
   jsonRpcError,
@@ -23,11 +23,6 @@ export interface Reply {
 export class LegacySession {
   readonly id: string = randomUUID()
   revision: string
-  clientInfo: JsonObject = {}
-  clientCapabilities: JsonObject = {}
-  initialized = false
-  level: string | undefined
-  readonly subscriptions: Set<string> = new Set()
   readonly #world: EndpointWorld
   readonly #unsolicited: (message: JsonObject) => void
   readonly #running = new Map<JsonRpcId, AbortController>()
@@ -49,7 +44,6 @@ export class LegacySession {
       else asked?.reject(new RpcFailure(message.error.code, message.error.message))
       return
     }
-    if (message.method === 'notifications/initialized') this.initialized = true
     if (message.method !== 'notifications/cancelled') return
     const id = message.params?.['requestId'] as JsonRpcId
     this.#world.counters.cancelled.push(id)
@@ -75,28 +69,16 @@ export class LegacySession {
     }
   }
 
-  /** Sends a request of the server, through `send` or by default outside any request. */
-  ask(method: string, params: JsonObject, send = this.#unsolicited): Promise<unknown> {
-    const needed = {
-      'elicitation/create': 'elicitation',
-      'sampling/createMessage': 'sampling',
-      'roots/list': 'roots',
-    }
-    const capability = (needed as Record<string, string | undefined>)[method]
-    if (capability !== undefined && !(capability in this.clientCapabilities)) {
-      return Promise.reject(new RpcFailure(jsonRpcCode.invalidRequest, `the client has no ${capability}`))
-    }
+  #ask(method: string, params: JsonObject, send: (message: JsonObject) => void): Promise<unknown> {
     const id = `ask-${randomUUID()}`
-    if (params['mode'] === 'url') params = { ...params, elicitationId: id }
     return new Promise((resolve, reject) => {
       this.#asked.set(id, { resolve, reject })
       send({ jsonrpc: '2.0', id, method, params })
     })
   }
 
-  /** Sends a notification outside any request, if the client wants it. */
+  /** Sends a notification outside any request. */
   tell(method: string, params: JsonObject): void {
-    if (method === 'notifications/resources/updated' && !this.subscriptions.has(String(params['uri']))) return
     this.#unsolicited({ jsonrpc: '2.0', method, params })
   }
 
@@ -109,24 +91,16 @@ export class LegacySession {
     const params = request.params ?? {}
     const own = this.#ownMethod(request.method, params)
     if (own !== undefined) return own
-    const { settings, counters, extraTools, broadcast } = this.#world
+    const { counters, extraTools } = this.#world
     const send = (message: JsonObject): void => reply.interim(message)
     return answerMethod(request.method, {
-      settings,
       counters,
       params,
       signal,
       caller,
       extraTools,
-      broadcast,
       notify: (method, params) => send({ jsonrpc: '2.0', method, params }),
-      ask: async (questions) => {
-        const answers = Object.entries(questions).map(async ([key, { method, params }]) => [
-          key,
-          await this.ask(method, params, send),
-        ])
-        return Object.fromEntries(await Promise.all(answers)) as Record<string, unknown>
-      },
+      ask: (method, params) => this.#ask(method, params, send),
     })
   }
 
@@ -135,15 +109,7 @@ export class LegacySession {
       case 'initialize':
         return this.#initialize(params)
       case 'ping':
-        return {}
       case 'logging/setLevel':
-        this.level = String(params['level'])
-        return {}
-      case 'resources/subscribe':
-        this.subscriptions.add(String(params['uri']))
-        return {}
-      case 'resources/unsubscribe':
-        this.subscriptions.delete(String(params['uri']))
         return {}
     }
     return undefined
@@ -153,8 +119,6 @@ export class LegacySession {
     const { revisions } = this.#world.settings
     const wanted = String(params['protocolVersion'])
     this.revision = revisions.includes(wanted) ? wanted : (revisions[0] ?? wanted)
-    this.clientInfo = isJsonObject(params['clientInfo']) ? params['clientInfo'] : {}
-    this.clientCapabilities = isJsonObject(params['capabilities']) ? params['capabilities'] : {}
     return { protocolVersion: this.revision, capabilities, serverInfo, instructions }
   }
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import {
@@ -10,14 +9,7 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { mcpErrorCode, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import {
-  answerMethod,
-  capabilities,
-  headerArguments,
-  instructions,
-  RpcFailure,
-  serverInfo,
-} from './catalogue.ts'
+import { answerMethod, capabilities, instructions, RpcFailure, serverInfo } from './catalogue.ts'
 import { header, type Caller, type EndpointWorld, type McpExchange } from './endpoint-world.ts'
 import { sendJson, sendText } from './exchange-parts.ts'
 import { count } from './remote-counters.ts'
@@ -28,7 +20,6 @@ export interface ModernEndpoint {
   /** Sends a notification on the listen streams that asked for its kind. */
   tell(method: string, params: JsonObject): void
   dropStreams(): void
-  endStreams(): void
 }
 
 interface Listener {
@@ -37,20 +28,9 @@ interface Listener {
   response: ServerResponse
 }
 
-/** Questions that the client answers by repeating the request. */
-class InputRequired extends Error {
-  readonly questions: Record<string, { method: string; params: JsonObject }>
-
-  constructor(questions: Record<string, { method: string; params: JsonObject }>) {
-    super('input required')
-    this.questions = questions
-  }
-}
-
 /** Creates the endpoint, without authorization. */
 export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
   const listeners = new Set<Listener>()
-  const states = new Set<string>()
 
   function handle({ request, response, body, caller }: McpExchange): void {
     if (request.method !== 'POST') return sendText(response, 405, 'Method not allowed.')
@@ -84,17 +64,10 @@ export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
       finish(response, { jsonrpc: '2.0', id, result: complete(message.method, result) })
     } catch (error) {
       if (cancel.signal.aborted) return
-      if (error instanceof InputRequired) return finish(response, { jsonrpc: '2.0', id, result: ask(error) })
       const failure =
         error instanceof RpcFailure ? error : new RpcFailure(jsonRpcCode.internalError, String(error))
-      finish(response, { ...jsonRpcError(id, modernCode(failure.code), failure.message, failure.data) })
+      finish(response, { ...jsonRpcError(id, failure.code, failure.message, failure.data) })
     }
-  }
-
-  function ask(needed: InputRequired): JsonObject {
-    const requestState = randomUUID()
-    states.add(requestState)
-    return { resultType: 'input_required', inputRequests: needed.questions, requestState, _meta: resultMeta }
   }
 
   async function resultOf(
@@ -103,36 +76,23 @@ export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<JsonObject> {
-    const { settings, counters, extraTools, broadcast } = world
+    const { counters, extraTools } = world
     const params = message.params ?? {}
     if (message.method === 'server/discover') {
       return { supportedVersions: [modernRevision], capabilities, instructions }
     }
     const meta = params['_meta'] as JsonObject
-    if ('inputResponses' in params && !states.delete(String(params['requestState']))) {
-      throw new RpcFailure(jsonRpcCode.invalidParams, 'unknown requestState')
-    }
     return answerMethod(message.method, {
-      settings,
       counters,
       params,
       signal,
       caller,
       extraTools,
-      broadcast,
       notify(method, params) {
         if (method === 'notifications/message' && meta[mcpMetaKey.logLevel] === undefined) return
         writeEvent(response, { jsonrpc: '2.0', method, params })
       },
-      async ask(questions) {
-        const given = isJsonObject(params['inputResponses']) ? params['inputResponses'] : {}
-        if (Object.keys(questions).every((key) => key in given)) return given
-        const missing = missingCapabilities(questions, meta[mcpMetaKey.clientCapabilities])
-        if (missing === undefined) throw new InputRequired(questions)
-        throw new RpcFailure(mcpErrorCode.missingClientCapability, 'capability missing', {
-          requiredCapabilities: missing,
-        })
-      },
+      ask: () => Promise.reject(new RpcFailure(jsonRpcCode.internalError, 'not in this era')),
     })
   }
 
@@ -160,17 +120,10 @@ export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
   return {
     handle,
     tell(method, params) {
-      for (const listener of listeners) if (wants(listener, method, params)) tellOne(listener, method, params)
+      for (const listener of listeners) if (wants(listener, method)) tellOne(listener, method, params)
     },
     dropStreams() {
       for (const { response } of listeners) response.socket?.resetAndDestroy()
-    },
-    endStreams() {
-      for (const { id, response } of listeners) {
-        const _meta = { ...resultMeta, [mcpMetaKey.subscriptionId]: id }
-        writeEvent(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } })
-        response.end()
-      }
     },
   }
 }
@@ -182,7 +135,7 @@ function tellOne(listener: Listener, method: string, params: JsonObject): void {
   writeEvent(listener.response, { jsonrpc: '2.0', method, params: { ...params, _meta } })
 }
 
-function wants({ wanted }: Listener, method: string, params: JsonObject): boolean {
+function wants({ wanted }: Listener, method: string): boolean {
   switch (method) {
     case 'notifications/tools/list_changed':
       return wanted['toolsListChanged'] === true
@@ -190,10 +143,6 @@ function wants({ wanted }: Listener, method: string, params: JsonObject): boolea
       return wanted['promptsListChanged'] === true
     case 'notifications/resources/list_changed':
       return wanted['resourcesListChanged'] === true
-    case 'notifications/resources/updated': {
-      const uris = wanted['resourceSubscriptions']
-      return Array.isArray(uris) && uris.includes(params['uri'])
-    }
     default:
       return false
   }
@@ -220,26 +169,10 @@ function complete(method: string, result: JsonObject): JsonObject {
   }
 }
 
-function modernCode(code: number): number {
-  return code === mcpErrorCode.resourceNotFound ? jsonRpcCode.invalidParams : code
-}
-
 function statusOf(message: JsonObject): number {
   const error = message['error']
   if (!isJsonObject(error)) return 200
-  if (error['code'] === jsonRpcCode.methodNotFound) return 404
-  return error['code'] === mcpErrorCode.missingClientCapability ? 400 : 200
-}
-
-function missingCapabilities(
-  questions: Record<string, { method: string }>,
-  declared: unknown,
-): JsonObject | undefined {
-  const has = isJsonObject(declared) ? declared : {}
-  const missing = Object.values(questions)
-    .map(({ method }) => method.split('/')[0] ?? '')
-    .filter((capability) => !(capability in has))
-  return missing.length === 0 ? undefined : Object.fromEntries(missing.map((capability) => [capability, {}]))
+  return error['code'] === jsonRpcCode.methodNotFound ? 404 : 200
 }
 
 /** Returns the fault in headers and `_meta` of a request (MCP 2026-07-28 transports). */
@@ -278,15 +211,6 @@ function expectedHeaders(message: JsonRpcRequest, version: string): Record<strin
     [mcpHeader.protocolVersion]: version,
     [mcpHeader.method]: message.method,
   }
-  if (['tools/call', 'prompts/get'].includes(message.method))
-    expected[mcpHeader.name] = String(params['name'])
-  if (message.method === 'resources/read') expected[mcpHeader.name] = String(params['uri'])
-  if (message.method !== 'tools/call' || !isJsonObject(params['arguments'])) return expected
-  for (const [property, suffix] of Object.entries(headerArguments(String(params['name'])))) {
-    const value = params['arguments'][property]
-    if (value !== undefined && value !== null)
-      expected[`${mcpHeader.paramPrefix}${suffix}`] =
-        typeof value === 'string' ? value : JSON.stringify(value)
-  }
+  if (message.method === 'tools/call') expected[mcpHeader.name] = String(params['name'])
   return expected
 }

@@ -11,9 +11,7 @@ export type Fault =
   /** Half a response, then a reset connection. */
   | 'cut'
   | 400
-  | 401
   | 403
-  | 404
   | 405
   /** With `Retry-After` of `retryAfter`. */
   | 429
@@ -37,10 +35,6 @@ export interface RemoteSettings {
   revisions: string[]
   /** Format of responses that need no stream. `polled`: an event id, the end, and the response after a resume. */
   reply: 'json' | 'sse' | 'polled'
-  /** Status for an unknown session id. */
-  lostSessionStatus: 404 | 400
-  /** Opens a stream on GET, instead of answering 405. */
-  getStream: boolean
   /** `retry:` of streams; 0 for none. */
   sseRetryMs: number
   /** Delay of every response, on every path but `/control`. */
@@ -60,12 +54,10 @@ export interface RemoteSettings {
   auth: boolean
   /** The scope required by `/mcp`, also named in challenges; the tool `admin` requires `mcp:admin` as well. */
   scope: string
-  /** `bare`: only `Bearer`, so that clients use the well-known paths; `none`: no header at all. */
-  challenge: 'full' | 'bare' | 'none'
+  /** `none`: no header at all. */
+  challenge: 'full' | 'none'
   /** Serves protected resource metadata. */
   protectedResourceMetadata: boolean
-  /** The resource in protected resource metadata; by default the URL of `/mcp`. */
-  resource: string | undefined
 
   /** Origin of the login page and device page, if not the issuer. */
   pageOrigin: string | undefined
@@ -78,8 +70,6 @@ export interface RemoteSettings {
   tokenTtlSeconds: number
   /** Includes `expires_in` in responses. */
   expiresIn: boolean
-  /** Includes a refresh token in responses. */
-  refreshTokens: boolean
   /** Period in which a used refresh token is answered with the same successor. Later use ends the grant. */
   graceSeconds: number
   /** Delay of the response of `/token`; rotation happens before it. */
@@ -99,8 +89,6 @@ export const usualSettings: RemoteSettings = {
   transport: 'http',
   revisions: ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
   reply: 'json',
-  lostSessionStatus: 404,
-  getStream: true,
   sseRetryMs: 0,
   delayMs: 0,
   fault: undefined,
@@ -112,14 +100,12 @@ export const usualSettings: RemoteSettings = {
   scope: 'mcp',
   challenge: 'full',
   protectedResourceMetadata: true,
-  resource: undefined,
   pageOrigin: undefined,
   iss: 'right',
   deviceGrant: true,
   approval: 'auto',
   tokenTtlSeconds: 3600,
   expiresIn: true,
-  refreshTokens: true,
   graceSeconds: 0,
   tokenDelayMs: 0,
   tokenFault: undefined,

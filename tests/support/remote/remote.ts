@@ -17,8 +17,6 @@ import { createSseEndpoint } from './sse-endpoint.ts'
 
 /** Settings fixed at the start, and initial {@link RemoteSettings}. */
 export interface RemoteOptions extends Partial<RemoteSettings> {
-  /** 0, the default, for any free port. */
-  port?: number
   /** Puts the authorization server on a separate origin. */
   ownAuthorizationServer?: boolean
 }
@@ -45,8 +43,6 @@ export interface Remote {
   dropSessions(): void
   /** Resets the connections of all open streams. */
   dropStreams(): void
-  /** Ends all open streams properly. */
-  endStreams(): void
   /** Resets every connection. */
   dropConnections(): void
   /** Invalidates all access tokens, but not refresh tokens. */
@@ -57,21 +53,14 @@ export interface Remote {
   addClient(client?: Partial<RemoteClient>): RemoteClient
   /** Issues tokens as after a sign-in, for a new client if none is named. */
   issueTokens(grant?: { clientId?: string; scope?: string }): TokenAnswer & { client_id: string }
-  /** Answers everything that waits with `approval: 'wait'`. */
+  /** Approves everything that waits with `approval: 'wait'`. */
   approve(): void
-  deny(): void
   /** Returns the user codes of devices, in order. */
   userCodes(): string[]
   /** Sends a notification to every client, on its GET stream. */
   broadcast(method: string, params?: JsonObject): void
   /** Adds a tool and notifies clients. */
   changeTools(): void
-  /** Sends a request to the most recent legacy client, on its GET stream. */
-  ask(method: string, params?: JsonObject): Promise<unknown>
-  /** Returns the log level requested by the most recent legacy client. */
-  logLevel(): string | undefined
-  /** Returns the URIs that the most recent legacy client subscribed to. */
-  subscriptions(): string[]
   /** Stops listening and resets every connection. */
   stop(): Promise<void>
   /** Listens again on the same port. Keeps sessions, tokens and clients. */
@@ -81,7 +70,7 @@ export interface Remote {
 
 /** Starts a remote MCP server with its own authorization server. */
 export async function startRemote(options: RemoteOptions = {}): Promise<Remote> {
-  const { port = 0, ownAuthorizationServer = false, ...changes } = options
+  const { ownAuthorizationServer = false, ...changes } = options
   const settings: RemoteSettings = { ...usualSettings, ...changes }
   const counters = createCounters()
   const extraTools: string[] = []
@@ -90,23 +79,18 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
   const origins = { mcp: '', issuer: '' }
   const authorizationServer = createAuthorizationServer(settings, counters, () => origins.issuer)
   const { grants } = authorizationServer
-  const world: EndpointWorld = { settings, counters, extraTools, broadcast, allows }
+  const world: EndpointWorld = { settings, counters, extraTools, allows }
   const legacy = createLegacyEndpoint(world)
   const modern = createModernEndpoint(world)
   const sse = createSseEndpoint(world)
 
   function broadcast(method: string, params: JsonObject = {}): void {
-    for (const session of legacySessions()) session.tell(method, params)
+    for (const session of [...legacy.sessions(), ...sse.sessions()]) session.tell(method, params)
     modern.tell(method, params)
-  }
-
-  function legacySessions(): ReturnType<typeof legacy.sessions> {
-    return [...legacy.sessions(), ...sse.sessions()]
   }
 
   function challenge(scope: string, error?: string): Record<string, string> {
     if (settings.challenge === 'none') return {}
-    if (settings.challenge === 'bare') return { 'WWW-Authenticate': 'Bearer' }
     const resourceMetadata = `${origins.mcp}/.well-known/oauth-protected-resource/mcp`
     return { 'WWW-Authenticate': bearerChallenge({ resourceMetadata, scope, error }) }
   }
@@ -181,7 +165,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     if (request.method !== 'GET' || !settings.protectedResourceMetadata) return false
     if (url.pathname !== name && url.pathname !== `${name}/mcp`) return false
     sendJson(response, 200, {
-      resource: settings.resource ?? `${origins.mcp}/mcp`,
+      resource: `${origins.mcp}/mcp`,
       authorization_servers: [origins.issuer],
       scopes_supported: [settings.scope],
       bearer_methods_supported: ['header'],
@@ -223,15 +207,14 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
   }
 
   async function start(): Promise<void> {
-    origins.mcp = await listen(await portOf(origins.mcp, port), ownAuthorizationServer ? 'mcp' : 'mcp issuer')
+    origins.mcp = await listen(await portOf(origins.mcp), ownAuthorizationServer ? 'mcp' : 'mcp issuer')
     if (ownAuthorizationServer) origins.issuer = await listen(await portOf(origins.issuer), 'issuer')
     else origins.issuer = origins.mcp
   }
 
   /** Keeps the port, also after a stop; other programs could take a random one meanwhile. */
-  async function portOf(origin: string, wanted = 0): Promise<number> {
-    if (origin !== '') return Number(new URL(origin).port)
-    return wanted === 0 ? await freePort() : wanted
+  async function portOf(origin: string): Promise<number> {
+    return origin === '' ? await freePort() : Number(new URL(origin).port)
   }
 
   function dropConnections(): void {
@@ -268,9 +251,6 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     dropStreams() {
       for (const endpoint of [legacy, modern, sse]) endpoint.dropStreams()
     },
-    endStreams() {
-      for (const endpoint of [legacy, modern, sse]) endpoint.endStreams()
-    },
     dropConnections,
     revokeAccessTokens: grants.revokeAccessTokens,
     revokeGrants: grants.revokeAll,
@@ -282,20 +262,12 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
       return { ...grants.open(id, scope), client_id: id }
     },
     approve: authorizationServer.approve,
-    deny: authorizationServer.deny,
     userCodes: authorizationServer.userCodes,
     broadcast,
     changeTools() {
       extraTools.push(`extra_${extraTools.length + 1}`)
       broadcast('notifications/tools/list_changed')
     },
-    async ask(method, params = {}) {
-      const session = legacySessions().at(-1)
-      if (session === undefined) throw new Error('no client has a session')
-      return session.ask(method, params)
-    },
-    logLevel: () => legacySessions().at(-1)?.level,
-    subscriptions: () => [...(legacySessions().at(-1)?.subscriptions ?? [])],
     stop,
     start,
     close: stop,

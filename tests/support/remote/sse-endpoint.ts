@@ -11,8 +11,6 @@ export interface SseEndpoint {
   sessions(): LegacySession[]
   /** Resets all streams, which ends their sessions. */
   dropStreams(): void
-  /** Ends them properly. */
-  endStreams(): void
 }
 
 /** Creates the endpoint, without authorization. */
@@ -67,9 +65,6 @@ export function createSseEndpoint(world: EndpointWorld): SseEndpoint {
     sessions: () => [...sessions.values()].map(({ session }) => session),
     dropStreams() {
       for (const { response } of sessions.values()) response.socket?.resetAndDestroy()
-    },
-    endStreams() {
-      for (const { response } of sessions.values()) response.end()
     },
   }
 }

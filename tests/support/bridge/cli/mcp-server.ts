@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type PeerRequest, startPeer } from '../proxy/http-peer.ts'
+import { legacyServer, receivedBy, reply } from '../proxy/scripted-server.ts'
 
 /** A small MCP server of the 2025 era. */
 export interface McpServer {
@@ -19,59 +20,39 @@ export interface McpServerOptions {
   /** Returns the members of the challenge. */
   challenge?: (origin: string) => string
   /** Answers requests outside the endpoint; false for 404. */
-  other?: (request: PeerRequest, origin: string) => boolean
+  other?: (request: PeerRequest, origin: string) => boolean | Promise<boolean>
   /** Returns the result for a method; undefined for the default one. */
   answer?: (method: string | undefined) => Record<string, unknown> | undefined
   /** The `Date` header. */
   date?: () => string
 }
 
-/** Starts a server on loopback. Answers only `initialize` and `tools/list`. */
+/** Starts the scripted server on loopback, with what surrounds its endpoint. */
 export async function startMcpServer(options: McpServerOptions = {}): Promise<McpServer> {
   const seen: string[] = []
   const headers: IncomingHttpHeaders[] = []
-  const peer = await startPeer((request) => {
+  const endpoint = legacyServer({
+    opening: { capabilities: { tools: {} }, serverInfo: { name: 'small', version: '1' } },
+    handle({ method, body: { id, method: asked }, response }) {
+      if (method !== 'GET') seen.push(method === 'DELETE' ? 'DELETE' : ((asked as string) ?? 'response'))
+      const answer = id === undefined ? undefined : options.answer?.(asked as string | undefined)
+      if (answer === undefined) return false
+      reply(response, { jsonrpc: '2.0', id, ...answer }, 200, { 'Mcp-Session-Id': 's1' })
+      return true
+    },
+  })
+  const peer = await startPeer(async (request) => {
     const { response } = request
     if (options.date) response.setHeader('Date', options.date())
     if (request.path !== '/mcp') {
-      if (options.other?.(request, peer.origin) !== true) response.writeHead(404).end()
+      if ((await options.other?.(request, peer.origin)) !== true) response.writeHead(404).end()
     } else if (options.token !== undefined && request.headers.authorization !== `Bearer ${options.token}`) {
       const challenge = options.challenge?.(peer.origin) ?? 'Bearer'
       response.writeHead(401, { 'WWW-Authenticate': challenge }).end()
     } else {
       headers.push(request.headers)
-      if (request.method === 'POST') answer(request)
-      else {
-        if (request.method === 'DELETE') seen.push('DELETE')
-        response.writeHead(request.method === 'DELETE' ? 200 : 405).end()
-      }
+      endpoint(receivedBy(request))
     }
   })
-
-  function answer(request: PeerRequest): void {
-    const { id, method } = request.message() as { id?: unknown; method?: string }
-    seen.push(method ?? 'response')
-    if (id === undefined) return void request.response.writeHead(202).end()
-    const session = method === 'initialize' ? { 'Mcp-Session-Id': 'session-1' } : {}
-    request.json(200, { jsonrpc: '2.0', id, ...(options.answer?.(method) ?? resultOf(method)) }, session)
-  }
-
   return { origin: peer.origin, url: `${peer.origin}/mcp`, seen, headers, close: () => peer.close() }
-}
-
-function resultOf(method: string | undefined): Record<string, unknown> {
-  switch (method) {
-    case 'initialize':
-      return {
-        result: {
-          protocolVersion: '2025-11-25',
-          capabilities: { tools: {} },
-          serverInfo: { name: 'small', version: '1' },
-        },
-      }
-    case 'tools/list':
-      return { result: { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] } }
-    default:
-      return { error: { code: -32_601, message: 'Method not found' } }
-  }
 }

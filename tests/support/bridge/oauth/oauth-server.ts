@@ -1,12 +1,10 @@
-import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
-import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeEach, onTestFinished } from 'vitest'
 import type { ClientIdentity, Credential, IssuedTokens } from '../../../../bridge/credentials/credential.ts'
 import type { HttpClient } from '../../../../bridge/http/http-client.ts'
-import { type TokenAnswer, createGrants } from '../../remote/grants.ts'
-import { OAuthFailure } from '../../remote/oauth-failure.ts'
+import { type AuthorizationScript, createAuthorizationServer } from '../../remote/authorization-server.ts'
+import { readText } from '../../remote/exchange-parts.ts'
 import { type RemoteCounters, createCounters } from '../../remote/remote-counters.ts'
 import { type RemoteSettings, usualSettings } from '../../remote/remote-settings.ts'
 import { createTestHttp } from './oauth-ports.ts'
@@ -35,8 +33,8 @@ export interface Reply {
 export type Answer = (request: SeenRequest) => Reply | undefined | Promise<Reply | undefined>
 
 /**
- * A scripted resource server and authorization server in one. Grants authorization requests at once; checks PKCE;
- * rotates its refresh tokens, and ends a grant when one is used again. `POST /sign-in` issues tokens without further ado.
+ * The authorization server of a remote for tests in this process, which see its requests and answer any of them
+ * themselves. It takes every client. `POST /sign-in` issues tokens without further ado, and `/mcp` takes them.
  */
 export interface OAuthServer {
   origin: string
@@ -102,25 +100,16 @@ export async function openOAuthServer(): Promise<{ server: OAuthServer; http: Ht
 /** Starts a server on a free port of 127.0.0.1, which the caller closes. */
 export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
   const seen: SeenRequest[] = []
-  const codes = new Map<string, URLSearchParams>()
-  const settings: RemoteSettings = { ...usualSettings }
+  const settings: RemoteSettings = { ...usualSettings, deviceGrant: false }
   const counters = createCounters()
-  const grants = createGrants(settings, counters)
-  const server = createServer((request, reply) => {
+  const server = createServer((request, response) => {
     void (async () => {
       const got = await readRequest(request)
       seen.push(got)
-      const { status, headers, body, isCut } = await answerTo(got)
-      if (isCut === true) {
-        request.socket.destroy()
-        return
-      }
-      const isText = typeof body === 'string'
-      reply.writeHead(status ?? 200, {
-        'content-type': isText ? 'text/html' : 'application/json',
-        ...headers,
-      })
-      reply.end(isText ? body : body === undefined ? '' : JSON.stringify(body))
+      const reply = await answerTo(got)
+      if (reply !== undefined) send(response, reply)
+      else if (!(await authorizationServer.handle(request, response, new URL(request.url ?? '/', origin))))
+        send(response, { status: 404, body: '<p>Not found</p>' })
     })()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -131,6 +120,21 @@ export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer
     metadataPaths = [`/.well-known/oauth-authorization-server${places.issuerPath ?? ''}`],
     resource = () => ({}),
   } = places
+  const script: AuthorizationScript = {
+    anybody: usualClientId,
+    get metadata() {
+      return { ...unsaid, ...oauth.metadata }
+    },
+    get tokens() {
+      return { scope: undefined, ...oauth.tokens }
+    },
+    get response() {
+      return oauth.response
+    },
+    beforeTokenAnswer: () => oauth.beforeTokenAnswer(),
+  }
+  const authorizationServer = createAuthorizationServer(settings, counters, () => issuer, script)
+  const { grants } = authorizationServer
 
   const oauth: OAuthServer = {
     origin,
@@ -167,76 +171,36 @@ export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer
     },
   }
 
-  async function answerTo(request: SeenRequest): Promise<Reply> {
-    const special = await oauth.answers.get(request.path)?.(request)
+  /** Undefined leaves it to the authorization server. */
+  async function answerTo(request: SeenRequest): Promise<Reply | undefined> {
+    const { path } = request
+    const special = await oauth.answers.get(path)?.(request)
     if (special !== undefined) return special
-    if (resourcePaths.includes(request.path)) {
-      return {
-        body: { resource: oauth.serverUrl, authorization_servers: [issuer], ...resource(origin) },
-      }
-    }
-    if (metadataPaths.includes(request.path))
-      return { body: { ...metadata(origin, issuer), ...oauth.metadata } }
-    return (await endpoint(request)) ?? { status: 404, body: '<p>Not found</p>' }
-  }
-
-  function endpoint(request: SeenRequest): Reply | undefined | Promise<Reply> {
-    if (request.path === '/register') return register(request)
-    if (request.path === '/authorize') return authorize(request)
-    if (request.path === '/token') return token(request)
-    if (request.path === '/revoke') {
-      grants.revoke(request.form.get('token') ?? '')
-      return {}
-    }
-    if (request.path === '/sign-in') return { body: oauth.issue() }
-    if (request.path !== '/mcp') return undefined
+    if (resourcePaths.includes(path))
+      return { body: { resource: oauth.serverUrl, authorization_servers: [issuer], ...resource(origin) } }
+    if (metadataPaths.includes(path)) return { body: authorizationServer.metadata() }
+    if (path.startsWith('/.well-known/')) return { status: 404, body: '<p>Not found</p>' }
+    if (path === '/sign-in') return { body: oauth.issue() }
+    if (path !== '/mcp') return undefined
     const presented = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
     return { status: grants.caller(presented) === undefined ? 401 : 200, body: {} }
   }
 
-  function authorize({ query }: SeenRequest): Reply {
-    const code = `code-${randomUUID()}`
-    codes.set(code, query)
-    const location = new URL(query.get('redirect_uri') ?? '')
-    const state = query.get('state') ?? undefined
-    const parameters = { code, state, iss: issuer, ...oauth.response }
-    for (const [name, value] of Object.entries(parameters)) {
-      if (value !== undefined) location.searchParams.set(name, value)
-    }
-    return { status: 302, headers: { location: location.href } }
-  }
-
-  async function token({ form }: SeenRequest): Promise<Reply> {
-    if (form.get('grant_type') === 'authorization_code') {
-      const code = form.get('code') ?? ''
-      const asked = codes.get(code)
-      codes.delete(code)
-      const verifier = form.get('code_verifier') ?? ''
-      const isRight =
-        asked !== undefined &&
-        asked.get('redirect_uri') === form.get('redirect_uri') &&
-        (await matchesCodeChallenge(verifier, asked.get('code_challenge') ?? ''))
-      if (!isRight) return { status: 400, body: { error: 'invalid_grant', error_description: `no ${code}` } }
-    }
-    const refreshToken = form.get('refresh_token') ?? ''
-    const clientId = form.get('client_id') ?? usualClientId
-    let answer: TokenAnswer
-    try {
-      // What it did not issue is as good as what it did: most tests are not about the tokens themselves.
-      answer = grants.secrets.has(refreshToken)
-        ? grants.refresh(refreshToken, clientId, undefined)
-        : grants.open(clientId, settings.scope)
-    } catch (error) {
-      if (!(error instanceof OAuthFailure)) throw error
-      return { status: error.status, body: { error: error.code } }
-    } finally {
-      await oauth.beforeTokenAnswer()
-    }
-    const { scope: _unsaid, ...body } = answer
-    return { headers: { 'cache-control': 'no-store' }, body: { ...body, ...oauth.tokens } }
-  }
-
   return oauth
+}
+
+/** What this server does not say of itself, so that a test may. */
+const unsaid = {
+  scopes_supported: undefined,
+  grant_types_supported: undefined,
+  token_endpoint_auth_methods_supported: undefined,
+}
+
+function send(response: ServerResponse, { status = 200, headers, body, isCut }: Reply): void {
+  if (isCut === true) return void response.socket?.destroy()
+  const isText = typeof body === 'string'
+  response.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json', ...headers })
+  response.end(isText ? body : body === undefined ? '' : JSON.stringify(body))
 }
 
 /** The client of {@link loginAt} unless the test names another. */
@@ -261,27 +225,8 @@ export function loginAt(
   }
 }
 
-function register({ text }: SeenRequest): Reply {
-  return { status: 201, body: { ...(JSON.parse(text) as object), client_id: `client-${randomUUID()}` } }
-}
-
-function metadata(origin: string, issuer: string): Record<string, unknown> {
-  return {
-    issuer,
-    authorization_endpoint: `${origin}/authorize`,
-    token_endpoint: `${origin}/token`,
-    registration_endpoint: `${origin}/register`,
-    revocation_endpoint: `${origin}/revoke`,
-    response_types_supported: ['code'],
-    code_challenge_methods_supported: ['S256'],
-    authorization_response_iss_parameter_supported: true,
-  }
-}
-
 async function readRequest(request: IncomingMessage): Promise<SeenRequest> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const text = Buffer.concat(chunks).toString()
+  const text = await readText(request)
   const url = new URL(request.url ?? '/', 'http://host')
   const isForm = request.headers['content-type'] === 'application/x-www-form-urlencoded'
   return {

@@ -87,16 +87,12 @@ export async function startLegacyHost(stage: Stage, url: string): Promise<SdkHos
   }
 }
 
-/** `@modelcontextprotocol/client`, which supports both eras. */
-export async function startModernHost(
-  stage: Stage,
-  url: string,
-  mode: 'legacy' | 'auto' | { pin: string },
-): Promise<SdkHost> {
+/** `@modelcontextprotocol/client`, which finds out the era. */
+export async function startModernHost(stage: Stage, url: string): Promise<SdkHost> {
   let changes = 0
   const client = new ModernSdkClient(clientInfo, {
     capabilities,
-    versionNegotiation: { mode },
+    versionNegotiation: { mode: 'auto' },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => void (changes += 1) } },
   })
   const errors: string[] = []

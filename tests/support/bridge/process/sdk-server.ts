@@ -15,7 +15,7 @@ import { createMcpHandler, inputRequired, Server } from '@modelcontextprotocol/s
 import { listenOn } from './socket-server.ts'
 import type { Stage } from './stage.ts'
 
-/** A server with those tools of `tests/remote` that involve more than text. */
+/** A server of an SDK with those tools of a `Remote` that involve more than text. */
 export interface SdkServer {
   url: string
   /** Names of tools whose call was cancelled. */

@@ -1,5 +1,6 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { readText } from '../../remote/exchange-parts.ts'
 
 /** One request received by an {@link HttpPeer}, with its body. */
 export interface PeerRequest {
@@ -9,6 +10,7 @@ export interface PeerRequest {
   body: string
   /** Time of arrival, by `performance.now()`. */
   at: number
+  incoming: IncomingMessage
   response: ServerResponse
   /** Parses the body as JSON; an empty object without one. */
   message(): Record<string, unknown>
@@ -26,24 +28,19 @@ export interface HttpPeer {
 }
 
 /** Starts a server, on a free port by default, that passes every request to `answer`. */
-export async function startPeer(answer: (request: PeerRequest) => void, port = 0): Promise<HttpPeer> {
+export async function startPeer(answer: (request: PeerRequest) => unknown, port = 0): Promise<HttpPeer> {
   const requests: PeerRequest[] = []
   const sockets = new Set<Socket>()
-  const server = createServer((incoming, response) => {
-    const chunks: Buffer[] = []
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-    incoming.on('end', () => {
-      const request = toPeerRequest(
-        incoming.method,
-        incoming.url,
-        incoming.headers,
-        Buffer.concat(chunks),
-        response,
-      )
-      requests.push(request)
-      answer(request)
-    })
-  })
+  async function take(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => {})
+    const body = await readText(incoming).catch(() => undefined)
+    if (body === undefined) return
+    const request = toPeerRequest(incoming, body, response)
+    requests.push(request)
+    await answer(request)
+  }
+
+  const server = createServer({ maxHeaderSize: 1024 * 1024 }, (...exchange) => void take(...exchange))
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -60,20 +57,14 @@ export async function startPeer(answer: (request: PeerRequest) => void, port = 0
   }
 }
 
-function toPeerRequest(
-  method: string | undefined,
-  path: string | undefined,
-  headers: IncomingHttpHeaders,
-  bytes: Buffer,
-  response: ServerResponse,
-): PeerRequest {
-  const body = bytes.toString('utf8')
+function toPeerRequest(incoming: IncomingMessage, body: string, response: ServerResponse): PeerRequest {
   return {
-    method: method ?? '',
-    path: path ?? '',
-    headers,
+    method: incoming.method ?? '',
+    path: incoming.url ?? '',
+    headers: incoming.headers,
     body,
     at: performance.now(),
+    incoming,
     response,
     message: () => JSON.parse(body === '' ? '{}' : body) as Record<string, unknown>,
     json(status, value, extra = {}) {

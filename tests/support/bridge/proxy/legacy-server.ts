@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { startPeer, type HttpPeer, type PeerRequest } from './http-peer.ts'
+import { legacyServer, receivedBy, reply, type Json, type Received } from './scripted-server.ts'
 
-/** A server of the 2025 era with sessions and a GET stream, as far as transports need it. */
+/** The scripted server with sessions that may be lost, and a GET stream. */
 export interface LegacyServer extends HttpPeer {
   /** Live sessions. */
   sessions: Set<string>
@@ -21,11 +22,37 @@ export interface LegacyServer extends HttpPeer {
   log(): string[]
 }
 
-/** Starts a server on loopback. */
+/** Starts the server on loopback. It answers requests with what they ask. */
 export async function startLegacyServer(): Promise<LegacyServer> {
   let opened = 0
+  const answer = legacyServer({
+    get opening() {
+      return { protocolVersion: server.revision, capabilities: {} }
+    },
+    sessionId() {
+      const id = `session-${(opened += 1)}`
+      server.sessions.add(id)
+      return server.hasSessions ? id : undefined
+    },
+    handle(request) {
+      const { method, headers, body, response } = request
+      if (body['method'] === 'initialize') return false
+      const session = String(headers['mcp-session-id'])
+      if (server.hasSessions && !server.sessions.has(session)) {
+        const error = { code: -32_000, message: 'Bad Request: No valid session ID provided' }
+        reply(response, { jsonrpc: '2.0', id: null, error }, server.lostStatus)
+      } else if (method === 'GET') stream(response)
+      else if (Array.isArray(body)) reply(response, body.filter((one: Json) => 'id' in one).map(echo))
+      else if (body['id'] !== undefined && body['method'] !== undefined) reply(response, echo(body))
+      else {
+        if (method === 'DELETE') server.sessions.delete(session)
+        return false
+      }
+      return true
+    },
+  })
   const peer = await startPeer((request) => {
-    if (!server.intercept(request)) answer(request)
+    if (!server.intercept(request)) answer(receivedBy(request))
   })
   const server: LegacyServer = {
     ...peer,
@@ -36,74 +63,24 @@ export async function startLegacyServer(): Promise<LegacyServer> {
     lostStatus: 404,
     streamStatus: 200,
     intercept: () => false,
-    log: () => peer.requests.map((request) => methodOf(request)),
+    log: () => peer.requests.map((request) => methodOf(receivedBy(request))),
   }
 
-  function answer(request: PeerRequest): void {
-    const session = request.headers['mcp-session-id']
-    const isOpening = request.method === 'POST' && methodOf(request) === 'initialize'
-    if (!isOpening && server.hasSessions && !server.sessions.has(String(session)))
-      return request.json(server.lostStatus, {
-        jsonrpc: '2.0',
-        id: null,
-        error: { code: -32_000, message: 'Bad Request: No valid session ID provided' },
-      })
-    if (request.method === 'GET') return stream(request)
-    if (request.method === 'DELETE') {
-      server.sessions.delete(String(session))
-      return void request.response.writeHead(200).end()
-    }
-    answerMessage(request)
-  }
-
-  function stream(request: PeerRequest): void {
-    if (server.streamStatus !== 200) return void request.response.writeHead(server.streamStatus).end()
-    request.events(': open\n\n')
-    server.streams.add(request.response)
-    request.response.on('close', () => server.streams.delete(request.response))
-  }
-
-  function answerMessage(request: PeerRequest): void {
-    const message = request.message()
-    if (Array.isArray(message))
-      return request.json(
-        200,
-        message
-          .filter((one) => 'id' in one)
-          .map((one: { id: unknown }) => ({ jsonrpc: '2.0', id: one.id, result: {} })),
-      )
-    if (message['id'] === undefined || message['method'] === undefined)
-      return void request.response.writeHead(202).end()
-    if (message['method'] !== 'initialize')
-      return request.json(200, {
-        jsonrpc: '2.0',
-        id: message['id'],
-        result: { echo: message['params'] ?? null },
-      })
-    opened += 1
-    const id = `session-${opened}`
-    server.sessions.add(id)
-    request.json(
-      200,
-      {
-        jsonrpc: '2.0',
-        id: message['id'],
-        result: {
-          protocolVersion: server.revision,
-          capabilities: {},
-          serverInfo: { name: 's', version: '1' },
-        },
-      },
-      server.hasSessions ? { 'Mcp-Session-Id': id } : {},
-    )
+  function stream(response: ServerResponse): void {
+    if (server.streamStatus !== 200) return void response.writeHead(server.streamStatus).end()
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(': open\n\n')
+    server.streams.add(response)
+    response.on('close', () => server.streams.delete(response))
   }
 
   return server
 }
 
-function methodOf(request: PeerRequest): string {
-  if (request.method !== 'POST') return request.method
-  const message = request.message()
-  if (Array.isArray(message)) return 'batch'
-  return typeof message['method'] === 'string' ? message['method'] : 'response'
+function echo({ id, params }: Json): Json {
+  return { jsonrpc: '2.0', id: id as unknown, result: { echo: (params as unknown) ?? null } }
+}
+
+function methodOf({ method, body }: Received): string {
+  if (method !== 'POST') return method
+  return Array.isArray(body) ? 'batch' : ((body['method'] as string | undefined) ?? 'response')
 }

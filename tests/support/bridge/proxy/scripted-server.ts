@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { startPeer } from './http-peer.ts'
+import { startPeer, type PeerRequest } from './http-peer.ts'
 
 /** A message of any shape in a test. */
 export type Json = Record<string, any> // oxlint-disable-line typescript/no-explicit-any
@@ -9,6 +9,8 @@ export interface Received {
   method: string
   headers: IncomingHttpHeaders
   body: Json
+  /** The body as it came. */
+  text: string
   response: ServerResponse
 }
 
@@ -25,13 +27,12 @@ export interface TestServer {
 export async function startServer(handle: (request: Received) => unknown): Promise<TestServer> {
   const received: Received[] = []
   const peer = await startPeer((request) => {
-    const { method, headers, response } = request
-    const one = { method, headers, response, body: request.message() }
+    const one = receivedBy(request)
     received.push(one)
     try {
       handle(one)
     } catch (error) {
-      response.writeHead(500).end(String(error))
+      one.response.writeHead(500).end(String(error))
     }
   })
   return {
@@ -41,6 +42,12 @@ export async function startServer(handle: (request: Received) => unknown): Promi
       received.filter(({ method }) => method === 'POST').map(({ body }) => body['method'] as string),
     close: () => peer.close(),
   }
+}
+
+/** Returns a request for the handlers of {@link legacyServer} and {@link modernServer}. */
+export function receivedBy(request: PeerRequest): Received {
+  const { method, headers, body: text, response } = request
+  return { method, headers, response, text, body: request.message() }
 }
 
 /** Answers with JSON. */
@@ -55,6 +62,12 @@ export interface Behaviour {
   /** Handles a request itself and then returns true. */
   handle?(request: Received): boolean
   tools?: Json[]
+  /** Replaces members of the result of `initialize`. */
+  opening?: Json
+  /** Opens a session; no id for none. */
+  sessionId?(): string | undefined
+  /** Headers of all answers that it does not handle itself. */
+  headers?: Json
 }
 
 const echoTool = { name: 'echo', inputSchema: { type: 'object', properties: {} } }
@@ -73,8 +86,11 @@ export function legacyServer(behaviour: Behaviour = {}): (request: Received) => 
         protocolVersion: body['params'].protocolVersion,
         capabilities: { tools: { listChanged: true } },
         serverInfo: { name: 'legacy', version: '1' },
+        ...behaviour.opening,
       }
-      return reply(response, { jsonrpc: '2.0', id: body['id'], result }, 200, { 'Mcp-Session-Id': 's1' })
+      const id = behaviour.sessionId === undefined ? 's1' : behaviour.sessionId()
+      const headers = { ...(id !== undefined && { 'Mcp-Session-Id': id }), ...behaviour.headers }
+      return reply(response, { jsonrpc: '2.0', id: body['id'], result }, 200, headers)
     }
     if (request.headers['mcp-session-id'] === undefined)
       return reply(
@@ -115,22 +131,19 @@ export function modernServer(behaviour: Behaviour = {}): (request: Received) => 
 }
 
 function answer({ body, response }: Received, behaviour: Behaviour, extra: Json = {}): void {
-  const id = body['id']
+  const send = (said: Json): void =>
+    reply(response, { jsonrpc: '2.0', id: body['id'], ...said }, 200, behaviour.headers)
   switch (body['method']) {
     case 'tools/list':
-      return reply(response, {
-        jsonrpc: '2.0',
-        id,
-        result: { ...extra, tools: behaviour.tools ?? [echoTool] },
-      })
+      return send({ result: { ...extra, tools: behaviour.tools ?? [echoTool] } })
     case 'tools/call': {
       const text = JSON.stringify(body['params'].arguments ?? null)
-      return reply(response, { jsonrpc: '2.0', id, result: { ...extra, content: [{ type: 'text', text }] } })
+      return send({ result: { ...extra, content: [{ type: 'text', text }] } })
     }
     case 'ping':
-      return reply(response, { jsonrpc: '2.0', id, result: {} })
+      return send({ result: {} })
     default:
-      return reply(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'Method not found' } })
+      return send({ error: { code: -32_601, message: 'Method not found' } })
   }
 }
 

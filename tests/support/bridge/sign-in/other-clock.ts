@@ -1,12 +1,23 @@
 // Loaded into a bridge first: its clock is ahead by CLOCK_AHEAD_SECONDS, and jumps by CLOCK_JUMP_SECONDS at each
-// SIGUSR2. The monotonic clock is unaffected, as when a user sets the computer's clock.
+// SIGUSR2, as when a user sets it. With CLOCK_SLEEPS the time since boot jumps as well, as after a sleep of the
+// computer. The monotonic clock is unaffected, as on Linux. Reports on stderr when done.
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
+
 const EarlierDate = Date
-let aheadMs = Number(process.env['CLOCK_AHEAD_SECONDS'] ?? 0) * 1000
+const earlierUptime = os.uptime
 const jumpMs = Number(process.env['CLOCK_JUMP_SECONDS'] ?? 0) * 1000
+let aheadMs = Number(process.env['CLOCK_AHEAD_SECONDS'] ?? 0) * 1000
+let sleptMs = 0
 
 process.on('SIGUSR2', () => {
   aheadMs += jumpMs
+  if (process.env['CLOCK_SLEEPS'] !== undefined) sleptMs += jumpMs
+  process.stderr.write('the clock has jumped\n')
 })
+
+os.uptime = () => earlierUptime() + sleptMs / 1000
+syncBuiltinESMExports()
 
 globalThis.Date = new Proxy(EarlierDate, {
   construct: (target, given: [], newTarget) =>
