@@ -18,6 +18,8 @@ export interface GoServerOptions {
    * Serves without sessions. The SDK serves 2026-07-28 only then; with sessions it offers only the earlier revisions.
    */
   stateless: boolean
+  /** Port to listen on; by default any free one. */
+  port?: number
   /**
    * BASE_URL of the Drawbridge that all calls have to go through, with the tools `whoami` and `count`. Undefined: no
    * check.
@@ -29,10 +31,10 @@ export interface GoServerOptions {
 export const buildGoServer = (): Promise<boolean> => buildGoProgram(folder)
 
 /** Starts the program built by {@link buildGoServer}. It exits with this process, too. */
-export async function startGoServer({ stateless, issuer }: GoServerOptions): Promise<GoServer> {
+export async function startGoServer({ stateless, port = 0, issuer }: GoServerOptions): Promise<GoServer> {
   const flags = [
     '-address',
-    '127.0.0.1:0',
+    `127.0.0.1:${port}`,
     ...(stateless ? ['-stateless'] : []),
     ...(issuer === undefined ? [] : ['-issuer', issuer]),
   ]
