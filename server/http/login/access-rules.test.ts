@@ -84,13 +84,6 @@ describe('somebody whom the access rules do not let in', () => {
     expectRefused((await ways[way]?.()) as Visit)
   })
 
-  it('may cancel: the client gets access_denied', async () => {
-    const refused = await submit(await open(), 'password', password)
-    const left = await submit(refused, 'action', { action: 'deny' })
-    expect(left.url.searchParams.get('error')).toBe('access_denied')
-    expect(left.url.searchParams.has('code')).toBe(false)
-  })
-
   it('may sign in with another account', async () => {
     const refused = await submit(await open(), 'password', password)
     name = 'eve'

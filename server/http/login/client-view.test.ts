@@ -9,7 +9,7 @@ const web = 'https://claude.ai/api/mcp/auth_callback'
 
 describe('what is proven about a client that asks', () => {
   it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, expected: object]>([
-    ['a metadata document, returning to the web', document, web, { verifiedHost: 'claude.ai' }],
+    ['CIMD 6.4: a metadata document, returning to the web', document, web, { verifiedHost: 'claude.ai' }],
     [
       'MCP auth Localhost-Redirect-URI-Risks, RFC 8252 8.6: localhost redirects prove nothing: any program can use the id',
       document,

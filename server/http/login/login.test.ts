@@ -102,12 +102,6 @@ describe('captcha', () => {
     expect(policyOf(code)).toBe(pageContentSecurityPolicy)
   })
 
-  it('a page without a password form stays closed', async () => {
-    const { page } = await open(provider({ password: false, captcha: turnstile }))
-    expect(policyOf(page)).toBe(pageContentSecurityPolicy)
-    expect(page.html).not.toContain('<script')
-  })
-
   it('without a response nothing is sent, and the page asks for it, email kept', async () => {
     const { browser, page } = await open(provider({ captcha: turnstile }))
     const refused = await browser.submit(page, 'password', password)
@@ -134,12 +128,6 @@ describe('captcha', () => {
     expect(refused.html).toContain('not fully set up on this server')
     expect(refused.html).not.toContain('Complete it below')
   })
-
-  it('social sign-in needs none', async () => {
-    const { browser, page } = await open(provider({ captcha: turnstile }))
-    const away = await browser.submit(page, 'provider', { provider: 'google' })
-    expect(away.url.origin).toBe('https://provider')
-  })
 })
 
 describe('the limit of sign-ins', () => {
@@ -158,31 +146,6 @@ describe('the limit of sign-ins', () => {
       expect(login.logged()).toContain('"failure":"rate_limited"')
     },
   )
-
-  it('a further return with a code over it: 429 with Retry-After, and reloading later goes on', async () => {
-    const callback = 'http://localhost:8787/oauth/callback?code=social'
-    let finished = 0
-    const given: SessionProvider = {
-      ...provider(),
-      async socialFinish() {
-        finished += 1
-        if (finished <= 2) throw new ProviderError('expired', 'made up')
-        return signedIn()
-      },
-    }
-    const { login, browser, page } = await open(given, { limitPerMinute: 2 })
-    await browser.submit(page, 'provider', { provider: 'google' })
-    await browser.submit(page, 'provider', { provider: 'google' })
-    expect((await browser.visit(callback)).response?.status).toBe(400)
-    expect(finished).toBe(2)
-    const refused = await browser.visit(callback)
-    expect(refused.response?.status).toBe(429)
-    expect(refused.response?.headers.get('retry-after')).toBe('60')
-    expect(refused.html).toContain('reload this page')
-    expect(finished).toBe(2)
-    login.runtime.advance(60)
-    expect((await browser.visit(callback)).url.searchParams.has('code')).toBe(true)
-  })
 
   it.each([
     ['?code=social', 503, '17', 'reload this page'],
@@ -213,13 +176,6 @@ describe('a failed first step', () => {
     expect(refused.response?.status).toBe(status)
     expect(refused.html).toContain(text)
     expect(refused.html).not.toContain('the message of the provider')
-  })
-
-  it('a provider that asks to wait is quoted in Retry-After', async () => {
-    const { browser, page } = await open(provider())
-    failure = new ProviderError('rate_limited', 'slow down', { retryAfterSeconds: 17 })
-    const refused = await browser.submit(page, 'password', password)
-    expect(refused.response?.headers.get('retry-after')).toBe('17')
   })
 
   it('after a social sign-in nothing is said about a password', async () => {

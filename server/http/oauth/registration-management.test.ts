@@ -1,13 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClientFinder } from '../../core/clients/client-finder.ts'
 import {
-  baseUrl,
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
-import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { createRegisterManagementEndpoint } from './registration.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeAll(async () => {
@@ -65,13 +61,6 @@ describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
     expect(answer).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic' })
     expect(answer).not.toHaveProperty('client_secret')
   })
-
-  it('the address it names is the one that works', async () => {
-    const registered = await register()
-    const path = registered.registration_client_uri.slice(baseUrl.length)
-    const headers = { authorization: `bearer ${registered.registration_access_token}` }
-    expect((await drawbridge.fetch(path, { headers })).status).toBe(200)
-  })
 })
 
 describe('PUT /oauth/register/{id} (RFC 7592 section 2.2)', () => {
@@ -88,26 +77,6 @@ describe('PUT /oauth/register/{id} (RFC 7592 section 2.2)', () => {
     })
     expect(answer).not.toHaveProperty('client_name')
     expect(await (await manage('GET', registered)).json()).toEqual(answer)
-  })
-
-  it('does not make an unused registration live longer', async () => {
-    const registered = await register()
-    const before = await drawbridge.app.store.findClient(registered.client_id)
-    await update(registered)
-    const after = await drawbridge.app.store.findClient(registered.client_id)
-    expect(after?.expiresAt).toBe(before?.expiresAt)
-  })
-
-  it('a client that becomes confidential gets its secret, this once', async () => {
-    const registered = await register()
-    const { client_secret: secret } = (await (
-      await update(registered, { token_endpoint_auth_method: 'client_secret_post' })
-    ).json()) as Registered
-    expect(secret).toMatch(/^mcps_/)
-    const fields = { grant_type: 'refresh_token', refresh_token: 'mcpr_x', client_id: registered.client_id }
-    const without = await drawbridge.postForm('/oauth/token', fields)
-    const proven = await drawbridge.postForm('/oauth/token', { ...fields, client_secret: secret ?? '' })
-    expect([without.status, proven.status]).toEqual([401, 400])
   })
 })
 
@@ -179,35 +148,6 @@ describe('whoever has no registration access token (RFC 7592 section 2, RFC 6750
       expect((await manage('GET', registered)).status).toBe(200)
     },
   )
-
-  it('an id that the operator configured is not managed by whoever registered it before', async () => {
-    const registered = await register()
-    const { runtime, app } = drawbridge
-    const { store } = app
-    const mine = publicClient({ id: registered.client_id, kind: 'configured' })
-    const clients = createClientFinder({
-      configured: new Map([[mine.id, mine]]),
-      store,
-      runtime,
-      documents: undefined,
-    })
-    const policy = { privateUseRedirectUris: [], allowLoopback: true, scope: 'mcp' }
-    const endpoint = createRegisterManagementEndpoint('', {
-      clients,
-      store,
-      runtime,
-      policy,
-      issuer: baseUrl,
-      limitPerHour: 1,
-    })
-    const request = new Request(registered.registration_client_uri, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${registered.registration_access_token}` },
-    })
-    const context = { id: 'r', address: undefined, report: () => {} }
-    expect((await endpoint.methods['DELETE']?.(request, context))?.status).toBe(401)
-    expect(await store.findClient(mine.id)).toBeDefined()
-  })
 
   it('the token ends with an unused registration', async () => {
     const own = await startDrawbridge()
