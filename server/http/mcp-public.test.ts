@@ -8,6 +8,7 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
+import { message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
 import type { Settings } from '../config/setting-table.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 
@@ -53,10 +54,6 @@ beforeEach(() => {
 })
 afterEach(() => drawbridge.close())
 
-const meta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
 const initialize = {
   jsonrpc: '2.0',
   id: 1,
@@ -77,11 +74,8 @@ const call = (name: string, id = 1): object => request('tools/call', { name, arg
 
 /** Sends a message of 2026-07-28. */
 function modern(method: string, params: { name?: string } = {}): Promise<Response> {
-  return drawbridge.mcp(request(method, { ...params, _meta: meta }), {
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': method,
-    ...(params.name !== undefined && { 'mcp-name': params.name }),
-  })
+  const { message, headers } = message2026(method, params)
+  return drawbridge.mcp(message, headers)
 }
 
 /** Sends a message from an address. */
@@ -228,11 +222,7 @@ describe('without a credential, where a tool is public', () => {
 
   it('a call is recorded without a user', async () => {
     await drawbridge.mcp(call('search'))
-    const line = drawbridge
-      .logged()
-      .split('\n')
-      .find((text) => text.includes('"event":"tool_called"'))
-    const record = JSON.parse(line ?? '{}') as Record<string, unknown>
+    const [record] = drawbridge.events('tool_called')
     expect(record).toMatchObject({ tool: 'search', credential: 'none', outcome: 'ok' })
     expect(record).not.toHaveProperty('sub')
   })

@@ -290,14 +290,6 @@ describe('social sign-in', () => {
     })
   })
 
-  it('five tabs begin and come back in the worst order under a limit of 30', async () => {
-    ports = { ...ports, limitPerMinute: 30 }
-    for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
-    for (const code of [1, 2, 3, 4, 5]) {
-      expect((await returnWith({ code: `code for ${code}` })).kind).toBe('returned')
-    }
-  })
-
   it('departures and returns count for the address that they come from', async () => {
     const from = (address: string): SignInVisitor => visitorSample({ address })
     ports = { ...ports, limitPerMinute: 4 }
@@ -506,12 +498,6 @@ describe('social sign-in', () => {
     const results = await race(() => returnWith({ code: 'any' }))
     expect(results.filter(({ kind }) => kind === 'returned')).toHaveLength(1)
     expect(out).toHaveLength(49)
-  })
-
-  it('a code of nobody here is expired and uses nothing up', async () => {
-    await begin('a')
-    expect(await returnWith({ code: 'foreign' })).toEqual({ kind: 'expired' })
-    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
   })
 
   it.each<ProviderFailure>(['denied', 'invalid_token', 'protocol', 'disabled', 'rate_limited'])(

@@ -42,12 +42,7 @@ const use = async (accessToken: string): Promise<number> => {
   return (await drawbridge.mcp(message, { authorization: `Bearer ${accessToken}` })).status
 }
 
-const events = (name: string): Record<string, unknown>[] =>
-  drawbridge
-    .logged()
-    .split('\n')
-    .filter((line) => line.includes(`"event":"${name}"`))
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
+const events = (name: string): Record<string, unknown>[] => drawbridge.events(name)
 
 describe('a used refresh token', () => {
   it('RFC 9700 4.14.2: its successor in use at /mcp, it is good for ten seconds more', async () => {
@@ -136,15 +131,8 @@ describe('refreshing in a loop', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe('*')
     expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect(await use(last.access_token)).toBe(200)
-    const line = drawbridge
-      .logged()
-      .split('\n')
-      .find((text) => text.includes('"event":"token_refused"'))
-    expect(JSON.parse(line ?? '{}')).toMatchObject({
-      code: 'temporarily_unavailable',
-      client_id: clientId,
-      grant_id: expect.any(String),
-    })
+    const refusal = { code: 'temporarily_unavailable', client_id: clientId, grant_id: expect.any(String) }
+    expect(events('token_refused')[0]).toMatchObject(refusal)
     drawbridge.runtime.advance(10)
     expect((await drawbridge.refresh(clientId, last.refresh_token)).status).toBe(200)
   })
