@@ -71,7 +71,6 @@ describe('an accepted request', () => {
   it.each<[rule: string, changes: Changes, expected: Record<string, unknown>]>([
     ['RFC 6749 4.1.1: state is optional', { state: undefined }, { state: undefined }],
     ['RFC 6749 3.3: scope is optional', { scope: undefined }, { scope: 'mcp' }],
-    ['unknown scopes are dropped', { scope: 'openid mcp offline_access' }, { scope: 'mcp offline_access' }],
     ['RFC 8707: resource is optional and then ours', { resource: undefined }, { resource }],
     [
       'RFC 6749 3.1.2.3: the only registered URI need not be repeated',
@@ -89,12 +88,6 @@ describe('an accepted request', () => {
       { state: 'a b&c=d' },
     ],
     ['response_mode=query', { response_mode: 'query' }, {}],
-    [
-      'blanks around and between scopes',
-      { scope: '  mcp   offline_access ' },
-      { scope: 'mcp offline_access' },
-    ],
-    ['OpenID Connect 3.1.2.1: prompt=login', { prompt: 'login' }, { state: 'a b&c=d' }],
     [
       'OpenID Connect Core 3.1.2.1: what is of no use here is ignored',
       {

@@ -206,12 +206,6 @@ describe('redeemDeviceCode', () => {
     expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeUndefined()
   })
 
-  it('a client without refresh_token gets none', async () => {
-    const short = publicClient({ grantTypes: [deviceGrantType] })
-    await approve()
-    expect((await poll(undefined, short)).response).not.toHaveProperty('refresh_token')
-  })
-
   it('a device code is no authorization code', async () => {
     await approve()
     for (const code of [started.device_code, `device ${started.device_code} ${client.id}`]) {
