@@ -89,6 +89,7 @@ describe('signing in to look after one’s connections', () => {
   it('by password: ends at the list by a GET, and the provider’s session is ended at once', async () => {
     const list = await signIn()
     expect(list.url.href).toBe(page)
+    expect(list.response?.headers.get('cache-control')).toBe('no-store')
     expect(list.html).toContain('Your connections')
     expect(list.html).toContain('ada@example.com')
     expect(ended).toEqual([signInSample().session])

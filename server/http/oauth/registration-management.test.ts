@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClientFinder } from '../../core/clients/client-finder.ts'
 import {
+  baseUrl,
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
+import { createRegisterManagementEndpoint } from './registration.ts'
 
 let drawbridge: DrawbridgeFixture
 beforeAll(async () => {
@@ -78,6 +82,7 @@ describe('PUT /oauth/register/{id} (RFC 7592 section 2.2)', () => {
     expect(answer).not.toHaveProperty('client_name')
     expect(await (await manage('GET', registered)).json()).toEqual(answer)
   })
+
 })
 
 describe('DELETE /oauth/register/{id} (RFC 7592 section 2.3)', () => {
@@ -148,6 +153,35 @@ describe('whoever has no registration access token (RFC 7592 section 2, RFC 6750
       expect((await manage('GET', registered)).status).toBe(200)
     },
   )
+
+  it('an id that the operator configured is not managed by whoever registered it before', async () => {
+    const registered = await register()
+    const { runtime, app } = drawbridge
+    const { store } = app
+    const mine = publicClient({ id: registered.client_id, kind: 'configured' })
+    const clients = createClientFinder({
+      configured: new Map([[mine.id, mine]]),
+      store,
+      runtime,
+      documents: undefined,
+    })
+    const policy = { privateUseRedirectUris: [], allowLoopback: true, scope: 'mcp' }
+    const endpoint = createRegisterManagementEndpoint('', {
+      clients,
+      store,
+      runtime,
+      policy,
+      issuer: baseUrl,
+      limitPerHour: 1,
+    })
+    const request = new Request(registered.registration_client_uri, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${registered.registration_access_token}` },
+    })
+    const context = { id: 'r', address: undefined, report: () => {} }
+    expect((await endpoint.methods['DELETE']?.(request, context))?.status).toBe(401)
+    expect(await store.findClient(mine.id)).toBeDefined()
+  })
 
   it('the token ends with an unused registration', async () => {
     const own = await startDrawbridge()
