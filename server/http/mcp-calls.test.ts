@@ -57,13 +57,7 @@ const call = (name: string, id: unknown = 1, params: object = {}): object => ({
 const send = (token: string, message: unknown): Promise<Response> =>
   drawbridge.mcp(message, { authorization: `Bearer ${token}` })
 
-function records(): Record<string, unknown>[] {
-  return drawbridge
-    .logged()
-    .split('\n')
-    .filter((line) => line.includes('"event":"tool_called"'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-}
+const records = (): Record<string, unknown>[] => drawbridge.events('tool_called')
 
 describe('a person who sends too much', () => {
   it('gets 429, when to try again, and a JSON-RPC error with the id; the tool is not run', async () => {

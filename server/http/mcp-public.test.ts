@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   appUrl,
   baseUrl,
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
+import { message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
 import type { Settings } from '../config/setting-table.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 
@@ -51,12 +52,7 @@ async function start(settings: Settings = {}, more: Partial<ToolModule> = {}): P
 beforeEach(() => {
   ran = []
 })
-afterEach(() => drawbridge.close())
 
-const meta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
 const initialize = {
   jsonrpc: '2.0',
   id: 1,
@@ -77,11 +73,8 @@ const call = (name: string, id = 1): object => request('tools/call', { name, arg
 
 /** Sends a message of 2026-07-28. */
 function modern(method: string, params: { name?: string } = {}): Promise<Response> {
-  return drawbridge.mcp(request(method, { ...params, _meta: meta }), {
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': method,
-    ...(params.name !== undefined && { 'mcp-name': params.name }),
-  })
+  const { message, headers } = message2026(method, params)
+  return drawbridge.mcp(message, headers)
 }
 
 /** Sends a message from an address. */
@@ -96,7 +89,8 @@ interface ToolsAnswer {
 }
 
 describe('without a credential, where a tool is public', () => {
-  beforeEach(() => start())
+  beforeAll(() => start({ callLimit: 'off' }))
+  afterAll(() => drawbridge.close())
 
   it.each<[string, object]>([
     ['initialize', initialize],
@@ -228,90 +222,90 @@ describe('without a credential, where a tool is public', () => {
 
   it('a call is recorded without a user', async () => {
     await drawbridge.mcp(call('search'))
-    const line = drawbridge
-      .logged()
-      .split('\n')
-      .find((text) => text.includes('"event":"tool_called"'))
-    const record = JSON.parse(line ?? '{}') as Record<string, unknown>
+    const record = drawbridge.events('tool_called').at(-1)
     expect(record).toMatchObject({ tool: 'search', credential: 'none', outcome: 'ok' })
     expect(record).not.toHaveProperty('sub')
   })
 })
 
-it('an address has a limit of its own, whatever it asks; it takes nothing from people', async () => {
-  await start({ callLimit: '3/m' })
-  const { tokens } = await drawbridge.connect()
-  const statuses = []
-  for (const message of [initialize, request('tools/list'), call('search'), call('search')]) {
-    statuses.push((await sendFrom('203.0.113.7', message)).status)
-  }
-  expect((await sendFrom('203.0.113.8', call('search'))).status).toBe(200)
-  expect(statuses).toEqual([200, 200, 200, 429])
-  expect((await drawbridge.callTool(tokens.access_token, 'search')).text).toBe('For you.')
-})
+describe('a server of its own', () => {
+  afterEach(() => drawbridge.close())
 
-it('each message of a batch counts against the limit of an address', async () => {
-  await start({ callLimit: '3/m' })
-  const batch = (length: number): object =>
-    Array.from({ length }, (_each, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
-  expect((await sendFrom('203.0.113.7', batch(2))).status).toBe(200)
-  expect((await sendFrom('203.0.113.7', batch(2))).status).toBe(429)
-})
-
-it('with access rules, the list has only public tools for those who are nobody yet', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'access-'))
-  const access = join(folder, 'access.json')
-  writeFileSync(access, JSON.stringify({ rules: [{ allow: { email: ['*@example.com'] } }] }))
-  try {
-    await start({ access })
-    const response = await drawbridge.mcp(request('tools/list'))
-    const { tools } = ((await response.json()) as ToolsAnswer).result
-    expect(tools.map(({ name }) => name)).toEqual(['search'])
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-})
-
-describe('beside what a module registers', () => {
-  it('anonymous clients find public tools, and what register adds without asking who they are', async () => {
-    await start(
-      {},
-      {
-        register(server, context) {
-          server.registerTool('registered', {}, () => ({
-            content: [{ type: 'text', text: context.user.sub }],
-          }))
-          server.registerTool(`of ${context.user.sub}`, {}, () => ({ content: [] }))
-        },
-      },
-    )
-    for (const response of [await drawbridge.mcp(request('tools/list')), await modern('tools/list')]) {
-      expect(response.status).toBe(200)
-      const { tools } = ((await response.json()) as ToolsAnswer).result
-      expect(tools.map(({ name }) => name)).toEqual(['search', 'hello', 'write', 'registered'])
-      expect(tools.at(-1)?.securitySchemes).toEqual([{ type: 'oauth2', scopes: ['mcp'] }])
+  it('an address has a limit of its own, whatever it asks; it takes nothing from people', async () => {
+    await start({ callLimit: '3/m' })
+    const { tokens } = await drawbridge.connect()
+    const statuses = []
+    for (const message of [initialize, request('tools/list'), call('search'), call('search')]) {
+      statuses.push((await sendFrom('203.0.113.7', message)).status)
     }
-    expect(await (await drawbridge.mcp(call('search'))).text()).toContain('For anybody')
-    expect((await drawbridge.mcp(call('registered'))).status).toBe(401)
-    expect((await modern('tools/call', { name: 'search' })).status).toBe(200)
-    const { tokens } = await drawbridge.connect()
-    expect((await drawbridge.callTool(tokens.access_token, 'registered')).text).not.toBe('')
+    expect((await sendFrom('203.0.113.8', call('search'))).status).toBe(200)
+    expect(statuses).toEqual([200, 200, 200, 429])
+    expect((await drawbridge.callTool(tokens.access_token, 'search')).text).toBe('For you.')
   })
-})
 
-describe('where no tool is public', () => {
-  it.each<[string, object]>([
-    ['initialize', initialize],
-    ['tools/list', request('tools/list')],
-    ['a call', call('hello')],
-  ])('%s without a credential is 401, and the list says nothing of schemes', async (_title, message) => {
-    await start({}, { tools: module.tools?.filter(({ name }) => name === 'hello') ?? [] })
-    expect((await drawbridge.mcp(message)).status).toBe(401)
-    const stream = await drawbridge.fetch('/mcp', { headers: { accept: 'text/event-stream' } })
-    expect(stream.status).toBe(401)
-    const { tokens } = await drawbridge.connect()
-    const authorization = `Bearer ${tokens.access_token}`
-    const listed = await drawbridge.mcp(request('tools/list'), { authorization })
-    expect(await listed.text()).not.toContain('securitySchemes')
+  it('each message of a batch counts against the limit of an address', async () => {
+    await start({ callLimit: '3/m' })
+    const batch = (length: number): object =>
+      Array.from({ length }, (_each, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
+    expect((await sendFrom('203.0.113.7', batch(2))).status).toBe(200)
+    expect((await sendFrom('203.0.113.7', batch(2))).status).toBe(429)
+  })
+
+  it('with access rules, the list has only public tools for those who are nobody yet', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'access-'))
+    const access = join(folder, 'access.json')
+    writeFileSync(access, JSON.stringify({ rules: [{ allow: { email: ['*@example.com'] } }] }))
+    try {
+      await start({ access })
+      const response = await drawbridge.mcp(request('tools/list'))
+      const { tools } = ((await response.json()) as ToolsAnswer).result
+      expect(tools.map(({ name }) => name)).toEqual(['search'])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  describe('beside what a module registers', () => {
+    it('anonymous clients find public tools, and what register adds without asking who they are', async () => {
+      await start(
+        {},
+        {
+          register(server, context) {
+            server.registerTool('registered', {}, () => ({
+              content: [{ type: 'text', text: context.user.sub }],
+            }))
+            server.registerTool(`of ${context.user.sub}`, {}, () => ({ content: [] }))
+          },
+        },
+      )
+      for (const response of [await drawbridge.mcp(request('tools/list')), await modern('tools/list')]) {
+        expect(response.status).toBe(200)
+        const { tools } = ((await response.json()) as ToolsAnswer).result
+        expect(tools.map(({ name }) => name)).toEqual(['search', 'hello', 'write', 'registered'])
+        expect(tools.at(-1)?.securitySchemes).toEqual([{ type: 'oauth2', scopes: ['mcp'] }])
+      }
+      expect(await (await drawbridge.mcp(call('search'))).text()).toContain('For anybody')
+      expect((await drawbridge.mcp(call('registered'))).status).toBe(401)
+      expect((await modern('tools/call', { name: 'search' })).status).toBe(200)
+      const { tokens } = await drawbridge.connect()
+      expect((await drawbridge.callTool(tokens.access_token, 'registered')).text).not.toBe('')
+    })
+  })
+
+  describe('where no tool is public', () => {
+    it.each<[string, object]>([
+      ['initialize', initialize],
+      ['tools/list', request('tools/list')],
+      ['a call', call('hello')],
+    ])('%s without a credential is 401, and the list says nothing of schemes', async (_title, message) => {
+      await start({}, { tools: module.tools?.filter(({ name }) => name === 'hello') ?? [] })
+      expect((await drawbridge.mcp(message)).status).toBe(401)
+      const stream = await drawbridge.fetch('/mcp', { headers: { accept: 'text/event-stream' } })
+      expect(stream.status).toBe(401)
+      const { tokens } = await drawbridge.connect()
+      const authorization = `Bearer ${tokens.access_token}`
+      const listed = await drawbridge.mcp(request('tools/list'), { authorization })
+      expect(await listed.text()).not.toContain('securitySchemes')
+    })
   })
 })

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GrantUse } from '../core/session/grant.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import {
-  account,
-  appUrl,
   baseUrl,
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
+import { message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
+import { signInToWebApp } from '../../tests/support/server/web-app-session.ts'
 
 let ran: string[]
 let drawbridge: DrawbridgeFixture
@@ -35,21 +35,14 @@ beforeEach(async () => {
 })
 afterEach(() => drawbridge.close())
 
-async function tokenFor(scope: string): Promise<string> {
-  const { client_id: clientId } = await drawbridge.register()
-  const { url } = await drawbridge.signIn(clientId, undefined, { scope })
-  const response = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
-  return ((await response.json()) as { access_token: string }).access_token
-}
+const tokenFor = async (scope: string): Promise<string> =>
+  (await drawbridge.connect({ scope })).tokens.access_token
 
 it.each(['notes:write', 'mcp notes:read notes:write'])(
   'RFC 6749 6: a refresh that asks for %j brings no token for a tool that was not allowed',
   async (scope) => {
-    const { client_id: clientId } = await drawbridge.register()
-    const { url } = await drawbridge.signIn(clientId, undefined, { scope: 'mcp notes:read' })
-    const redeemed = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
-    const { refresh_token: refreshToken } = (await redeemed.json()) as { refresh_token: string }
-    const refreshed = await drawbridge.refresh(clientId, refreshToken, { scope })
+    const { clientId, tokens } = await drawbridge.connect({ scope: 'mcp notes:read' })
+    const refreshed = await drawbridge.refresh(clientId, tokens.refresh_token, { scope })
     const { access_token: token, scope: granted } = (await refreshed.json()) as Record<string, string>
     expect(granted).toBe('mcp notes:read')
     const response = await drawbridge.mcp(call('write'), { authorization: `Bearer ${token}` })
@@ -65,9 +58,10 @@ const call = (name: string, id = 1): object => ({
   params: { name, arguments: {} },
 })
 
-const meta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
+/** Calls a tool as a client of 2026-07-28. */
+function modern(name: string, token: string, _meta: object = {}): Promise<Response> {
+  const { message, headers } = message2026('tools/call', { name, arguments: {}, _meta })
+  return drawbridge.mcp(message, { authorization: `Bearer ${token}`, ...headers })
 }
 
 const eras: [string, (name: string, token: string) => Promise<Response>][] = [
@@ -76,37 +70,8 @@ const eras: [string, (name: string, token: string) => Promise<Response>][] = [
     '2025-03-26, in a batch',
     (name, token) => drawbridge.mcp([call('hello'), call(name, 2)], { authorization: `Bearer ${token}` }),
   ],
-  [
-    '2026-07-28',
-    (name, token) =>
-      drawbridge.mcp(
-        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, _meta: meta } },
-        {
-          authorization: `Bearer ${token}`,
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/call',
-          'mcp-name': name,
-        },
-      ),
-  ],
-  [
-    '2026-07-28, as a stream',
-    (name, token) =>
-      drawbridge.mcp(
-        {
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name, arguments: {}, _meta: { ...meta, progressToken: 1 } },
-        },
-        {
-          authorization: `Bearer ${token}`,
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/call',
-          'mcp-name': name,
-        },
-      ),
-  ],
+  ['2026-07-28', modern],
+  ['2026-07-28, as a stream', (name, token) => modern(name, token, { progressToken: 1 })],
 ]
 
 describe.each(eras)('a call of a tool with a scope of its own, at %s', (_era, send) => {
@@ -153,16 +118,7 @@ describe('scopes of tools', () => {
   })
 
   it('are all held by a token of the session provider', async () => {
-    const { sandbox } = drawbridge.app
-    if (!sandbox) throw new Error('The embedded provider is not configured.')
-    const response = await sandbox.fetch(
-      new Request(`${appUrl}/auth/v1/token?grant_type=password`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(account),
-      }),
-    )
-    const { access_token: token } = (await response.json()) as { access_token: string }
+    const { access_token: token } = await signInToWebApp(drawbridge)
     const answer = await drawbridge.mcp(call('write'), { authorization: `Bearer ${token}` })
     expect(answer.status).toBe(200)
   })
@@ -204,10 +160,7 @@ describe('the use of a grant', () => {
       ...module,
       tools,
     })
-    const { client_id: clientId } = await other.register()
-    const { url } = await other.signIn(clientId, undefined, { scope: 'mcp notes:write' })
-    const redeemed = await other.redeem(clientId, url.searchParams.get('code') ?? '')
-    const { access_token: token } = (await redeemed.json()) as { access_token: string }
+    const { access_token: token } = (await other.connect({ scope: 'mcp notes:write' })).tokens
     for (const message of messages) await other.mcp(message, { authorization: `Bearer ${token}` })
     const written: GrantUse[] = []
     other.app.store.recordGrantUses = async (uses) => void written.push(...uses)

@@ -114,14 +114,6 @@ describe('at the root of the origin', () => {
     expect(asked.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  it('a client may open /authorize in a window that it still has afterwards', async () => {
-    const { authorizeUrl, browser, register } = await start()
-    const asked = authorizeUrl((await register()).client_id)
-    asked.pathname = '/authorize'
-    const { response } = await browser().visit(asked)
-    expect(response?.headers.get('cross-origin-opener-policy')).toBeNull()
-  })
-
   it('a refused token request is logged as one', async () => {
     const { postForm, logged } = await start()
     const refused = await postForm('/token', { grant_type: 'refresh_token', client_id: 'mcpc_nobody' })

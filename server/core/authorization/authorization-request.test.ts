@@ -71,20 +71,14 @@ describe('an accepted request', () => {
   it.each<[rule: string, changes: Changes, expected: Record<string, unknown>]>([
     ['RFC 6749 4.1.1: state is optional', { state: undefined }, { state: undefined }],
     ['RFC 6749 3.3: scope is optional', { scope: undefined }, { scope: 'mcp' }],
-    ['unknown scopes are dropped', { scope: 'openid mcp offline_access' }, { scope: 'mcp offline_access' }],
     ['RFC 8707: resource is optional and then ours', { resource: undefined }, { resource }],
-    [
-      'RFC 8707 2.1: several spellings of ours become the canonical one',
-      { resource: [`${resource}/`, 'https://mcp.example.com'] },
-      { resource },
-    ],
     [
       'RFC 6749 3.1.2.3: the only registered URI need not be repeated',
       { client_id: web.id, redirect_uri: undefined },
       { redirectUri: web.redirectUris[0] },
     ],
     [
-      'RFC 8252 7.3: any loopback port',
+      'RFC 8252 7.3, RFC 9700 2.1: any loopback port',
       { redirect_uri: 'http://127.0.0.1:1/callback' },
       { redirectUri: 'http://127.0.0.1:1/callback' },
     ],
@@ -94,12 +88,6 @@ describe('an accepted request', () => {
       { state: 'a b&c=d' },
     ],
     ['response_mode=query', { response_mode: 'query' }, {}],
-    [
-      'blanks around and between scopes',
-      { scope: '  mcp   offline_access ' },
-      { scope: 'mcp offline_access' },
-    ],
-    ['OpenID Connect 3.1.2.1: prompt=login', { prompt: 'login' }, { state: 'a b&c=d' }],
     [
       'OpenID Connect Core 3.1.2.1: what is of no use here is ignored',
       {
@@ -154,16 +142,6 @@ describe('RFC 6749 4.1.2.1, RFC 9700 4.11, OAuth 2.1 7.12.2: never a redirect be
     ],
     ['the address of another client', { redirect_uri: 'https://a.example/cb' }, 'redirect_uri_mismatch'],
     ['another host', { redirect_uri: 'https://evil.example/callback' }, 'redirect_uri_mismatch'],
-    [
-      'the registered host as a prefix',
-      { client_id: web.id, redirect_uri: 'https://client.example.evil.test/callback?fixed=1' },
-      'redirect_uri_mismatch',
-    ],
-    [
-      'a query less',
-      { client_id: web.id, redirect_uri: 'https://client.example/callback' },
-      'redirect_uri_mismatch',
-    ],
     ['two clients', { client_id: ['mcpc_public', 'mcpc_public'] }, 'parameter_repeated'],
     ['two clients, the first one empty', { client_id: ['', 'mcpc_public'] }, 'parameter_repeated'],
     ['two addresses', { redirect_uri: [redirectUri, 'https://evil.example/'] }, 'parameter_repeated'],
@@ -199,27 +177,12 @@ describe('refusals that go back to the client', () => {
     ['a challenge of 42 characters', { code_challenge: codeChallenge.slice(1) }, 'invalid_request'],
     ['a challenge of 44 characters', { code_challenge: `${codeChallenge}A` }, 'invalid_request'],
     ['RFC 8707 2: a foreign resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
-    [
-      'RFC 8707 2: a foreign resource beside ours',
-      { resource: [resource, 'https://other.example/mcp'] },
-      'invalid_target',
-    ],
-    ['RFC 8707 2: a fragment', { resource: `${resource}#x` }, 'invalid_target'],
-    ['RFC 8707 2: no URI', { resource: 'mcp' }, 'invalid_target'],
     ['another response_mode', { response_mode: 'fragment' }, 'invalid_request'],
     ['RFC 9101: a request object', { request: 'e30.e30.' }, 'request_not_supported'],
     ['RFC 9101: a request_uri', { request_uri: 'https://evil.example/' }, 'request_uri_not_supported'],
     ['RFC 6749 3.3: a quote in scope', { scope: 'mcp "admin"' }, 'invalid_scope'],
     ['OpenID Connect 3.1.2.6: prompt=none', { prompt: 'none' }, 'login_required'],
     ['prompt=none among others', { prompt: 'login none' }, 'login_required'],
-    ['RFC 6749 3.1: scope twice', { scope: ['mcp', 'mcp'] }, 'invalid_request'],
-    ['RFC 6749 3.1: response_type twice', { response_type: ['code', 'code'] }, 'invalid_request'],
-    [
-      'RFC 6749 3.1: a challenge twice',
-      { code_challenge: [codeChallenge, codeChallenge] },
-      'invalid_request',
-    ],
-    ['RFC 6749 3.1: twice, once without a value', { code_challenge: ['', codeChallenge] }, 'invalid_request'],
     ['RFC 6749 3.1: an unknown parameter twice', { x: ['1', '2'] }, 'invalid_request'],
   ])('%s', async (_rule, changes, error) => {
     const refused = await parse(changes)

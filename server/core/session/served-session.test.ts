@@ -26,18 +26,6 @@ describe('isDue', () => {
     }
   })
 
-  it.each(['abcdefghijklmnopqrstuv', 'grant a', ''])('a grant always has the same margin: %j', (grantId) => {
-    expect(new Set([1, 2, 3].map(() => margin(grantId, 3600))).size).toBe(1)
-  })
-
-  it('ids that differ in their last character only are spread as well', () => {
-    const margins = Array.from({ length: 52 }, (_, index) =>
-      margin(`the same beginning ${String.fromCodePoint(65 + index)}`, 3600),
-    )
-    expect(new Set(margins).size).toBeGreaterThan(25)
-    expect(Math.max(...margins) - Math.min(...margins)).toBeGreaterThan(40)
-  })
-
   it.each([
     [300, 60],
     [60, 12],

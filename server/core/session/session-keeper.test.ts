@@ -92,15 +92,6 @@ describe('a refresh', () => {
     expect(fx.reports).toEqual(['provider_refreshed', 'provider_refreshed', 'provider_refreshed'])
   })
 
-  it('is repeated for every generation, with the newest token each time', async () => {
-    const keeper = fx.keeper('one')
-    for (let generation = 1; generation <= 5; generation += 1) {
-      await fx.keep(keeper)
-      fx.runtime.advance(hour)
-    }
-    expect(fx.provider.presented).toEqual([1, 2, 3, 4, 5].map((generation) => `refresh ${generation}`))
-  })
-
   it('that yields a token which is due at once is not repeated for ever', async () => {
     fx.provider.setTtl(0)
     expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })

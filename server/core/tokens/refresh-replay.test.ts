@@ -69,18 +69,6 @@ describe('a replay after the access token of its successor has ended', () => {
     expect((await refresh(lost.refresh_token ?? '')).response).toEqual(response)
     expect(reasons()).toEqual([])
   })
-
-  it('is answered with the successor while that one lives', async () => {
-    const { response: lost } = await refresh(first)
-    runtime.advance(39)
-    expect((await refresh(first)).response.access_token).toBe(lost.access_token)
-  })
-
-  it('is reuse after two minutes all the same', async () => {
-    await refresh(first)
-    runtime.advance(121)
-    await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
-  })
 })
 
 describe('a used refresh token whose row is collected', () => {

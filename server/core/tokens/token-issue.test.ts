@@ -119,6 +119,6 @@ it.each<[rule: string, client: Pick<Client, 'id' | 'grantTypes'>, life: TokenLif
   ['on: a client that refreshes', refreshes, on, 3600],
   ['on: a client that cannot refresh', cannot, on, 86_400],
   ['a longer life that is shorter', cannot, { ...on, longTokenTtlSeconds: 60 }, 3600],
-])('RFC 9700 2.2.2: life of access tokens, %s', (_rule, client, life, seconds) => {
+])('RFC 9700 2.2.2, RFC 6750 5.3: life of access tokens, %s', (_rule, client, life, seconds) => {
   expect(accessTokenTtl(client, life)).toBe(seconds)
 })

@@ -46,42 +46,15 @@ describe('createClientAddress without trusted proxies', () => {
   })
 })
 
-// Headers that the proxies send to a server behind them, with 198.51.100.7 as the client.
-const proxies: readonly [name: string, headers: Record<string, string>][] = [
-  [
-    'nginx with $proxy_add_x_forwarded_for, and a client that lies',
-    {
-      host: 'mcp.example.com',
-      'x-real-ip': '198.51.100.7',
-      'x-forwarded-for': '1.2.3.4, 198.51.100.7',
-      'x-forwarded-proto': 'https',
-    },
-  ],
-  ['nginx with $remote_addr', { host: 'mcp.example.com', 'x-forwarded-for': '198.51.100.7' }],
-  [
-    'Caddy, which replaces what an untrusted client sent',
-    {
-      host: 'mcp.example.com',
-      'x-forwarded-for': '198.51.100.7',
-      'x-forwarded-host': 'mcp.example.com',
-      'x-forwarded-proto': 'https',
-      via: '2.0 Caddy',
-    },
-  ],
-  ['HAProxy with option forwardfor', { 'x-forwarded-for': '1.2.3.4, 198.51.100.7' }],
-  ['Azure Application Gateway, with a port', { 'x-forwarded-for': '198.51.100.7:51234' }],
-]
-
 describe('createClientAddress behind a trusted proxy', () => {
   const addressOf = createClientAddress(['127.0.0.1', '10.0.0.0/8', '2001:db8:cafe::/48'])
   const peer = { address: '::ffff:127.0.0.1' }
 
-  it.each(proxies)('%s', (_name, headers) => {
-    expect(addressOf(asked(headers), peer)).toBe('198.51.100.7')
-  })
-
   it.each<[header: string, address: string]>([
     ['198.51.100.7', '198.51.100.7'],
+    // As of a proxy that adds the address to what a client sent, and of Azure Application Gateway.
+    ['1.2.3.4, 198.51.100.7', '198.51.100.7'],
+    ['198.51.100.7:51234', '198.51.100.7'],
     ['198.51.100.7, 10.1.2.3', '198.51.100.7'],
     ['203.0.113.66, 198.51.100.7, 10.1.2.3, 2001:db8:cafe::5', '198.51.100.7'],
     ['2001:0DB8:0::7', '2001:db8::7'],

@@ -84,20 +84,6 @@ describe('somebody whom the access rules do not let in', () => {
     expectRefused((await ways[way]?.()) as Visit)
   })
 
-  it('may cancel: the client gets access_denied', async () => {
-    const refused = await submit(await open(), 'password', password)
-    const left = await submit(refused, 'action', { action: 'deny' })
-    expect(left.url.searchParams.get('error')).toBe('access_denied')
-    expect(left.url.searchParams.has('code')).toBe(false)
-  })
-
-  it('may sign in with another account', async () => {
-    const refused = await submit(await open(), 'password', password)
-    name = 'eve'
-    const left = await submit(refused, 'password', password)
-    expect(left.url.searchParams.get('code')).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  })
-
   it('does not allow a device, which waits on, and may refuse it', async () => {
     await open()
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import {
   baseUrl,
   type DrawbridgeFixture,
@@ -7,8 +6,6 @@ import {
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
-import { createLoginFixture } from '../../../tests/support/server/login-fixture.ts'
-import { providerSample, signedIn } from '../../../tests/support/server/core/sign-in-sample.ts'
 
 let drawbridge: DrawbridgeFixture
 let clientId: string
@@ -64,14 +61,6 @@ describe('social sign-in', () => {
     expect((await choose(browser, first, 'allow')).url.searchParams.get('state')).toBe('first')
   })
 
-  it('two tabs at the provider at once come back to the right requests', async () => {
-    const browser = drawbridge.browser()
-    const first = await toGoogle(browser, 'first')
-    const second = await toGoogle(browser, 'second')
-    expect((await choose(browser, first, 'allow')).url.searchParams.get('state')).toBe('first')
-    expect((await choose(browser, second, 'allow')).url.searchParams.get('state')).toBe('second')
-  })
-
   it('login CSRF: another browser cannot finish it, and nobody can finish it twice', async () => {
     const browser = drawbridge.browser()
     const google = await toGoogle(browser, 's3')
@@ -82,60 +71,5 @@ describe('social sign-in', () => {
     const callback = `${baseUrl}/oauth/callback?code=00000000-0000-4000-8000-000000000000`
     expect((await browser.visit(callback)).response?.status).toBe(400)
     expect((await drawbridge.browser().visit(callback)).response?.status).toBe(400)
-  })
-
-  it('an account with a second factor goes on from its code, with no other click', async () => {
-    const other = await startDrawbridge()
-    const { client_id: id } = await other.register()
-    const admin = other.admin
-    const browser = other.browser()
-    const signIn = async (): Promise<Visit> => {
-      const login = await browser.visit(other.authorizeUrl(id))
-      return choose(browser, await browser.submit(login, 'provider', { provider: 'google' }), 'allow')
-    }
-    const first = await signIn()
-    const { access_token: token } = (await (
-      await other.redeem(id, first.url.searchParams.get('code') ?? '')
-    ).json()) as { access_token: string }
-    const email = /\S+@[\w.]+\w/.exec((await other.callTool(token, 'whoami')).text)?.[0] ?? ''
-    const { secret } = admin?.enrollTotp(admin.findUser(email)?.id ?? '') ?? { secret: '' }
-
-    const asked = await signIn()
-    expect(asked.url.pathname).toBe('/oauth/callback')
-    expect(asked.html).toContain('Enter the code from your authenticator app')
-    const code = computeTotp(secret, other.runtime.now())
-    const { url } = await browser.submit(asked, 'code', { code })
-    expect(url.origin + url.pathname).toBe(redirectUri)
-    expect(url.searchParams.has('code')).toBe(true)
-    const reloaded = await browser.visit(asked.url)
-    expect(reloaded.response?.status).toBe(400)
-    await other.close()
-  })
-
-  it('says so when the way back took ten minutes, and goes on a second before', async () => {
-    let asked = 0
-    // The embedded provider would itself refuse anything older than five minutes.
-    const login = await createLoginFixture(
-      providerSample({
-        socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
-        async socialFinish() {
-          asked += 1
-          return signedIn()
-        },
-      }),
-    )
-    const [quick, slow] = [login.browser(), login.browser()]
-    for (const browser of [quick, slow]) {
-      await browser.submit(await login.open(browser), 'provider', { provider: 'google' })
-    }
-    const comeBack = (browser: Browser): Promise<Visit> =>
-      browser.visit(`${baseUrl}/oauth/callback?code=social`)
-    login.runtime.advance(599)
-    expect((await comeBack(quick)).url.searchParams.get('state')).toBe('state')
-    login.runtime.advance(1)
-    const late = await comeBack(slow)
-    expect(late.response?.status).toBe(400)
-    expect(late.html).toContain('This sign-in took too long')
-    expect(asked).toBe(1)
   })
 })

@@ -6,49 +6,34 @@ import { clientView, connectedClient, returnHosts } from './client-view.ts'
 const id = 'https://claude.ai/client.json'
 const document: Partial<Client> = { id, kind: 'metadata_document' }
 const web = 'https://claude.ai/api/mcp/auth_callback'
+const loopback = 'http://127.0.0.1:4711/callback'
+const verified = { verifiedHost: 'claude.ai' }
+const described = { describedBy: 'claude.ai' }
+const elsewhere = { ...described, returnsElsewhere: true }
+const keyed: Partial<Client> = { ...document, authMethod: 'private_key_jwt' }
 
 describe('what is proven about a client that asks', () => {
   it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, expected: object]>([
-    ['a metadata document, returning to the web', document, web, { verifiedHost: 'claude.ai' }],
+    ['CIMD 6.4: a metadata document, returning to the web', document, web, verified],
     [
       'MCP auth Localhost-Redirect-URI-Risks, RFC 8252 8.6: localhost redirects prove nothing: any program can use the id',
       document,
-      'http://127.0.0.1:4711/callback',
-      { describedBy: 'claude.ai' },
+      loopback,
+      described,
     ],
-    ['nor does the scheme of an app', document, 'cursor://oauth/callback', { describedBy: 'claude.ai' }],
-    ['nor a device', document, undefined, { describedBy: 'claude.ai' }],
-    ['nor https on this computer', document, 'https://localhost/callback', { describedBy: 'claude.ai' }],
-    [
-      'a client that authenticates itself proves it everywhere',
-      { ...document, authMethod: 'private_key_jwt' },
-      'http://127.0.0.1:4711/callback',
-      { verifiedHost: 'claude.ai' },
-    ],
+    ['nor does the scheme of an app', document, 'cursor://oauth/callback', described],
+    ['nor a device', document, undefined, described],
+    ['nor https on this computer', document, 'https://localhost/callback', described],
+    ['a client that authenticates itself proves it everywhere', keyed, loopback, verified],
     [
       'a document proves nothing about another host that it returns to, a subdomain included',
       document,
       'https://evil.claude.ai/callback',
-      { describedBy: 'claude.ai', returnsElsewhere: true },
+      elsewhere,
     ],
-    [
-      'nor about another port',
-      document,
-      'https://claude.ai:8443/callback',
-      { describedBy: 'claude.ai', returnsElsewhere: true },
-    ],
-    [
-      'nor with keys, which are in the document too',
-      { ...document, authMethod: 'private_key_jwt' },
-      'https://evil.example/callback',
-      { describedBy: 'claude.ai', returnsElsewhere: true },
-    ],
-    [
-      'the host counts however it is written',
-      document,
-      'https://CLAUDE.ai:443/callback',
-      { verifiedHost: 'claude.ai' },
-    ],
+    ['nor about another port', document, 'https://claude.ai:8443/callback', elsewhere],
+    ['nor with keys, which are in the document too', keyed, 'https://evil.example/callback', elsewhere],
+    ['the host counts however it is written', document, 'https://CLAUDE.ai:443/callback', verified],
     ['a registered client: nothing', {}, web, {}],
     ['a client of the operator', { kind: 'configured' }, web, { vouched: true }],
     ['one that any program can name', { kind: 'configured' }, undefined, {}],
@@ -61,22 +46,18 @@ describe('what is proven about a client that asks', () => {
 describe('a client in the list of connections', () => {
   it.each<[rule: string, part: Partial<Client>, expected: object]>([
     ['all of its ways prove its host', { ...document, redirectUris: [web] }, { host: 'claude.ai' }],
-    [
-      'one of them does not',
-      { ...document, redirectUris: [web, 'http://127.0.0.1/callback'] },
-      { describedBy: 'claude.ai' },
-    ],
+    ['one of them does not', { ...document, redirectUris: [web, 'http://127.0.0.1/callback'] }, described],
     [
       'a device is one of them',
       { ...document, redirectUris: [web], grantTypes: [deviceGrantType] },
-      { describedBy: 'claude.ai' },
+      described,
     ],
     [
       'one of them leads to another host',
       { ...document, redirectUris: [web, 'https://evil.example/'], authMethod: 'private_key_jwt' },
-      { describedBy: 'claude.ai' },
+      described,
     ],
-    ['it authenticates itself', { ...document, authMethod: 'private_key_jwt' }, { host: 'claude.ai' }],
+    ['it authenticates itself', keyed, { host: 'claude.ai' }],
     ['it has no host', {}, {}],
   ])('%s', (_rule, part, expected) => {
     const client = publicClient(part)
@@ -84,7 +65,7 @@ describe('a client in the list of connections', () => {
   })
 
   it.each([
-    [id, { describedBy: 'claude.ai' }],
+    [id, described],
     ['mcpc_gone', {}],
   ])('of one that is gone only the id %s is left', (gone, expected) => {
     const name = 'An app that is no longer registered'

@@ -244,7 +244,7 @@ describe('another mail', () => {
 
   it('is asked of the provider ten times an hour by one address', async () => {
     const answers: (number | undefined)[] = []
-    for (let person = 0; person < 1000; person += 1) answers.push(status(await ask(`p${person}@example.com`)))
+    for (let person = 0; person < 30; person += 1) answers.push(status(await ask(`p${person}@example.com`)))
     expect(answers.filter((code) => code === 200)).toHaveLength(10)
     expect(sends()).toBe(10)
     expect(status(await ask(email, login.browser('203.0.113.1')))).toBe(200)

@@ -10,7 +10,6 @@ import {
   authorizationRequest,
   providerSample,
   secondFactorStep,
-  signedIn,
   signInSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 
@@ -80,32 +79,6 @@ describe('the second step', () => {
     expect(status(page)).toBe(200)
     const done = await enter(page, rightCode)
     expect(done.url.searchParams.has('code')).toBe(true)
-  })
-
-  it('each code may come to another instance than the password', async () => {
-    const page = await toCodePage()
-    const cookie = browser.cookieHeader('http://localhost:8787')
-    const post = async (code: string): Promise<Response> => {
-      const instance = await createLoginFixture(provider(), { beside: login })
-      const hidden = [...page.html.matchAll(/name="(transaction)" value="([^"]*)"/g)]
-      const fields = Object.fromEntries(hidden.map(([, name, value]) => [name, value]))
-      return instance.fetch(
-        new Request('http://localhost:8787/oauth/authorize', {
-          method: 'POST',
-          headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
-          body: new URLSearchParams({ ...fields, code }).toString(),
-        }),
-      )
-    }
-    expect(await (await post('000000')).text()).toContain('4\u00a0attempts are left.')
-    expect(await (await post('000001')).text()).toContain('3\u00a0attempts are left.')
-    expect((await post(rightCode)).headers.get('location')).toContain('?code=')
-  })
-
-  it('does not come when the first was enough', async () => {
-    login = await createLoginFixture(providerSample({ passwordSignIn: async () => signedIn() }))
-    browser = login.browser()
-    expect((await toCodePage()).url.searchParams.has('code')).toBe(true)
   })
 
   it('OAuth 2.1 7.3: shows who asks and for what, and cannot be framed, scripted or cached', async () => {
@@ -264,23 +237,6 @@ describe('cancelling', () => {
 })
 
 describe('the limit of sign-ins', () => {
-  it('after a social sign-in counts codes for the account, but not those of its own browser with others', async () => {
-    const away = async (by: Browser): Promise<Visit> => {
-      await by.submit(await login.open(by), 'provider', { provider: 'google' })
-      return by.visit('http://localhost:8787/oauth/callback?code=social')
-    }
-    browser = login.browser('192.0.2.1')
-    expect((await enter(await away(browser), rightCode)).url.searchParams.has('code')).toBe(true)
-    const stranger = login.browser('192.0.2.2')
-    for (let time = 0; time < 5; time += 1) {
-      await stranger.submit(await away(stranger), 'code', { code: '000000' })
-    }
-    expect(status(await stranger.submit(await away(stranger), 'code', { code: rightCode }))).toBe(429)
-    for (let time = 0; time < 12; time += 1) {
-      expect((await enter(await away(browser), rightCode)).url.searchParams.has('code')).toBe(true)
-    }
-  })
-
   it('counts codes, too: 429 on the same page, and nothing is sent', async () => {
     login = await createLoginFixture(provider(), { limitPerMinute: 1 })
     browser = login.browser()

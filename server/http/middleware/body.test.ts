@@ -94,23 +94,6 @@ describe('readBody over a socket', () => {
 
   const post = 'POST / HTTP/1.1\r\nHost: a\r\n'
 
-  it.each<[name: string, text: string, expected: BodyReading]>([
-    ['a declared length', `${post}Content-Length: 5\r\n\r\n01234`, { kind: 'text', text: '01234' }],
-    [
-      'no byte beyond the declared length',
-      `${post}Content-Length: 2\r\n\r\n01234`,
-      { kind: 'text', text: '01' },
-    ],
-    [
-      'chunks',
-      `${post}Transfer-Encoding: chunked\r\n\r\n2\r\n01\r\n1\r\n2\r\n0\r\n\r\n`,
-      { kind: 'text', text: '012' },
-    ],
-    ['a larger length, without waiting for it', `${post}Content-Length: 11\r\n\r\n`, { kind: 'too_large' }],
-  ])('%s', async (_name, text, expected) => {
-    expect(await readingOf(text, 'keep')).toEqual(expected)
-  })
-
   it('chunks that never end are read only until they are too many', async () => {
     const text = `${post}Transfer-Encoding: chunked\r\n\r\nb\r\n0123456789a\r\n`
     expect(await readingOf(text, 'keep', failingBeyondLimit)).toEqual({ kind: 'too_large' })

@@ -17,6 +17,12 @@ const basic = (id: string, secret: string): string =>
 const jwtOf = (sub: unknown): string =>
   ['{"alg":"ES256"}', JSON.stringify({ sub }), ''].map((part) => encodeBase64url(encodeUtf8(part))).join('.')
 
+const url = 'https://c.example/c'
+const asserting = { client_assertion: jwtOf('a'), client_assertion_type: assertionType }
+const unproven = { id: 'a', proof: { kind: 'none' } }
+const bySecret = (secret: string, id = 'a') => ({ id, proof: { kind: 'secret', secret } })
+const byAssertion = { id: 'a', proof: { kind: 'assertion', assertion: jwtOf('a') } }
+
 function credentials(header: string | null, form: Record<string, string>) {
   return readClientCredentials(header, new URLSearchParams(form))
 }
@@ -32,96 +38,34 @@ function code(header: string | null, form: Record<string, string>): unknown {
 
 describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)', () => {
   it.each<[rule: string, header: string | null, form: Record<string, string>, expected: unknown]>([
-    ['a public client', null, { client_id: 'a' }, { id: 'a', proof: { kind: 'none' } }],
-    [
-      'an empty secret is none',
-      null,
-      { client_id: 'a', client_secret: '' },
-      { id: 'a', proof: { kind: 'none' } },
-    ],
-    [
-      'a secret in the form',
-      null,
-      { client_id: 'a', client_secret: 's' },
-      { id: 'a', proof: { kind: 'secret', secret: 's' } },
-    ],
-    ['a secret by header', basic('a', 's'), {}, { id: 'a', proof: { kind: 'secret', secret: 's' } }],
-    [
-      'the same id in both',
-      basic('a', 's'),
-      { client_id: 'a' },
-      { id: 'a', proof: { kind: 'secret', secret: 's' } },
-    ],
-    ['a header without a secret', basic('a', ''), {}, { id: 'a', proof: { kind: 'none' } }],
-    [
-      'the scheme in any letter case',
-      basic('a', 's').replace('Basic', 'bAsIc'),
-      {},
-      { id: 'a', proof: { kind: 'secret', secret: 's' } },
-    ],
-    [
-      'RFC 6749 2.3.1: a document URL, form-encoded',
-      basic('https://c.example/c', 's'),
-      {},
-      { id: 'https://c.example/c', proof: { kind: 'secret', secret: 's' } },
-    ],
-    [
-      'a secret with a colon that was not encoded',
-      `Basic ${btoa('a:b:c')}`,
-      {},
-      { id: 'a', proof: { kind: 'secret', secret: 'b:c' } },
-    ],
-    [
-      'a plus is a blank',
-      `Basic ${btoa('a:b+c')}`,
-      {},
-      { id: 'a', proof: { kind: 'secret', secret: 'b c' } },
-    ],
-    [
-      'a per cent sign that encodes nothing stays',
-      `Basic ${btoa('a:100%')}`,
-      {},
-      { id: 'a', proof: { kind: 'secret', secret: '100%' } },
-    ],
-    [
-      'an assertion without client_id',
-      null,
-      { client_assertion: jwtOf('a'), client_assertion_type: assertionType },
-      { id: 'a', proof: { kind: 'assertion', assertion: jwtOf('a') } },
-    ],
-    [
-      'an assertion with the same client_id',
-      null,
-      { client_id: 'a', client_assertion: jwtOf('a'), client_assertion_type: assertionType },
-      { id: 'a', proof: { kind: 'assertion', assertion: jwtOf('a') } },
-    ],
+    ['a public client', null, { client_id: 'a' }, unproven],
+    ['an empty secret is none', null, { client_id: 'a', client_secret: '' }, unproven],
+    ['a secret in the form', null, { client_id: 'a', client_secret: 's' }, bySecret('s')],
+    ['a secret by header', basic('a', 's'), {}, bySecret('s')],
+    ['the same id in both', basic('a', 's'), { client_id: 'a' }, bySecret('s')],
+    ['a header without a secret', basic('a', ''), {}, unproven],
+    ['the scheme in any letter case', basic('a', 's').replace('Basic', 'bAsIc'), {}, bySecret('s')],
+    ['RFC 6749 2.3.1: a document URL, form-encoded', basic(url, 's'), {}, bySecret('s', url)],
+    ['a secret with a colon that was not encoded', `Basic ${btoa('a:b:c')}`, {}, bySecret('b:c')],
+    ['a plus is a blank', `Basic ${btoa('a:b+c')}`, {}, bySecret('b c')],
+    ['a per cent sign that encodes nothing stays', `Basic ${btoa('a:100%')}`, {}, bySecret('100%')],
+    ['an assertion without client_id', null, asserting, byAssertion],
+    ['an assertion with the same client_id', null, { client_id: 'a', ...asserting }, byAssertion],
   ])('reads %s', (_rule, header, form, expected) => {
     expect(credentials(header, form)).toEqual(expected)
   })
 
   it.each<[rule: string, header: string | null, form: Record<string, string>]>([
     ['header and secret', basic('a', 's'), { client_secret: 's' }],
-    [
-      'header and assertion',
-      basic('a', 's'),
-      { client_assertion: jwtOf('a'), client_assertion_type: assertionType },
-    ],
-    [
-      'secret and assertion',
-      null,
-      { client_secret: 's', client_assertion: jwtOf('a'), client_assertion_type: assertionType },
-    ],
+    ['header and assertion', basic('a', 's'), asserting],
+    ['secret and assertion', null, { client_secret: 's', ...asserting }],
     [
       'secret and the type of an assertion',
       null,
       { client_secret: 's', client_assertion_type: assertionType },
     ],
     ['another id in the form than in the header', basic('a', 's'), { client_id: 'b' }],
-    [
-      'RFC 7521 4.2: another id in the form than in the assertion',
-      null,
-      { client_id: 'b', client_assertion: jwtOf('a'), client_assertion_type: assertionType },
-    ],
+    ['RFC 7521 4.2: another id in the form than in the assertion', null, { client_id: 'b', ...asserting }],
     ['an assertion without its type', null, { client_id: 'a', client_assertion: jwtOf('a') }],
     ['a type without its assertion', null, { client_id: 'a', client_assertion_type: assertionType }],
   ])('RFC 7521 4.2: MUST NOT use more than one method: invalid_request for %s', (_rule, header, form) => {
@@ -143,16 +87,13 @@ describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)',
     [
       'RFC 7521 4.2: an assertion of another type',
       null,
-      {
-        client_assertion: jwtOf('a'),
-        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer',
-      },
+      { ...asserting, client_assertion_type: 'saml2-bearer' },
     ],
-    ['an assertion that is no JWT', null, { client_assertion: 'x', client_assertion_type: assertionType }],
+    ['an assertion that is no JWT', null, { ...asserting, client_assertion: 'x' }],
     [
       'an assertion without sub, whatever client_id says',
       null,
-      { client_id: 'a', client_assertion: jwtOf(undefined), client_assertion_type: assertionType },
+      { ...asserting, client_id: 'a', client_assertion: jwtOf(undefined) },
     ],
   ])('invalid_client for %s', (_rule, header, form) => {
     expect(code(header, form)).toBe('invalid_client')
@@ -168,15 +109,6 @@ describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)',
           expect(read).toEqual({ id, proof: { kind: 'secret', secret } })
         },
       ),
-    )
-  })
-
-  it('property: a header of any text is read or refused as invalid_client, never anything else', () => {
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        expect(['accepted', 'invalid_client']).toContain(code(text, {}))
-        expect(['accepted', 'invalid_client']).toContain(code(`Basic ${btoa(encodeURI(text))}`, {}))
-      }),
     )
   })
 })
@@ -223,9 +155,7 @@ describe('readClient', () => {
 
   it('503 temporarily_unavailable, never invalid_client, when nobody can say', async () => {
     const unavailable = new ClientUnavailableError('Out of reach.')
-    await expect(
-      read({ client_id: 'https://c.example/c' }, () => Promise.reject(unavailable)),
-    ).rejects.toMatchObject({
+    await expect(read({ client_id: url }, () => Promise.reject(unavailable))).rejects.toMatchObject({
       code: 'temporarily_unavailable',
       status: 503,
       description: 'Out of reach.',
@@ -234,9 +164,7 @@ describe('readClient', () => {
 
   it('invalid_client when the document says that there is no such client', async () => {
     const permanent = new ClientUnavailableError('Faulty.', { permanent: true })
-    await expect(
-      read({ client_id: 'https://c.example/c' }, () => Promise.reject(permanent)),
-    ).rejects.toMatchObject({
+    await expect(read({ client_id: url }, () => Promise.reject(permanent))).rejects.toMatchObject({
       code: 'invalid_client',
       status: 401,
     })

@@ -46,32 +46,6 @@ describe('POST /oauth/register (RFC 7591)', () => {
     expect(body['registration_client_uri']).toBe(`${baseUrl}/oauth/register/${String(body['client_id'])}`)
     expect(body['registration_access_token']).toMatch(/^mcpm_[A-Za-z0-9_-]{43}$/)
   })
-
-  it("registers Cursor's three addresses, one of a private scheme, in one request", async () => {
-    const uris = [
-      'cursor://anysphere.cursor-mcp/oauth/callback',
-      'https://www.cursor.com/agents/mcp/oauth/callback',
-      'http://localhost:8787/callback',
-    ]
-    await expect(drawbridge.register({ redirect_uris: uris })).resolves.toMatchObject({ redirect_uris: uris })
-  })
-})
-
-describe('registrations that nobody uses (RFC 7591 section 5)', () => {
-  it('RFC 7591 5: expire after a day', async () => {
-    const own = await startDrawbridge()
-    const { client_id: clientId } = await own.register()
-    own.runtime.advance(86_399)
-    expect((await own.app.store.findClient(clientId))?.expiresAt).toBe(own.runtime.now() + 1)
-    const open = (): Promise<Response> => {
-      const { pathname, search } = own.authorizeUrl(clientId)
-      return own.fetch(pathname + search)
-    }
-    expect((await open()).status).toBe(200)
-    own.runtime.advance(1)
-    expect((await open()).status).toBe(400)
-    await own.close()
-  })
 })
 
 describe('limits of registration', () => {

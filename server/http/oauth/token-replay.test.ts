@@ -42,12 +42,7 @@ const use = async (accessToken: string): Promise<number> => {
   return (await drawbridge.mcp(message, { authorization: `Bearer ${accessToken}` })).status
 }
 
-const events = (name: string): Record<string, unknown>[] =>
-  drawbridge
-    .logged()
-    .split('\n')
-    .filter((line) => line.includes(`"event":"${name}"`))
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
+const events = (name: string): Record<string, unknown>[] => drawbridge.events(name)
 
 describe('a used refresh token', () => {
   it('RFC 9700 4.14.2: its successor in use at /mcp, it is good for ten seconds more', async () => {
@@ -62,23 +57,6 @@ describe('a used refresh token', () => {
     expect((await refreshFrom(thief, clientId, tokens.refresh_token)).status).toBe(400)
     expect(await use(next.access_token)).toBe(401)
     expect(events('grant_ended')).toMatchObject([{ reason: 'refresh_token_reuse' }])
-  })
-
-  it('RFC 9700 4.14.2: a thief who keeps pace with its owner is noticed within ten seconds of the next use', async () => {
-    const { clientId, tokens } = await drawbridge.connect()
-    let stolen = tokens.refresh_token
-    let own = tokens.refresh_token
-    for (let round = 0; round < 3; round += 1) {
-      own = (await tokensOf(await refreshFrom(owner, clientId, own))).refresh_token
-      stolen = (await tokensOf(await refreshFrom(thief, clientId, stolen))).refresh_token
-    }
-    await tokensOf(await refreshFrom(owner, clientId, own))
-    drawbridge.runtime.advance(60)
-    // The last refresh is unused: its response may have been lost.
-    const current = await tokensOf(await refreshFrom(thief, clientId, stolen))
-    expect(await use(current.access_token)).toBe(200)
-    drawbridge.runtime.advance(11)
-    expect((await refreshFrom(thief, clientId, stolen)).status).toBe(400)
   })
 
   it('a lost answer is given again for 120 seconds, whatever the old access token is used for meanwhile', async () => {
@@ -153,29 +131,9 @@ describe('refreshing in a loop', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe('*')
     expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect(await use(last.access_token)).toBe(200)
-    const line = drawbridge
-      .logged()
-      .split('\n')
-      .find((text) => text.includes('"event":"token_refused"'))
-    expect(JSON.parse(line ?? '{}')).toMatchObject({
-      code: 'temporarily_unavailable',
-      client_id: clientId,
-      grant_id: expect.any(String),
-    })
+    const refusal = { code: 'temporarily_unavailable', client_id: clientId, grant_id: expect.any(String) }
+    expect(events('token_refused')[0]).toMatchObject(refusal)
     drawbridge.runtime.advance(10)
     expect((await drawbridge.refresh(clientId, last.refresh_token)).status).toBe(200)
-  })
-
-  it('short access tokens are renewed as often as they end, by several processes', async () => {
-    const short = await startDrawbridge({ accessTokenTtl: '1s' })
-    const { clientId, tokens } = await short.connect()
-    let token = tokens.refresh_token
-    for (let second = 0; second < 120; second += 1) {
-      for (const _process of [1, 2, 3]) {
-        token = (await tokensOf(await short.refresh(clientId, token))).refresh_token
-      }
-      short.runtime.advance(1)
-    }
-    await short.close()
   })
 })

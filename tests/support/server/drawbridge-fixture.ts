@@ -39,6 +39,8 @@ export interface DrawbridgeFixture {
   runtime: FakeRuntime
   /** Returns the whole log as text. */
   logged: () => string
+  /** Returns the lines of the log about one event. */
+  events: (name: string) => Record<string, unknown>[]
   browser(): Browser
   fetch(path: string, init?: RequestInit): Promise<Response>
   postForm(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Response>
@@ -47,11 +49,11 @@ export interface DrawbridgeFixture {
   /** Opens the login page of a new request and signs in with the fixture's account. */
   signIn(clientId: string, browser?: Browser, parameters?: Record<string, string>): Promise<Visit>
   /** Returns a code that can be redeemed with the PKCE verifier of the fixture. */
-  code(clientId: string): Promise<string>
+  code(clientId: string, parameters?: Record<string, string>): Promise<string>
   redeem(clientId: string, code: string, fields?: Record<string, string>): Promise<Response>
   refresh(clientId: string, refreshToken: string, fields?: Record<string, string>): Promise<Response>
-  /** Registers, signs in and redeems. */
-  connect(): Promise<{ clientId: string; tokens: Tokens }>
+  /** Registers, signs in with `parameters` of the request, and redeems. */
+  connect(parameters?: Record<string, string>): Promise<{ clientId: string; tokens: Tokens }>
   mcp(message: unknown, headers?: Record<string, string>): Promise<Response>
   callTool(accessToken: string, name: string, input?: unknown): Promise<{ text: string; isError: boolean }>
   close(): Promise<void>
@@ -94,6 +96,11 @@ export async function startDrawbridge(
     },
     runtime,
     logged: () => lines.join(''),
+    events: (name) =>
+      lines.flatMap((line) => {
+        const fields = JSON.parse(line) as Record<string, unknown>
+        return fields['event'] === name ? [fields] : []
+      }),
     browser: () => createBrowser(send),
     fetch: (path, init) => app.fetch(new Request(config.baseUrl + path, init)),
     postForm: (path, fields, headers = {}) =>
@@ -135,8 +142,8 @@ export async function startDrawbridge(
       const login = await browser.visit(fixture.authorizeUrl(clientId, parameters))
       return browser.submit(login, 'password', account)
     },
-    async code(clientId) {
-      const { url } = await fixture.signIn(clientId)
+    async code(clientId, parameters) {
+      const { url } = await fixture.signIn(clientId, undefined, parameters)
       const code = url.searchParams.get('code')
       if (code === null) throw new Error(`Signing in ended at ${url.origin}${url.pathname} without a code.`)
       return code
@@ -157,9 +164,9 @@ export async function startDrawbridge(
         refresh_token: refreshToken,
         ...fields,
       }),
-    async connect() {
+    async connect(parameters) {
       const { client_id: clientId } = await fixture.register()
-      const response = await fixture.redeem(clientId, await fixture.code(clientId))
+      const response = await fixture.redeem(clientId, await fixture.code(clientId, parameters))
       return { clientId, tokens: (await response.json()) as Tokens }
     },
     mcp: (message, headers = {}) =>
