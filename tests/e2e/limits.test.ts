@@ -1,8 +1,7 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
-import { type AuthServer, startAuthServer } from './auth-server.ts'
 import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
@@ -40,80 +39,6 @@ async function signIn(
 /** Returns the result of a sign-in: the status of its last page, or `code`. */
 const outcomeOf = ({ url, response }: Visit): number | 'code' =>
   response?.status ?? (url.searchParams.has('code') ? 'code' : 0)
-
-describe('attempts that are given back', () => {
-  describe('by a provider that does not judge them', () => {
-    let provider: AuthServer
-    let front: Server
-    let fault: number | 'hang' | undefined
-    const held: ServerResponse[] = []
-    beforeAll(async () => {
-      provider = await startAuthServer()
-      front = createServer((request, response) => {
-        if (fault !== undefined && request.url?.startsWith('/auth/v1/token')) {
-          if (fault === 'hang') held.push(response)
-          else response.writeHead(fault).end()
-          return
-        }
-        const chunks: Buffer[] = []
-        request.on('data', (chunk: Buffer) => chunks.push(chunk))
-        request.on('end', () => {
-          const {
-            host: _host,
-            connection: _connection,
-            'content-length': _length,
-            ...headers
-          } = request.headers
-          fetch(provider.appUrl + request.url, {
-            method: request.method ?? 'GET',
-            headers: headers as Record<string, string>,
-            ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
-          }).then(
-            async (answer) =>
-              response
-                .writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
-                .end(Buffer.from(await answer.arrayBuffer())),
-            () => response.destroy(),
-          )
-        })
-      })
-      await new Promise<void>((resolve) => {
-        front.listen(0, '127.0.0.1', resolve)
-      })
-    })
-    afterAll(async () => {
-      front.close()
-      front.closeAllConnections()
-      await provider.close()
-    })
-
-    const startBehindFront = (): Promise<ServerProcess> =>
-      startServer({
-        ...provider.settings,
-        PROVIDER_URL: `http://127.0.0.1:${(front.address() as AddressInfo).port}/auth/v1`,
-        PROVIDER_ISSUER: provider.url,
-        TRUSTED_PROXIES: '127.0.0.1',
-        SIGN_IN_LIMIT: '200',
-      })
-
-    it('five right passwords at once while it hangs: the sixth has to wait for seconds, and is let in then', async () => {
-      server = await startBehindFront()
-      const person = { email: 'person-hang@example.com', password: 'correct horse battery' }
-      await provider.admin.createUser(person)
-      const client = await registerPlainClient(server)
-      fault = 'hang'
-      const hanging = Array.from({ length: 5 }, async () => signIn(client, person, browserAt(owner)))
-      await expect.poll(() => held.length, { timeout: 20_000 }).toBe(5)
-      const { response } = await signIn(client, person, browserAt(owner))
-      expect(response?.status).toBe(429)
-      expect(Number(response?.headers.get('retry-after'))).toBeLessThanOrEqual(10)
-      for (const each of held) each.writeHead(503).end()
-      fault = undefined
-      for (const visit of await Promise.all(hanging)) expect(outcomeOf(visit)).not.toBe('code')
-      expect(outcomeOf(await signIn(client, person, browserAt(owner)))).toBe('code')
-    })
-  })
-})
 
 describe('a site with many blocks of addresses', () => {
   it('leaves sign-ins for others, and a share for browsers that are known', async () => {

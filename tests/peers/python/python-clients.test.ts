@@ -7,7 +7,7 @@ import { type ServerProcess, startServer } from '../../e2e/server-process.ts'
 import { hasPythonPeers, type PythonPeer, runPythonClient } from './python-peer.ts'
 
 const aheadSeconds = 2 * 3600
-const processes = 8
+const processes = 4
 
 let server: ServerProcess
 let person: Person
@@ -54,7 +54,7 @@ describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', { t
     await server.start({ aheadSeconds })
   })
 
-  it.each(peers)('%s: eight processes at expiry go on without a login', async (name, peer) => {
+  it.each(peers)('%s: four processes at expiry go on without a login', async (name, peer) => {
     const before = granted('refresh_token')
     const together = await runPythonClient(peer, { ...whereOf(name), processes, aheadSeconds })
     const texts = Array(processes).fill(`You are ${person.email}.`)
