@@ -7,7 +7,7 @@ import { postMcp, registerPlainClient } from './plain-client.ts'
 import { type LogLine, type ServerProcess, startServer, until } from './server-process.ts'
 
 const people = 8
-const callsOfEach = 250
+const callsOfEach = 50
 
 let server: ServerProcess
 
@@ -57,7 +57,7 @@ interface Made {
 
 describe('the audit file', () => {
   it(
-    'has 2,000 calls of eight people as 2,000 records, each with the right person',
+    'has 400 calls of eight people as 400 records, each with the right person',
     { timeout: 120_000 },
     async () => {
       const made = new Map<string, Made>()

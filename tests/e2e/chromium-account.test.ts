@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
 import { createPerson, type Person } from './person.ts'
-import { openPhone, patienceMs, type Phone, phoneCases, signInOn, startServerAt } from './phone.ts'
+import { openPhone, patienceMs, type Phone, signInOn, startServerAt } from './phone.ts'
 import { callTool, type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
@@ -19,10 +19,10 @@ beforeAll(async () => {
 }, patienceMs)
 afterAll(() => chromium?.close())
 
-describe.skipIf(executable === undefined).each(phoneCases)(
-  'the page of one’s connections, $title by keyboard',
+describe.skipIf(executable === undefined)(
+  'the page of one’s connections, on a phone by keyboard',
   { timeout: patienceMs },
-  ({ path, scripts }) => {
+  () => {
     let server: ServerProcess
     let person: Person
     let phone: Phone
@@ -48,9 +48,9 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       phone.page.$$eval('.connection h3', (headings) => headings.map(({ innerText }) => innerText))
 
     beforeAll(async () => {
-      server = await startServerAt(path)
+      server = await startServerAt('')
       person = await createPerson(server)
-      phone = await openPhone(chromium.browser, { scripts })
+      phone = await openPhone(chromium.browser, { scripts: true })
       used = await connect('Quill')
       copied = await connect('Old Laptop')
       await callTool(server, used.tokens.access_token, 'whoami')
@@ -70,7 +70,7 @@ describe.skipIf(executable === undefined).each(phoneCases)(
       expect(await phone.page.$('button[value=deny]')).toBeNull()
       why = await phone.text()
       await signInOn(phone, person)
-      expect(new URL(phone.page.url()).pathname).toBe(`${path}/account/connections`)
+      expect(new URL(phone.page.url()).pathname).toBe('/account/connections')
       expect(await phone.heading()).toBe('Your connections')
       expect(await phone.text()).toContain(person.email)
     })

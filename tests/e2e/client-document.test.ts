@@ -10,14 +10,7 @@ import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
-import {
-  callTool,
-  createPlainClient,
-  type PlainClient,
-  postForm,
-  postMcp,
-  type Tokens,
-} from './plain-client.ts'
+import { callTool, createPlainClient, type PlainClient, postMcp, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 const twoDays = 2 * 86_400
@@ -97,30 +90,6 @@ describe('a client that signs with its key, and publishes it (RFC 7523)', () => 
     expect((await postMcp(server, { method: 'tools/list' }, { authorization })).status).toBe(401)
     expect(site.asked.get('/jwks.json')).toBe(1)
   })
-
-  it.each(['/oauth/token', '/oauth/introspect', '/oauth/revoke'])(
-    '%s refuses it without a proof, with one of another key, and with one that was used',
-    async (path) => {
-      const fields = {
-        client_id: client.id,
-        grant_type: 'refresh_token',
-        refresh_token: 'mcpr_x',
-        token: 'mcpr_x',
-      }
-      const fresh = await assertionFields(server, client.id, key)
-      const outcome = async (proof: Record<string, string>): Promise<unknown> => {
-        const answer = await postForm(server, path, { ...fields, ...proof })
-        return answer.status === 200 ? 'taken' : ((await answer.json()) as { error: string }).error
-      }
-      expect(await outcome({})).toBe('invalid_client')
-      expect(await outcome(await assertionFields(server, client.id, await keySample('first')))).toBe(
-        'invalid_client',
-      )
-      // The assertion is valid; the accompanying token is unknown.
-      expect(['taken', 'invalid_grant']).toContain(await outcome(fresh))
-      expect(await outcome(fresh)).toBe('invalid_client')
-    },
-  )
 })
 
 describe.each([
@@ -146,41 +115,6 @@ describe.each([
     expect(content).toEqual([{ type: 'text', text: `You are ${person.email}.` }])
     await client.close()
     expect(server.events('client_registered')).toEqual([])
-  })
-})
-
-describe('a client with a document that nobody can use', () => {
-  it.each<[what: string, publish: () => string, detail: string]>([
-    [
-      'is faulty',
-      () => publishClient(site, '/faulty.json', { client_name: undefined }),
-      'client_name is missing.',
-    ],
-    ['is not there', () => `${site.origin}/nothing.json`, 'the host has no such document.'],
-  ])('that %s: the page says what is wrong, and not to wait', async (_what, publish, detail) => {
-    const client = await createPlainClient(server, { id: publish(), redirectUri: await loopbackUri() })
-    const { html, response } = await person.browser.visit(client.authorizationUrl)
-    expect([response?.status, response?.headers.get('retry-after')]).toEqual([400, null])
-    expect(html).toContain('This app’s metadata is not valid')
-    expect(html).toContain(detail)
-    expect(html).toContain('to the app’s developer')
-    expect(html).not.toMatch(/wait a minute|in a minute/i)
-    const answer = await client.refresh('mcpr_x')
-    expect([answer.status, await answer.json()]).toEqual([
-      401,
-      { error: 'invalid_client', error_description: expect.stringContaining(detail) },
-    ])
-  })
-
-  it('that cannot be fetched right now: the page says to wait', async () => {
-    const gone = await startDocumentServer()
-    await gone.close()
-    const id = `${gone.origin}/client.json`
-    const client = await createPlainClient(server, { id, redirectUri: await loopbackUri() })
-    const { html, response } = await person.browser.visit(client.authorizationUrl)
-    expect([response?.status, response?.headers.get('retry-after')]).toEqual([503, '5'])
-    expect(html).toContain('Wait a minute')
-    expect(html).toContain('the host cannot be reached.')
   })
 })
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../support/server/free-port.ts'
 import { runCommand } from './command-process.ts'
-import { runServer, type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
+import { type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
 
 interface Facts {
   ok: boolean
@@ -35,23 +34,6 @@ describe('doctor', () => {
     ])
     expect([code, ok, state('base-url'), state('provider')]).toEqual([0, true, 'ok', 'ok'])
     expect(checks.find(({ name }) => name === 'store')?.message).toContain('a server is running')
-  })
-
-  it('without a server warns, makes nothing, and exits 0', async () => {
-    const [port, appPort] = [await freePort(), await freePort()]
-    const settings = {
-      BASE_URL: `http://localhost:${port}`,
-      LISTEN: `127.0.0.1:${port}`,
-      APP_URL: `http://localhost:${appPort}`,
-    }
-    const { code, stdout } = await runServer({ argv: ['doctor', '--json'], settings })
-    const { checks } = JSON.parse(stdout) as Facts
-    expect(code).toBe(0)
-    expect(checks.filter(({ state }) => state === 'warn').map(({ name }) => name)).toEqual([
-      'base-url',
-      'embedded-provider',
-      'provider',
-    ])
   })
 
   it('judges the same provider as any other Supabase Auth', async () => {

@@ -39,22 +39,6 @@ async function faultsOf(
 }
 
 describe('a file that a setting names and that cannot be used', () => {
-  it.each<[setting: string, value: string, fault: RegExp]>([
-    ['SECRET_KEYS', 'file:FOLDER/garbage', /garbage holds no key ring: expected kid:base64.*keys generate/],
-    ['STORE', 'sqlite:FOLDER/garbage', /garbage is not a SQLite database\. Name/],
-    ['CLIENTS', 'FOLDER/missing', /there is no file .*missing\. .*docs\/clients\.md/],
-    [
-      'TOOLS',
-      'FOLDER/syntax.mjs',
-      /syntax\.mjs does not load: .+\. It is at \S+syntax\.mjs:\d\. .*docs\/tools\.md/,
-    ],
-  ])('%s=%s is a fault of that setting, and exits 2', async (setting, value, fault) => {
-    const { code, stdout, faults } = await faultsOf({ [setting]: value })
-    expect([code, stdout, faults.length]).toEqual([2, '', 1])
-    expect(faults[0]).toMatch(new RegExp(`^DRAWBRIDGE_${setting}: `))
-    expect(faults[0]).toMatch(fault)
-  })
-
   it('is told with every other fault at once, each by the name that it was given under', async () => {
     const { code, stdout, faults } = await faultsOf(
       {

@@ -242,7 +242,7 @@ describe('a hostile upstream', () => {
     await expect(client.call('anything')).rejects.toThrow(/MCP server behind this endpoint/)
   }
 
-  it.each([200, 400, 401, 403, 404, 407, 500])(
+  it.each([200, 401, 500])(
     'that challenges and sets cookies with %i does not reach the client',
     async (status) => {
       upstream.answer = (response, request) =>
@@ -261,17 +261,6 @@ describe('a hostile upstream', () => {
       if (status !== 200) await expectCallToFail()
     },
   )
-
-  it('that refuses streams and notifications with 401 asks nobody to sign in', async () => {
-    upstream.answer = (response) => void response.writeHead(401, challenge).end()
-    for (const method of ['GET', 'DELETE']) {
-      const response = await server.fetch(server.mcpUrl, {
-        method,
-        headers: { authorization: `Bearer ${tokenOfAda}`, accept: 'text/event-stream' },
-      })
-      expect([method, response.status, response.headers.get('www-authenticate')]).toEqual([method, 502, null])
-    }
-  })
 
   it('that redirects to itself is asked once', async () => {
     upstream.requests = []

@@ -4,7 +4,6 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openConnection } from '../../bench/connection.ts'
 import { postRequest } from '../../bench/walkers.ts'
-import { freePort } from '../support/server/free-port.ts'
 import { runCommand } from './command-process.ts'
 import { startGateway } from './gateway-server.ts'
 import { createPerson } from './person.ts'
@@ -59,10 +58,10 @@ function messagesOf(body: string): Message[] {
   return texts.map((text) => JSON.parse(text) as Message)
 }
 
-describe('two users with 50 calls each at a time, with equal ids and progress tokens', () => {
-  const [connections, calls] = [50, 40]
+describe('two users with 25 calls each at a time, with equal ids and progress tokens', () => {
+  const [connections, calls] = [25, 8]
 
-  it('get their own answers, 4,000 times', { timeout: 180_000 }, async () => {
+  it('get their own answers, 400 times', async () => {
     server = await startGateway({ url: upstream.url }, { LOG: 'error' })
     const subjects = new Map<string, string>()
     upstream.answer = (response, { headers, body }) => {
@@ -129,7 +128,7 @@ describe('two users with 50 calls each at a time, with equal ids and progress to
 })
 
 describe('keys rotate while calls run', () => {
-  it('fails no call at an upstream that verifies every assertion', { timeout: 180_000 }, async () => {
+  it('fails no call at an upstream that verifies every assertion', { timeout: 60_000 }, async () => {
     server = await startGateway({ url: upstream.url })
     // Verifiers fetch a key set again only after half a minute; this one after a second.
     const keySet = createRemoteJWKSet(new URL(`${server.baseUrl}/oauth/jwks`), { cooldownDuration: 1000 })
@@ -161,7 +160,7 @@ describe('keys rotate while calls run', () => {
         while (!state.isOver) {
           expect(await callTool(server, token, 'who')).toBe(sub)
           state.calls += 1
-          await delay(10)
+          await delay(30)
         }
       }),
     )
@@ -177,7 +176,7 @@ describe('keys rotate while calls run', () => {
         expect((await runCommand(server, ['keys', 'rotate'])).code).toBe(0)
         await expect.poll(publishedKeys, { timeout: 20_000 }).toBe(published)
         const before = state.calls
-        await expect.poll(() => state.calls, { timeout: 20_000 }).toBeGreaterThan(before + 200)
+        await expect.poll(() => state.calls, { timeout: 20_000 }).toBeGreaterThan(before + 40)
         expect(kids.size).toBe(published - 1)
         if (published === 2) await delay(1100)
       }
@@ -189,14 +188,10 @@ describe('keys rotate while calls run', () => {
 })
 
 describe('sessions whose clients are gone', () => {
-  const [sessions, dying] = [200, 80]
+  const [sessions, dying] = [60, 24]
 
-  it('leave neither connections to the upstream nor memory', { timeout: 300_000 }, async () => {
-    const metricsPort = await freePort()
-    server = await startGateway(
-      { url: upstream.url },
-      { LOG: 'error', METRICS_LISTEN: `127.0.0.1:${metricsPort}` },
-    )
+  it('leave no connections to the upstream', { timeout: 60_000 }, async () => {
+    server = await startGateway({ url: upstream.url }, { LOG: 'error' })
     let opened = 0
     upstream.answer = (response, { method, body }) => {
       upstream.requests.length = 0
@@ -210,7 +205,7 @@ describe('sessions whose clients are gone', () => {
       answerJson(response, { jsonrpc: '2.0', id, result: {} }, { headers })
     }
     // A user may have at most 64 streams.
-    const tokens = await Promise.all(Array.from({ length: 5 }, async () => (await signIn()).token))
+    const tokens = await Promise.all(Array.from({ length: 2 }, async () => (await signIn()).token))
     const headersOf = (token: string): Record<string, string> => ({
       authorization: `Bearer ${token}`,
       accept: 'application/json, text/event-stream',
@@ -246,35 +241,21 @@ describe('sessions whose clients are gone', () => {
       return { socket, id, token }
     }
 
-    /** Opens all sessions; some die, the others end normally. */
-    const round = async (): Promise<void> => {
-      const open: OpenSession[] = []
-      while (open.length < sessions)
-        open.push(...(await Promise.all(Array.from({ length: 20 }, openSession))))
-      expect(await upstream.connections()).toBeGreaterThanOrEqual(sessions)
-      // Reset instead of closed: no FIN.
-      for (const { socket } of open.splice(0, dying)) socket.resetAndDestroy()
-      await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(sessions - dying + 30)
-      for (const { socket, id, token } of open) {
-        const ended = await server.fetch(server.mcpUrl, {
-          method: 'DELETE',
-          headers: { ...headersOf(token), 'mcp-session-id': id },
-        })
-        expect(ended.status).toBe(204)
-        socket.end()
-      }
-      await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(30)
+    // Some die, the others end normally.
+    const open: OpenSession[] = []
+    while (open.length < sessions) open.push(...(await Promise.all(Array.from({ length: 20 }, openSession))))
+    expect(await upstream.connections()).toBeGreaterThanOrEqual(sessions)
+    // Reset instead of closed: no FIN.
+    for (const { socket } of open.splice(0, dying)) socket.resetAndDestroy()
+    await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(sessions - dying + 10)
+    for (const { socket, id, token } of open) {
+      const ended = await server.fetch(server.mcpUrl, {
+        method: 'DELETE',
+        headers: { ...headersOf(token), 'mcp-session-id': id },
+      })
+      expect(ended.status).toBe(204)
+      socket.end()
     }
-
-    const memory = async (): Promise<number> => {
-      const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-      return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1])
-    }
-
-    // The first ones grow the process to the size that this load takes.
-    for (let warmUp = 0; warmUp < 2; warmUp += 1) await round()
-    const before = await memory()
-    await round()
-    await expect.poll(memory, { timeout: 60_000, interval: 1000 }).toBeLessThanOrEqual(before * 1.1)
+    await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(10)
   })
 })

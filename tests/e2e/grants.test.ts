@@ -37,19 +37,4 @@ describe('grants, beside a running server', () => {
       'the sign-out at the provider',
     )
   })
-
-  it('of a person are revoked together, with --yes only', async () => {
-    const before = (await listed()).length
-    const first = await (await registerPlainClient(server)).connect(person)
-    await (await registerPlainClient(server)).connect(person)
-    const sub = String((await listed())[0]?.['sub'])
-    const refused = await runCommand(server, ['grants', 'revoke', '--user', sub])
-    expect(refused.code).toBe(2)
-    expect(refused.stderr).toMatch(new RegExp(`ends ${before + 2} grants(.|\n)*--yes`))
-    const done = await runCommand(server, ['grants', 'revoke', '--user', sub, '--yes', '--json'])
-    expect(JSON.parse(done.stdout)).toMatchObject({ ok: true, revoked: before + 2 })
-    const authorization = `Bearer ${first.access_token}`
-    expect((await postMcp(server, { method: 'tools/list' }, { authorization })).status).toBe(401)
-    expect(await listed()).toEqual([])
-  })
 })

@@ -7,7 +7,7 @@ import { createPerson } from './person.ts'
 import { callTool, registerPlainClient } from './plain-client.ts'
 import { runServer, type ServerProcess, startServer, until } from './server-process.ts'
 
-const connections = 12
+const connections = 4
 
 interface KeyFacts {
   kid: string
@@ -44,7 +44,7 @@ function keepCalling(): { stop(): Promise<number> } {
     while (!state.isStopped) {
       await callTool(server, token, 'list_notes')
       state.calls += 1
-      await delay(20)
+      await delay(50)
     }
   })
   // `stop` reports a failure; until then it must not end the process.

@@ -36,7 +36,7 @@ function connectionIsRefused(): Promise<boolean> {
   )
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+describe('SIGTERM', () => {
   it('lets a running request end, takes no new one, and exits 0', async () => {
     server = await startServer()
     const body = JSON.stringify({ redirect_uris: ['http://127.0.0.1/callback'] })
@@ -55,8 +55,8 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     // The response to Expect: the server has accepted the request and waits for its body.
     await until(() => received().includes('100 Continue'), 'the 100 Continue')
 
-    const ended = server.kill(signal)
-    expect(await server.waitForEvent('stopping')).toMatchObject({ signal })
+    const ended = server.kill('SIGTERM')
+    expect(await server.waitForEvent('stopping')).toMatchObject({ signal: 'SIGTERM' })
     await until(connectionIsRefused, 'a refused connection')
     socket.write(body)
     await until(
@@ -76,7 +76,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const idle = await Promise.all([connect(), connect()])
     await (await postMcp(server, { method: 'tools/list' })).body?.cancel()
     const before = Date.now()
-    expect(await server.kill(signal)).toEqual({ code: 0, signal: null })
+    expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     expect(Date.now() - before).toBeLessThan(5000)
     for (const { socket } of idle) socket.destroy()
   })
@@ -163,20 +163,5 @@ describe('a restart', () => {
     const { email, password, browser } = person
     const { url } = await browser.submit(openLoginPage, 'password', { email, password })
     expect(url.searchParams.get('code')).not.toBeNull()
-  })
-
-  it('says on one line what it listens on', async () => {
-    server = await startServer()
-    const lines = server.stdout().trim().split('\n')
-    expect(lines).toHaveLength(1)
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-      event: 'ready',
-      mcp_url: server.mcpUrl,
-      metadata_url: `${server.baseUrl}/.well-known/oauth-authorization-server`,
-      app_url: server.appUrl,
-      provider: 'embedded',
-    })
-    const ready = await server.fetch(`${server.baseUrl}/readyz`)
-    expect(ready.status).toBe(200)
   })
 })

@@ -1,8 +1,7 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
-import { type AuthServer, startAuthServer } from './auth-server.ts'
 import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
@@ -41,121 +40,6 @@ async function signIn(
 const outcomeOf = ({ url, response }: Visit): number | 'code' =>
   response?.status ?? (url.searchParams.has('code') ? 'code' : 0)
 
-describe('attempts that are given back', () => {
-  it('one person connects twelve clients from one address, one after another', async () => {
-    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_LIMIT: '200' })
-    const person = await createPerson(server)
-    const client = await registerPlainClient(server)
-    const outcomes = []
-    // A browser that keeps no cookies, like a private window.
-    for (let index = 0; index < 12; index += 1) {
-      outcomes.push(outcomeOf(await signIn(client, person, browserAt(owner))))
-    }
-    expect(outcomes).toEqual(Array.from({ length: 12 }, () => 'code'))
-  })
-
-  it('a wrong password is counted all the same, whatever succeeds in between', async () => {
-    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_LIMIT: '200' })
-    const person = await createPerson(server)
-    const client = await registerPlainClient(server)
-    const guessed: (number | 'code')[] = []
-    for (let index = 0; index < 6; index += 1) {
-      guessed.push(outcomeOf(await signIn(client, { ...person, password: 'guess' }, browserAt(stranger))))
-      if (index < 4) expect(outcomeOf(await signIn(client, person, browserAt(stranger)))).toBe('code')
-    }
-    expect(guessed.slice(0, 5)).not.toContain(429)
-    expect(guessed[5]).toBe(429)
-  })
-
-  describe('by a provider that does not judge them', () => {
-    let provider: AuthServer
-    let front: Server
-    let fault: number | 'hang' | undefined
-    const held: ServerResponse[] = []
-    beforeAll(async () => {
-      provider = await startAuthServer()
-      front = createServer((request, response) => {
-        if (fault !== undefined && request.url?.startsWith('/auth/v1/token')) {
-          if (fault === 'hang') held.push(response)
-          else response.writeHead(fault).end()
-          return
-        }
-        const chunks: Buffer[] = []
-        request.on('data', (chunk: Buffer) => chunks.push(chunk))
-        request.on('end', () => {
-          const {
-            host: _host,
-            connection: _connection,
-            'content-length': _length,
-            ...headers
-          } = request.headers
-          fetch(provider.appUrl + request.url, {
-            method: request.method ?? 'GET',
-            headers: headers as Record<string, string>,
-            ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
-          }).then(
-            async (answer) =>
-              response
-                .writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
-                .end(Buffer.from(await answer.arrayBuffer())),
-            () => response.destroy(),
-          )
-        })
-      })
-      await new Promise<void>((resolve) => {
-        front.listen(0, '127.0.0.1', resolve)
-      })
-    })
-    afterAll(async () => {
-      front.close()
-      front.closeAllConnections()
-      await provider.close()
-    })
-
-    const startBehindFront = (): Promise<ServerProcess> =>
-      startServer({
-        ...provider.settings,
-        PROVIDER_URL: `http://127.0.0.1:${(front.address() as AddressInfo).port}/auth/v1`,
-        PROVIDER_ISSUER: provider.url,
-        TRUSTED_PROXIES: '127.0.0.1',
-        SIGN_IN_LIMIT: '200',
-      })
-
-    it('five right passwords at once while it hangs: the sixth has to wait for seconds, and is let in then', async () => {
-      server = await startBehindFront()
-      const person = { email: 'person-hang@example.com', password: 'correct horse battery' }
-      await provider.admin.createUser(person)
-      const client = await registerPlainClient(server)
-      fault = 'hang'
-      const hanging = Array.from({ length: 5 }, async () => signIn(client, person, browserAt(owner)))
-      await expect.poll(() => held.length, { timeout: 20_000 }).toBe(5)
-      const { response } = await signIn(client, person, browserAt(owner))
-      expect(response?.status).toBe(429)
-      expect(Number(response?.headers.get('retry-after'))).toBeLessThanOrEqual(10)
-      for (const each of held) each.writeHead(503).end()
-      fault = undefined
-      for (const visit of await Promise.all(hanging)) expect(outcomeOf(visit)).not.toBe('code')
-      expect(outcomeOf(await signIn(client, person, browserAt(owner)))).toBe('code')
-    })
-
-    it.each([503, 429])(
-      'eight right passwords while it answers %i, then the ninth is let in',
-      async (status) => {
-        server = await startBehindFront()
-        const person = { email: `person-${status}@example.com`, password: 'correct horse battery' }
-        await provider.admin.createUser(person)
-        const client = await registerPlainClient(server)
-        fault = status
-        for (let index = 0; index < 8; index += 1) {
-          expect(outcomeOf(await signIn(client, person, browserAt(owner)))).not.toBe('code')
-        }
-        fault = undefined
-        expect(outcomeOf(await signIn(client, person, browserAt(owner)))).toBe('code')
-      },
-    )
-  })
-})
-
 describe('a site with many blocks of addresses', () => {
   it('leaves sign-ins for others, and a share for browsers that are known', async () => {
     server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
@@ -188,26 +72,6 @@ describe('a site with many blocks of addresses', () => {
     )
     expect(outcomeOf(await signIn(client, person, browserAt('203.0.113.9')))).toBe(429)
     expect(outcomeOf(await signIn(client, person, known))).toBe('code')
-  })
-
-  it('registers sixteen times as much as one address at most', async () => {
-    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1', REGISTRATION_LIMIT: '1' })
-    const register = async (address: string): Promise<number> => {
-      const response = await server.fetch(`${server.baseUrl}/oauth/register`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
-        body: JSON.stringify({
-          redirect_uris: ['http://127.0.0.1/x'],
-          token_endpoint_auth_method: 'none',
-        }),
-      })
-      return response.status
-    }
-    // Each link in its own /56.
-    const statuses = []
-    for (let link = 0; link < 40; link += 1) statuses.push(await register(sourceInSite(link * 256)))
-    expect(statuses.filter((status) => status === 201)).toHaveLength(16)
-    expect(await register(owner)).toBe(201)
   })
 })
 

@@ -104,7 +104,6 @@ describe('a Drawbridge that another server mounts', () => {
   it.each([
     ['no address', ''],
     ['the environment that servers hand to a fetch function', ', context.env'],
-    ['an address that is none', ', { address: 7 }'],
   ])('warns once when it is given %s, and limits nothing per address', async (_what, peer) => {
     await mount({}, peer)
     expect(await registered()).toBe(10)

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '@modelcontextprotocol/client'
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio'
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startEverythingServer } from '../peers/everything-server.ts'
@@ -143,16 +142,8 @@ describe('the bridge in front of a module with a public tool', { timeout: 60_000
   const hear = (stderr: { on(event: 'data', listener: (chunk: unknown) => void): unknown } | null): unknown =>
     stderr?.on('data', (chunk) => (said += String(chunk)))
 
-  async function connect(sdk: string): Promise<Client1 | Client2> {
-    if (sdk === 'sdk 1') {
-      const [client, transport] = [new Client1({ name: 'lazy', version: '1' }), new Stdio1(command())]
-      hear(transport.stderr)
-      await client.connect(transport)
-      return client
-    }
-    const mode = sdk === 'client 2, 2026-07-28 if it can' ? 'auto' : 'legacy'
-    const client = new Client2({ name: 'lazy', version: '2' }, { versionNegotiation: { mode } })
-    const transport = new Stdio2(command())
+  async function connect(): Promise<Client1> {
+    const [client, transport] = [new Client1({ name: 'lazy', version: '1' }), new Stdio1(command())]
     hear(transport.stderr)
     await client.connect(transport)
     return client
@@ -168,20 +159,17 @@ describe('the bridge in front of a module with a public tool', { timeout: 60_000
     return person.email
   }
 
-  it.each(['sdk 1', 'client 2, 2025-11-25', 'client 2, 2026-07-28 if it can'])(
-    '%s: a call of another tool waits for the person, and is answered by the server',
-    async (sdk) => {
-      const client = await connect(sdk)
-      const call = async (name: string) => textOf(await client.callTool({ name, arguments: {} }))
-      expect(await call('search')).toBe('Found for anybody.')
-      expect(said).not.toContain('Sign in here')
-      const called = call('who')
-      const email = await allow()
-      expect(await called).toBe(email)
-      expect(await call('search')).toBe(`Found for ${email}.`)
-      await client.close()
-    },
-  )
+  it('a call of another tool waits for the person, and is answered by the server', async () => {
+    const client = await connect()
+    const call = async (name: string) => textOf(await client.callTool({ name, arguments: {} }))
+    expect(await call('search')).toBe('Found for anybody.')
+    expect(said).not.toContain('Sign in here')
+    const called = call('who')
+    const email = await allow()
+    expect(await called).toBe(email)
+    expect(await call('search')).toBe(`Found for ${email}.`)
+    await client.close()
+  })
 
   it('signs in with `login`, and a client that comes later is signed in', async () => {
     const { command: program, args, env } = command('login')
@@ -191,7 +179,7 @@ describe('the bridge in front of a module with a public tool', { timeout: 60_000
     const email = await allow()
     expect(await ended).toEqual([0, null])
     expect(said).toContain('Signed in to')
-    const client = await connect('sdk 1')
+    const client = await connect()
     expect(textOf(await client.callTool({ name: 'who', arguments: {} }))).toBe(email)
     await client.close()
   })

@@ -109,12 +109,10 @@ it('a program that is started while the build of npm start runs finds all of its
 }, 120_000)
 
 it('nothing is built again until something has changed', async () => {
-  expect(await build('3.0.0')).toMatch(built)
   expect(await buildAsItIs()).toBe('')
   const added = join(copy, 'shared/added.ts')
   const changes: readonly (() => void)[] = [
     () => writeFileSync(added, ''),
-    () => rmSync(added),
     () => writeFileSync(join(copy, 'package-lock.json'), '{}'),
   ]
   for (const change of changes) {

@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { underLoad } from '../support/under-load.ts'
 import { createPerson } from './person.ts'
-import { callTool, type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
+import { type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'
 
 /** Streams are checked every 15 seconds; the rest is for a busy machine. */
@@ -152,30 +152,6 @@ describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
     await client.close()
   })
 
-  it.each([
-    ['no token', {}],
-    ['a dead one', { authorization: 'Bearer mcpa_dead' }],
-  ])(
-    'with %s there is a challenge for GET and DELETE too',
-    async (_what, headers: Record<string, string>) => {
-      const { client, transport } = await open2025(ada, 'ada')
-      for (const method of ['GET', 'DELETE']) {
-        const answer = await server.fetch(server.mcpUrl, {
-          method,
-          headers: { ...headers, 'mcp-session-id': transport.sessionId ?? '' },
-        })
-        expect(answer.status).toBe(401)
-        expect(answer.headers.get('www-authenticate')).toContain('resource_metadata=')
-      }
-      const foreign = await server.fetch(server.mcpUrl, {
-        method: 'GET',
-        headers: { origin: 'https://evil.example', 'mcp-session-id': transport.sessionId ?? '' },
-      })
-      expect(foreign.status).toBe(403)
-      await client.close()
-    },
-  )
-
   it('tells of changes, of subscribed resources and of log lines', async () => {
     const { client, heard } = await open2025(ada, 'ada')
     // The client opens its stream alongside the first calls.
@@ -195,17 +171,6 @@ describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
     await textOf(client, 'test_tool_with_logging')
     expect(heard.filter((method) => method === 'notifications/message')).toHaveLength(3)
     await client.close()
-  })
-
-  it('ends when the client ends it', async () => {
-    const { client, transport } = await open2025(ada, 'ada')
-    await transport.terminateSession()
-    expect(transport.sessionId).toBeUndefined()
-    await client.close()
-  })
-
-  it('a bare call needs no session', async () => {
-    expect(await callTool(server, ada.access_token, 'test_simple_text')).toContain('simple text')
   })
 })
 

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
 import type { Browser, Visit } from '../support/server/browser.ts'
 import { type AuthServer, startAuthServer } from './auth-server.ts'
 import { createPerson, createServerBrowser } from './person.ts'
 import { callTool, type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
-import { runServer, type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer, until } from './server-process.ts'
 
 const tokenSeconds = 6
 let auth: AuthServer
@@ -63,24 +62,6 @@ describe('a server in front of an auth API of its own', () => {
     },
   )
 
-  it('asks for the second factor of an account that has one', async () => {
-    const person = await createPerson(server)
-    const { secret } = auth.admin.enrollTotp(userId(person.email))
-    const { browser, email, password } = person
-    const asked = await browser.submit(await browser.visit(client.authorizationUrl), 'password', {
-      email,
-      password,
-    })
-    expect(asked.response?.status).toBe(200)
-    const wrong = await browser.submit(asked, 'code', { code: '000000' })
-    expect(wrong.response?.status).toBe(400)
-    const right = await browser.submit(wrong, 'code', {
-      code: computeTotp(secret, Math.floor(Date.now() / 1000)),
-    })
-    const { access_token: token } = await redeem(right.url)
-    expect(await callTool(server, token, 'whoami')).toBe(`You are ${email}.`)
-  })
-
   it('refreshes underneath, and says that it cannot while the provider is down: nobody signs in again', async () => {
     const tokens = await client.connect(await createPerson(server))
     await delay(tokenSeconds * 1000 + 100)
@@ -126,13 +107,5 @@ describe('a server in front of an auth API of its own', () => {
     expect((await client.redeem(code)).status).toBe(400)
     await until(() => auth.admin.listSessions(id).length === before + 1, 'the sign-out at the provider')
     expect(await callTool(server, kept.access_token, 'whoami')).toContain(person.email)
-  })
-
-  it('says everything that its configuration lacks', async () => {
-    const { code, stderr } = await runServer({ settings: { PROVIDER: 'supabase' } })
-    expect(code).toBe(2)
-    for (const name of ['PROVIDER_URL', 'APP_URL', 'SECRET_KEYS']) {
-      expect(stderr).toContain(`DRAWBRIDGE_${name}: needed`)
-    }
   })
 })

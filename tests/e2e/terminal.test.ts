@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
-import { runServer, until } from './server-process.ts'
+import { until } from './server-process.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const builder = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))
@@ -75,54 +75,6 @@ describe.runIf(process.platform === 'linux')('a server on a terminal', () => {
     expect(await ended).toBe(0)
     expect(JSON.parse(readFileSync(audit, 'utf8'))).toMatchObject({ event: 'client_registered', audit: true })
     expect(shown()).toContain('Stopping; running requests may finish. Press Ctrl-C again to stop at once.')
-  })
-
-  it('in front of a web app names the app, and asks for no account', async () => {
-    const { shown, type, ended } = await startOnTerminal({
-      DRAWBRIDGE_PROVIDER: 'supabase',
-      DRAWBRIDGE_PROVIDER_URL: 'http://localhost:9/auth/v1',
-      DRAWBRIDGE_PROVIDER_KEY: 'sb_publishable_0123456789',
-      DRAWBRIDGE_SECRET_KEYS: `a:${Buffer.alloc(32, 7).toString('base64')}`,
-      DRAWBRIDGE_APP_NAME: 'Acme Notes',
-    })
-    expect(shown()).toContain('and sign in once with your account at Acme Notes.')
-    expect(shown()).toContain('Check it all   npm start -- doctor')
-    expect(shown()).not.toContain('Create an account')
-    type('\u0003')
-    expect(await ended).toBe(0)
-  })
-
-  it('names the host of a document that cannot be fetched, and the flag to set', async () => {
-    const { baseUrl, shown, type, ended } = await startOnTerminal()
-    const query = new URLSearchParams({
-      client_id: 'https://assistant.invalid/client.json',
-      redirect_uri: 'http://127.0.0.1/callback',
-      response_type: 'code',
-    })
-    const page = await fetch(`${baseUrl}/oauth/authorize?${query.toString()}`)
-    const html = await page.text()
-    expect(page.status).toBe(503)
-    await until(() => shown().includes(' -> '), 'the line of the log')
-    for (const text of [html, shown()]) {
-      expect(text).toContain('assistant.invalid')
-      expect(text).toContain('npm start -- --client-documents off')
-    }
-    expect(html).not.toContain('tell')
-    type('\u0003')
-    expect(await ended).toBe(0)
-  })
-})
-
-describe('commands that are advised', () => {
-  it.each([
-    [{ npm_command: 'start', npm_lifecycle_event: 'start' }, 'npm start -- '],
-    [{ npm_command: 'exec', npm_lifecycle_event: 'npx' }, 'npx drawbridge-server '],
-    [{}, 'drawbridge-server '],
-  ])('of %j begin with %s', async (environment, prefix) => {
-    const { stderr } = await runServer({ environment, settings: { LOG: 'verbose' } })
-    expect(stderr).toContain(`\nEvery setting: ${prefix}serve --help`)
-    const { stdout } = await runServer({ environment, argv: ['keys', 'rotate', '--help'] })
-    expect(stdout).toMatch(new RegExp(`\nExamples:\n  ${prefix}keys rotate\n`))
   })
 })
 

@@ -64,6 +64,9 @@ describe.skipIf(isSkipped)('with a keychain', () => {
     const second = await open(here)
     expect(await second.ask({ do: 'read', id })).toEqual({ value: credential, announced: [] })
     expect(await second.ask({ do: 'backend' })).toMatchObject({ value: 'keychain' })
+    // Where a person has time it is asked in a child process.
+    const patient = await open(here, { keychainTimeoutMs: 120_000 })
+    expect(await patient.ask({ do: 'read', id })).toMatchObject({ value: credential })
 
     const found = here.search()
     expect(found.match(/^secret = /gm)).toHaveLength(1)
@@ -84,13 +87,6 @@ describe.skipIf(isSkipped)('with a keychain', () => {
     expect(written.map(({ message }) => message)).toEqual(ids.map(() => undefined))
     expect(here.search().match(/^secret = /gm)).toHaveLength(1)
     expect((await children[0]?.ask({ do: 'list' }))?.value).toHaveLength(4)
-  })
-
-  it('it is asked in a child process where a person has time', async () => {
-    const here = await session('unlocked')
-    await (await open(here)).ask({ do: 'write', id, credential })
-    const patient = await open(here, { keychainTimeoutMs: 120_000 })
-    expect(await patient.ask({ do: 'read', id })).toMatchObject({ value: credential })
   })
 
   it('it is found in the bare environment that clients give', async (context) => {
@@ -118,18 +114,13 @@ describe.skipIf(isSkipped)('with a keychain', () => {
     expect(await (await open(broken)).ask({ do: 'read', id })).toMatchObject({ fault: /^keychain_/ })
   })
 
-  it('a probe leaves nothing behind', async () => {
+  it('a probe leaves nothing behind, and everything is forgotten when asked to', async () => {
     const here = await session('unlocked')
     const child = await open(here)
     expect(await child.ask({ do: 'probe', config: configOf(here.home) })).toMatchObject({
       value: { kind: 'works' },
     })
     expect(here.search()).toBe('')
-  })
-
-  it('everything is forgotten when asked to', async () => {
-    const here = await session('unlocked')
-    const child = await open(here)
     await child.ask({ do: 'write', id, credential })
     await child.ask({ do: 'clear' })
     expect(here.search()).toBe('')
@@ -198,14 +189,7 @@ describe.skipIf(isSkipped)(
       const endedAt = performance.now()
       await child.stop()
       expect(performance.now() - endedAt).toBeLessThan(underLoad(1500))
-    })
-
-    it('and it is used again when it is back', async () => {
-      const here = await session('unlocked')
-      await (await open(here)).ask({ do: 'write', id, credential })
-      const none = await session('none')
-      const away = await open({ home: here.home, environment: none.environment })
-      expect(await away.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_absent' })
+      // And it is used again when it is back.
       expect(await (await open(here)).ask({ do: 'read', id })).toMatchObject({ value: credential })
     })
 

@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { openPostgresStore } from './postgres.ts'
@@ -5,7 +6,8 @@ import { describeStore } from '../../../tests/support/store-contract/store-contr
 
 let server: PostgresServer
 let url: string
-let emptyAll: string
+let client: Client
+let emptyAll: () => Promise<unknown>
 beforeAll(async () => {
   server = await startPostgres()
   url = await server.createDatabase()
@@ -16,13 +18,19 @@ beforeAll(async () => {
     url,
     `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'drawbridge_schema'`,
   )
-  emptyAll = tables.map(({ tablename }) => `DELETE FROM ${String(tablename)}`).join(';')
+  const statements = tables.map(({ tablename }) => `DELETE FROM ${String(tablename)}`).join(';')
+  client = new Client({ connectionString: url })
+  await client.connect()
+  emptyAll = () => client.query(statements)
 })
-afterAll(() => server.close())
+afterAll(async () => {
+  await client?.end()
+  await server?.close()
+})
 
 // One database for all: creating one takes longer than most of these tests.
 describeStore('postgres', async () => {
-  await server.query(url, emptyAll)
+  await emptyAll()
   const store = openPostgresStore(url)
   return {
     store,

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPerson, type Person } from '../../e2e/person.ts'
 import { type ServerProcess, startServer } from '../../e2e/server-process.ts'
 import { hasPythonPeers, type PythonPeer, runPythonClient } from './python-peer.ts'
 
-const hour = 3600
-const processes = 8
+const aheadSeconds = 2 * 3600
+const processes = 4
 
 let server: ServerProcess
 let person: Person
@@ -20,48 +20,47 @@ const peers: [name: string, peer: PythonPeer][] = [
   ['fastmcp 4', { line: 'mcp-2', library: 'fastmcp' }],
 ]
 
-describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', () => {
-  beforeEach(async () => {
+describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', { timeout: 120_000 }, () => {
+  beforeAll(async () => {
     server = await startServer()
     person = await createPerson(server)
     folder = mkdtempSync(join(tmpdir(), 'drawbridge-python-'))
   })
-  afterEach(async () => {
+  afterAll(async () => {
     rmSync(folder, { recursive: true, force: true })
     await server?.close()
   })
 
-  it.each(peers)(
-    '%s signs in once: restarts and eight processes at expiry go on without a login',
-    { timeout: 300_000 },
-    async (_name, peer) => {
-      const text = `You are ${person.email}.`
-      const where = { url: server.mcpUrl, folder }
+  const whereOf = (name: string): { url: string; folder: string } => {
+    const own = join(folder, name)
+    mkdirSync(own, { recursive: true })
+    return { url: server.mcpUrl, folder: own }
+  }
+  const granted = (type: string): number =>
+    server.events('token_issued').filter((line) => line['grant_type'] === type).length
 
-      const first = await runPythonClient(peer, { ...where, signIn: person.allow })
-      expect(first).toEqual({ signIns: 1, texts: [text], failures: [] })
+  it.each(peers)('%s signs in once, and goes on after a restart', async (name, peer) => {
+    const texts = [`You are ${person.email}.`]
+    const first = await runPythonClient(peer, { ...whereOf(name), signIn: person.allow })
+    expect(first).toEqual({ signIns: 1, texts, failures: [] })
+    const again = await runPythonClient(peer, whereOf(name))
+    expect(again).toEqual({ signIns: 0, texts, failures: [] })
+  })
 
-      const again = await runPythonClient(peer, where)
-      expect(again).toEqual({ signIns: 0, texts: [text], failures: [] })
+  it('all of that took one sign-in each', async () => {
+    expect(granted('authorization_code')).toBe(peers.length)
+    // Both clocks are moved, so that the access tokens have expired for both.
+    expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    await server.start({ aheadSeconds })
+  })
 
-      // Both clocks are moved, so that the access token has expired for both.
-      await moveClock(2 * hour)
-      const restarted = await runPythonClient(peer, { ...where, aheadSeconds: 2 * hour })
-      expect(restarted).toEqual({ signIns: 0, texts: [text], failures: [] })
-
-      await moveClock(4 * hour)
-      const together = await runPythonClient(peer, { ...where, processes, aheadSeconds: 4 * hour })
-      expect(together).toEqual({ signIns: 0, texts: Array(processes).fill(text), failures: [] })
-
-      const granted = server.events('token_issued').map((line) => line['grant_type'])
-      expect(granted.filter((type) => type === 'authorization_code')).toHaveLength(1)
-      expect(granted.filter((type) => type === 'refresh_token')).toHaveLength(1 + processes)
-      expect(server.events('token_refused')).toEqual([])
-    },
-  )
+  it.each(peers)('%s: four processes at expiry go on without a login', async (name, peer) => {
+    const before = granted('refresh_token')
+    const together = await runPythonClient(peer, { ...whereOf(name), processes, aheadSeconds })
+    const texts = Array(processes).fill(`You are ${person.email}.`)
+    expect(together).toEqual({ signIns: 0, texts, failures: [] })
+    expect(granted('refresh_token')).toBe(before + processes)
+    expect(granted('authorization_code')).toBe(peers.length)
+    expect(server.events('token_refused')).toEqual([])
+  })
 })
-
-async function moveClock(aheadSeconds: number): Promise<void> {
-  expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-  await server.start({ aheadSeconds })
-}

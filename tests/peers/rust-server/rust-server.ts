@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type ServingProcess, startServingProcess } from '../serving-process.ts'
@@ -8,11 +10,18 @@ const buildTimeoutMs = 8 * 60_000
 
 /**
  * Compiles the server. Returns false and prints one line where Rust is missing or its crates cannot be fetched;
- * throws instead when CI=true. Takes a minute or two without an earlier build.
+ * throws instead when CI=true. Takes a minute or two without an earlier build. Its crates are compiled once for all
+ * clones, like Go's modules: Cargo 1.91 and newer keep them in the cache of this user.
  */
 export async function buildRustServer(): Promise<boolean> {
   try {
-    const env = { ...process.env, CARGO_TARGET_DIR: 'dist' }
+    const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
+    const env = {
+      ...process.env,
+      CARGO_TARGET_DIR: 'dist',
+      CARGO_BUILD_BUILD_DIR: join(cache, 'drawbridge-rust-server'),
+      CARGO_INCREMENTAL: '0',
+    }
     await promisify(execFile)('cargo', ['build', '--quiet', '--locked'], {
       cwd: folder,
       env,
