@@ -82,7 +82,6 @@ describe('PUT /oauth/register/{id} (RFC 7592 section 2.2)', () => {
     expect(answer).not.toHaveProperty('client_name')
     expect(await (await manage('GET', registered)).json()).toEqual(answer)
   })
-
 })
 
 describe('DELETE /oauth/register/{id} (RFC 7592 section 2.3)', () => {
