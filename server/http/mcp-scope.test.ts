@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { GrantUse } from '../core/session/grant.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import {
@@ -29,14 +29,20 @@ function log(name: string): string {
   return name
 }
 
-beforeEach(async () => {
-  ran = []
+beforeAll(async () => {
   drawbridge = await startDrawbridge({}, undefined, module)
 })
-afterEach(() => drawbridge.close())
+beforeEach(() => {
+  ran = []
+})
+afterAll(() => drawbridge.close())
 
-const tokenFor = async (scope: string): Promise<string> =>
-  (await drawbridge.connect({ scope })).tokens.access_token
+const given = new Map<string, Promise<string>>()
+function tokenFor(scope: string): Promise<string> {
+  const token = given.get(scope) ?? drawbridge.connect({ scope }).then(({ tokens }) => tokens.access_token)
+  given.set(scope, token)
+  return token
+}
 
 it.each(['notes:write', 'mcp notes:read notes:write'])(
   'RFC 6749 6: a refresh that asks for %j brings no token for a tool that was not allowed',

@@ -77,18 +77,6 @@ describe('what is known without asking', () => {
     expect(liveness.lifeOf('key', start - 50)).toBeUndefined()
   })
 
-  it('keys of one moment become due at different ones', () => {
-    const due = new Set<number>()
-    for (let key = 0; key < 100; key += 1) {
-      let seconds = 0
-      while (liveness.lifeOf(`key ${key}`, start - seconds) !== undefined) seconds += 1
-      due.add(seconds)
-    }
-    expect(Math.min(...due)).toBeGreaterThan(90)
-    expect(Math.max(...due)).toBeLessThanOrEqual(100)
-    expect(due.size).toBeGreaterThan(7)
-  })
-
   it.each([
     ['nobody wants to know', { checkSeconds: undefined }],
     ['nobody can tell', { provider: {} }],

@@ -185,11 +185,8 @@ describe('whose it is', () => {
         return row && { ...row, id: mine }
       },
     }
-    const result = trySecondFactor({ id: mine, code: rightCode, factorId: undefined }, visitor, {
-      ...ports,
-      store: swapped,
-    })
-    expect(await result).toEqual({ kind: 'over', reason: 'gone' })
+    ports = { ...ports, store: swapped }
+    expect(await attempt(mine, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
   })
 })
 
@@ -324,12 +321,8 @@ describe('when nobody can judge the code', () => {
 
   it('a fault in the program is not an answer', async () => {
     const id = await begin()
-    const provider = { ...ports.provider, verifySecondFactor: () => Promise.reject(new RangeError('a bug')) }
-    const result = trySecondFactor({ id, code: rightCode, factorId: undefined }, visitor, {
-      ...ports,
-      provider,
-    })
-    await expect(result).rejects.toThrow(RangeError)
+    ports.provider.verifySecondFactor = () => Promise.reject(new RangeError('a bug'))
+    await expect(attempt(id, rightCode)).rejects.toThrow(RangeError)
   })
 })
 

@@ -344,11 +344,8 @@ describe('social sign-in', () => {
       },
     }
     await begin('a')
-    const late = await finishSocialSignIn(new URLSearchParams({ code: 'code for 1' }), visitor, {
-      ...ports,
-      provider,
-    })
-    expect(late).toEqual({ kind: 'expired' })
+    ports = { ...ports, provider }
+    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
     expect(out).toEqual([signInSample().session])
   })
 
@@ -505,15 +502,8 @@ describe('social sign-in', () => {
   })
 
   it('nothing is stored when the provider refuses to start', async () => {
-    const provider = {
-      ...ports.provider,
-      socialStart: () => Promise.reject(new ProviderError('disabled', 'off')),
-    }
-    await expect(startSocialSignIn(purpose, 'google', visitor, { ...ports, provider })).rejects.toMatchObject(
-      {
-        failure: 'disabled',
-      },
-    )
+    ports.provider.socialStart = () => Promise.reject(new ProviderError('disabled', 'off'))
+    await expect(begin('a')).rejects.toMatchObject({ failure: 'disabled' })
     expect(await store.listSocialSignIns(hashSecret(binding), start)).toEqual([])
   })
 
@@ -523,17 +513,13 @@ describe('social sign-in', () => {
       fixedKeyRing([{ kid: 'new', key: runtime.randomBytes(32) }]),
       runtime.randomBytes,
     )
-    const result = await finishSocialSignIn(new URLSearchParams({ code: 'code for 1' }), visitor, {
-      ...ports,
-      sealer,
-    })
-    expect(result).toEqual({ kind: 'expired' })
+    ports = { ...ports, sealer }
+    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
   })
 
   it('a fault in the program is not an answer', async () => {
     await begin('a')
-    const provider = { ...ports.provider, socialFinish: () => Promise.reject(new RangeError('a bug')) }
-    const result = finishSocialSignIn(new URLSearchParams({ code: 'x' }), visitor, { ...ports, provider })
-    await expect(result).rejects.toThrow(RangeError)
+    ports.provider.socialFinish = () => Promise.reject(new RangeError('a bug'))
+    await expect(returnWith({ code: 'x' })).rejects.toThrow(RangeError)
   })
 })

@@ -78,19 +78,13 @@ beforeEach(async () => {
 })
 
 /** Makes one request to a reader without memory. */
-function callerFromAuthorization(
-  header: string,
-  given: CallerPorts,
-): ReturnType<CallerReader['fromAuthorization']> {
-  return new CallerReader(given).fromAuthorization(header)
-}
+const callerFromAuthorization = (header: string, given: Partial<CallerPorts> = {}) =>
+  new CallerReader({ ...ports, ...given }).fromAuthorization(header)
 
-function callerFromCookies(
+const callerFromCookies = (
   cookies: Parameters<CallerReader['fromCookies']>[0],
-  given: CallerPorts,
-): ReturnType<CallerReader['fromCookies']> {
-  return new CallerReader(given).fromCookies(cookies)
-}
+  given: Partial<CallerPorts> = {},
+) => new CallerReader({ ...ports, ...given }).fromCookies(cookies)
 
 it.each([
   'https://other.example.com/mcp',
@@ -105,14 +99,14 @@ it.each([
   const foreign = grantSample('foreign', { resource })
   const accessHash = hashSecret('mcpa_foreign')
   await addGrant(store, { ...foreign, tokens: { ...foreign.tokens, accessHash } })
-  const found = await callerFromAuthorization('Bearer mcpa_foreign', ports)
+  const found = await callerFromAuthorization('Bearer mcpa_foreign')
   expect(found).toMatchObject({ kind: 'invalid', description: /unknown, expired or revoked/ })
-  expect((await callerFromAuthorization(`Bearer ${ours}`, ports)).kind).toBe('caller')
+  expect((await callerFromAuthorization(`Bearer ${ours}`)).kind).toBe('caller')
 })
 
 describe('the Authorization header: a token of ours', () => {
   it('names the user, the client and the scope, and opens the provider token on demand', async () => {
-    const result = await callerFromAuthorization(`Bearer ${ours}`, ports)
+    const result = await callerFromAuthorization(`Bearer ${ours}`)
     expect(result).toMatchObject({
       kind: 'caller',
       caller: {
@@ -135,7 +129,7 @@ describe('the Authorization header: a token of ours', () => {
 
   it('hands out the session that the keeper kept, not the one that was stored', async () => {
     kept = { kind: 'live', session: { ...grantSample('a').session, sealed: 'newer' } }
-    const result = await callerFromAuthorization(`Bearer ${ours}`, ports)
+    const result = await callerFromAuthorization(`Bearer ${ours}`)
     expect(result.kind === 'caller' && result.caller.providerToken()).toBe('opened newer')
   })
 
@@ -146,32 +140,32 @@ describe('the Authorization header: a token of ours', () => {
     ['whose provider session is gone', () => void (kept = { kind: 'ended' })],
   ])('%s is invalid', async (_rule, prepare) => {
     await prepare()
-    expect(await callerFromAuthorization(`Bearer ${ours}`, ports)).toMatchObject({ kind: 'invalid' })
+    expect(await callerFromAuthorization(`Bearer ${ours}`)).toMatchObject({ kind: 'invalid' })
     expect(verified).toEqual([])
   })
 
   it('an unreachable provider is unavailable, not invalid: signing in again would not help', async () => {
     kept = { kind: 'unavailable', retryAfterSeconds: 7 }
-    expect(await callerFromAuthorization(`Bearer ${ours}`, ports)).toEqual(kept)
+    expect(await callerFromAuthorization(`Bearer ${ours}`)).toEqual(kept)
   })
 
   it.each(['mcpa_', 'mcpa_unknown', `mcpa_${good}`])(
     'MCP auth Token-Handling, MCP security Token-Passthrough: %s is never shown to the provider',
     async (token) => {
-      expect(await callerFromAuthorization(`Bearer ${token}`, ports)).toMatchObject({ kind: 'invalid' })
+      expect(await callerFromAuthorization(`Bearer ${token}`)).toMatchObject({ kind: 'invalid' })
       expect(verified).toEqual([])
     },
   )
 
   it('works without provider tokens being accepted', async () => {
-    const result = await callerFromAuthorization(`Bearer ${ours}`, { ...ports, sessionTokens: false })
+    const result = await callerFromAuthorization(`Bearer ${ours}`, { sessionTokens: false })
     expect(result.kind).toBe('caller')
   })
 })
 
 describe('the Authorization header: a token of the provider', () => {
   it('names the user, no client, and the resource scopes', async () => {
-    const result = await callerFromAuthorization(`Bearer ${good}`, ports)
+    const result = await callerFromAuthorization(`Bearer ${good}`)
     expect(result).toMatchObject({
       kind: 'caller',
       caller: {
@@ -192,7 +186,7 @@ describe('the Authorization header: a token of the provider', () => {
     ['of four parts', () => `${good}.AAAA`, 0],
     ['a refresh token of ours', () => 'mcpr_refresh', 0],
   ])('%s is invalid', async (_what, token, asked) => {
-    expect(await callerFromAuthorization(`Bearer ${token()}`, ports)).toMatchObject({ kind: 'invalid' })
+    expect(await callerFromAuthorization(`Bearer ${token()}`)).toMatchObject({ kind: 'invalid' })
     expect(verified).toHaveLength(asked)
   })
 
@@ -200,7 +194,7 @@ describe('the Authorization header: a token of the provider', () => {
     'a provider that fails with %s is unavailable',
     async (kind) => {
       failure = kind
-      expect(await callerFromAuthorization(`Bearer ${jwt('bad')}`, ports)).toEqual({
+      expect(await callerFromAuthorization(`Bearer ${jwt('bad')}`)).toEqual({
         kind: 'unavailable',
         retryAfterSeconds: 5,
       })
@@ -208,23 +202,21 @@ describe('the Authorization header: a token of the provider', () => {
   )
 
   it('MCP security Token-Passthrough: is invalid and not even looked at when switched off', async () => {
-    const off = { ...ports, sessionTokens: false }
+    const off = { sessionTokens: false }
     expect(await callerFromAuthorization(`Bearer ${good}`, off)).toMatchObject({ kind: 'invalid' })
     expect(verified).toEqual([])
   })
 
   it('is invalid at a provider whose tokens prove nothing', async () => {
     const provider = { issuer: 'https://provider' }
-    expect(await callerFromAuthorization(`Bearer ${good}`, { ...ports, provider })).toMatchObject({
+    expect(await callerFromAuthorization(`Bearer ${good}`, { provider })).toMatchObject({
       kind: 'invalid',
     })
   })
 
   it('a fault in the program is not an answer', async () => {
     const provider = { issuer: 'x', verify: () => Promise.reject(new RangeError('a bug')) }
-    await expect(callerFromAuthorization(`Bearer ${good}`, { ...ports, provider })).rejects.toThrow(
-      RangeError,
-    )
+    await expect(callerFromAuthorization(`Bearer ${good}`, { provider })).rejects.toThrow(RangeError)
   })
 })
 
@@ -282,7 +274,7 @@ describe('RFC 6750 2.1: the Authorization header', () => {
     ['several blanks', `Bearer   ${ours}`],
     ['blanks behind it', `Bearer ${ours}  `],
   ])('accepts %s', async (_what, header) => {
-    expect((await callerFromAuthorization(header, ports)).kind).toBe('caller')
+    expect((await callerFromAuthorization(header)).kind).toBe('caller')
   })
 
   it.each([
@@ -300,7 +292,7 @@ describe('RFC 6750 2.1: the Authorization header', () => {
     ['padding in the middle', `Bearer mcpa_=our`],
     ['a token that is too long', `Bearer mcpa_${'a'.repeat(16_384)}`],
   ])('invalid, never the cookie and never a look-up: %s', async (_what, header) => {
-    const blind = { ...ports, store: {} as Store }
+    const blind = { store: {} as Store }
     expect(await callerFromAuthorization(header, blind)).toMatchObject({ kind: 'invalid' })
   })
 })
@@ -316,7 +308,7 @@ describe('the session cookie', () => {
     ['one cookie', 0],
     ['twelve cookies', 27_000],
   ])('names the user of a session in %s', async (_what, padding) => {
-    const result = await callerFromCookies(cookiesOf(good, padding), ports)
+    const result = await callerFromCookies(cookiesOf(good, padding))
     expect(result).toMatchObject({
       kind: 'caller',
       caller: { credential: 'session_cookie', clientId: undefined },
@@ -332,7 +324,7 @@ describe('the session cookie', () => {
     ],
     ['an empty cookie', [{ name: cookieName, value: '' }]],
   ])('%s: nobody, which is no error', async (_what, cookies) => {
-    expect(await callerFromCookies(cookies, ports)).toEqual({ kind: 'missing' })
+    expect(await callerFromCookies(cookies)).toEqual({ kind: 'missing' })
   })
 
   it.each([
@@ -340,11 +332,11 @@ describe('the session cookie', () => {
     ['a token that the provider did not make', () => cookiesOf(jwt('bad'))],
     ['a token of ours', () => cookiesOf(ours)],
   ])('%s is invalid', async (_what, cookies) => {
-    expect(await callerFromCookies(cookies(), ports)).toMatchObject({ kind: 'invalid' })
+    expect(await callerFromCookies(cookies())).toMatchObject({ kind: 'invalid' })
   })
 
   it('an expired session is invalid and says so; nobody is asked, nothing is refreshed', async () => {
-    expect(await callerFromCookies(cookiesOf(jwt('good', start)), ports)).toMatchObject({
+    expect(await callerFromCookies(cookiesOf(jwt('good', start)))).toMatchObject({
       kind: 'invalid',
       description: expect.stringContaining('expired'),
     })
@@ -352,22 +344,22 @@ describe('the session cookie', () => {
   })
 
   it('the token of ours is neither looked up nor shown to the provider', async () => {
-    await callerFromCookies(cookiesOf(ours), { ...ports, store: {} as Store })
+    await callerFromCookies(cookiesOf(ours), { store: {} as Store })
     expect(verified).toEqual([])
   })
 
   it('an unreachable provider is unavailable', async () => {
     failure = 'transient'
-    expect(await callerFromCookies(cookiesOf(jwt('bad')), ports)).toMatchObject({ kind: 'unavailable' })
+    expect(await callerFromCookies(cookiesOf(jwt('bad')))).toMatchObject({ kind: 'unavailable' })
   })
 
   it('counts for nothing at a provider whose tokens prove nothing', async () => {
     const provider = { issuer: 'https://provider' }
-    expect(await callerFromCookies(cookiesOf(good), { ...ports, provider })).toEqual({ kind: 'missing' })
+    expect(await callerFromCookies(cookiesOf(good), { provider })).toEqual({ kind: 'missing' })
   })
 
   it('counts for nothing when switched off', async () => {
-    expect(await callerFromCookies(cookiesOf(good), { ...ports, sessionTokens: false })).toEqual({
+    expect(await callerFromCookies(cookiesOf(good), { sessionTokens: false })).toEqual({
       kind: 'missing',
     })
   })

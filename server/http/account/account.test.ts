@@ -187,13 +187,17 @@ describe('the list', () => {
     },
   )
 
-  it('shows live connections of this person only', async () => {
+  it('shows live connections of this person only, and what ended for safety', async () => {
     await connect('over', { expiresAt: start + 60 })
     await connect('ended')
     await login.shared.store.endGrant('grant ended', 'revoked_by_client', start)
     await addGrant(login.shared.store, grantSample('eve', { clientId: 'mcpc_public' }))
+    await connect('stolen')
+    await login.shared.store.endGrant('grant stolen', 'refresh_token_reuse', start)
     login.runtime.advance(60)
-    expect((await signIn()).html).toContain('No app is connected')
+    const { html } = await signIn()
+    expect(html).toContain('No app is connected')
+    expect(html).toContain('was disconnected for your security')
   })
 
   it('the one used last comes first, and more than a hundred are counted', async () => {

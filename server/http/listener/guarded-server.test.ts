@@ -96,6 +96,9 @@ describe('a request whose form is unsound is refused and never seen', () => {
     ['two Hosts', 400, `GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n${close}`],
     ['the same Host twice', 400, `GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n${close}`],
     ['two Hosts in one', 400, `GET / HTTP/1.1\r\nHost: a, b\r\n${close}`],
+    ['a Host with a blank', 400, `GET / HTTP/1.1\r\nHost: a b\r\n${close}`],
+    ['an empty Host', 400, `GET / HTTP/1.1\r\nHost:\r\n${close}`],
+    ['a Host with a port out of range', 400, `GET / HTTP/1.1\r\nHost: a:99999\r\n${close}`],
     ['a Host with a path', 400, `GET / HTTP/1.1\r\nHost: a/b\r\n${close}`],
     ['a Host with user information', 400, `GET / HTTP/1.1\r\nHost: a@b\r\n${close}`],
     // RFC 3986 section 6.2.2: other programs read these as another path
@@ -156,6 +159,15 @@ describe('a request whose form is unsound is refused and never seen', () => {
     expect(answer).not.toMatch(/ at .*\.[mt]s|node:internal/)
     expect(served).toEqual([])
   })
+})
+
+it('more than 144 KiB of headers is 431 with a reason', async () => {
+  const answer = await exchange(
+    await open(),
+    `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(150_000)}\r\n\r\n`,
+  )
+  expect(answer).toMatch(/^HTTP\/1\.1 431 /)
+  expect(answer).toContain('larger than 147456 bytes')
 })
 
 describe('what is let in', () => {

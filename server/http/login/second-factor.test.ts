@@ -179,28 +179,6 @@ describe('a page that cannot be used any more', () => {
     expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
   })
 
-  it('after it was completed: no second code for the client', async () => {
-    const page = await toCodePage()
-    await enter(page, rightCode)
-    const replayed = await enter(page, rightCode)
-    expect(status(replayed)).toBe(400)
-    expect(replayed.html).toContain('was already completed or cancelled')
-    expect(sent).toHaveLength(1)
-  })
-
-  it('login CSRF: in another browser it is useless, with and without a login page of its own', async () => {
-    const page = await toCodePage()
-    for (const opensLogin of [false, true]) {
-      const stranger = login.browser()
-      if (opensLogin) await login.open(stranger)
-      const stolen = await stranger.submit(page, 'code', { code: rightCode })
-      expect(status(stolen)).toBe(403)
-      expect(stolen.html).toContain('another browser')
-    }
-    expect(sent).toEqual([])
-    expect((await enter(page, rightCode)).url.searchParams.has('code')).toBe(true)
-  })
-
   it('says nothing of the sign-in that waits but what is sealed', async () => {
     const page = await toCodePage()
     const names = [...page.html.matchAll(/<input type="hidden" name="([^"]*)"/g)].map(([, name]) => name)
@@ -233,20 +211,5 @@ describe('cancelling', () => {
     expect(url.searchParams.get('error')).toBe('access_denied')
     expect(await login.toSignOut()).toHaveLength(1)
     expect((await enter(page, rightCode)).html).toContain('was already completed or cancelled')
-  })
-})
-
-describe('the limit of sign-ins', () => {
-  it('counts codes, too: 429 on the same page, and nothing is sent', async () => {
-    login = await createLoginFixture(provider(), { limitPerMinute: 1 })
-    browser = login.browser()
-    const page = await toCodePage()
-    const limited = await enter(page, rightCode)
-    expect(status(limited)).toBe(429)
-    expect(limited.response?.headers.get('retry-after')).toBe('60')
-    expect(limited.html).toContain('Too many attempts')
-    expect(sent).toEqual([])
-    login.runtime.advance(60)
-    expect((await enter(limited, rightCode)).url.searchParams.has('code')).toBe(true)
   })
 })

@@ -25,6 +25,24 @@ async function tokensOf(response: Response): Promise<Tokens> {
 }
 
 describe('grant_type=authorization_code', () => {
+  let store: DrawbridgeFixture['app']['store']
+  let clientId: string
+  let code: string
+  beforeEach(async () => {
+    ;({ store } = drawbridge.app)
+    clientId = (await drawbridge.register()).client_id
+    code = await drawbridge.code(clientId)
+  })
+
+  /** Lets something happen between the look at a client and the redemption of its code. */
+  function beforeRedemption(work: () => Promise<unknown>): void {
+    const { redeemAuthorizationCode } = store
+    store.redeemAuthorizationCode = async (...given) => {
+      await work()
+      return redeemAuthorizationCode(...given)
+    }
+  }
+
   it('LONG_TOKEN_TTL: only a client that cannot refresh gets a longer token, which ends with its grant', async () => {
     const patient = await startDrawbridge({ longTokenTtl: '60d' })
     const { client_id: once } = await patient.register({ grant_types: ['authorization_code'] })
@@ -37,18 +55,13 @@ describe('grant_type=authorization_code', () => {
   })
 
   it('tokens get to the client although the store cannot note that it is in use', async () => {
-    const { client_id: clientId } = await drawbridge.register()
-    const code = await drawbridge.code(clientId)
-    Object.assign(drawbridge.app.store, { keepClient: () => Promise.reject(new Error('The store is full.')) })
+    store.keepClient = () => Promise.reject(new Error('The store is full.'))
     const tokens = await tokensOf(await drawbridge.redeem(clientId, code))
     expect((await drawbridge.callTool(tokens.access_token, 'whoami')).isError).toBe(false)
     expect(drawbridge.logged()).toContain('client_not_kept')
   })
 
   it('a client that could not be noted is noted at its next refresh, and so not forgotten after a day', async () => {
-    const { client_id: clientId } = await drawbridge.register()
-    const code = await drawbridge.code(clientId)
-    const { store } = drawbridge.app
     const { keepClient } = store
     // As if the process were killed between the two writes.
     store.keepClient = async () => {}
@@ -62,23 +75,13 @@ describe('grant_type=authorization_code', () => {
   })
 
   it('RFC 7592 2.3: no grant begins for a client that is removed while its code is redeemed', async () => {
-    const { client_id: clientId } = await drawbridge.register()
-    const code = await drawbridge.code(clientId)
-    const { store, runtime } = { store: drawbridge.app.store, runtime: drawbridge.runtime }
-    const { redeemAuthorizationCode } = store
-    store.redeemAuthorizationCode = async (...given) => {
-      await removeClientWithGrants(clientId, { store, runtime })
-      return redeemAuthorizationCode(...given)
-    }
+    beforeRedemption(() => removeClientWithGrants(clientId, { store, runtime: drawbridge.runtime }))
     // Removing the client ends its codes as well.
     expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])
     expect(await store.listGrants({ clientId }, { after: '', limit: 10 })).toEqual([])
   })
 
   it('RFC 7592 2.3: a grant that begins while its client is removed ends at once', async () => {
-    const { client_id: clientId } = await drawbridge.register()
-    const code = await drawbridge.code(clientId)
-    const { store } = drawbridge.app
     const { redeemAuthorizationCode } = store
     store.redeemAuthorizationCode = async (...given) => {
       const redemption = await redeemAuthorizationCode(...given)
@@ -91,45 +94,22 @@ describe('grant_type=authorization_code', () => {
   })
 
   it('a registration that would expire at that very moment lives on: somebody signed in with it', async () => {
-    const { client_id: clientId } = await drawbridge.register()
     drawbridge.runtime.advance(86_399)
-    const code = await drawbridge.code(clientId)
-    const { store } = drawbridge.app
-    const { redeemAuthorizationCode } = store
-    store.redeemAuthorizationCode = async (...given) => {
-      drawbridge.runtime.advance(1)
-      return redeemAuthorizationCode(...given)
-    }
+    code = await drawbridge.code(clientId)
+    beforeRedemption(async () => drawbridge.runtime.advance(1))
     expect((await drawbridge.redeem(clientId, code)).status).toBe(200)
   })
 
   it('a client that nobody can look up at that moment is not taken for one that was removed', async () => {
-    const { client_id: clientId } = await drawbridge.register()
-    const code = await drawbridge.code(clientId)
-    const { store } = drawbridge.app
-    const { redeemAuthorizationCode } = store
-    store.redeemAuthorizationCode = async (...given) => {
+    beforeRedemption(async () => {
       store.findClient = () => Promise.reject(new Error('The store is away.'))
-      return redeemAuthorizationCode(...given)
-    }
+    })
     expect((await drawbridge.redeem(clientId, code)).status).toBe(200)
   })
 
   it('RFC 7592 2.2: what the client took back as redirect URI meanwhile gets no tokens', async () => {
-    const registered = await drawbridge.register()
-    const { client_id: clientId } = registered
-    const code = await drawbridge.code(clientId)
-    const { registration_access_token: token } = registered as { registration_access_token?: string }
-    const update = await drawbridge.fetch(`/oauth/register/${clientId}`, {
-      method: 'PUT',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        client_id: clientId,
-        redirect_uris: ['https://new.example/callback'],
-        token_endpoint_auth_method: 'none',
-      }),
-    })
-    expect(update.status).toBe(200)
+    const stored = await store.findClient(clientId)
+    if (stored) await store.replaceClient({ ...stored, redirectUris: ['https://new.example/callback'] })
     expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])
   })
 })

@@ -292,13 +292,6 @@ test('the script that picks the colours of hCaptcha is the one that the policy n
   expect(captchaPolicy(captchaSamples.hcaptcha).script).toContain(`'sha256-${hash}'`)
 })
 
-test('Turnstile picks its colours and its width itself', () => {
-  const widget = String(captchaWidget(captchaSamples.turnstile, true))
-  expect(widget).toContain('data-theme="auto"')
-  expect(widget).toContain('data-size="flexible"')
-  expect(widget).not.toContain('<script')
-})
-
 test('the response comes in the field that the vendor documents', () => {
   expect(captchaFields).toEqual(['h-captcha-response', 'cf-turnstile-response'])
 })
