@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
-import { openPhone, patienceMs, type Phone, phoneCases, startServerAt } from './phone.ts'
+import { openPhone, patienceMs, type Phone, startServerAt } from './phone.ts'
 import type { ServerProcess } from './server-process.ts'
 
 const executable = findChromium()
@@ -11,110 +11,62 @@ beforeAll(async () => {
 }, patienceMs)
 afterAll(() => chromium?.close())
 
-describe.skipIf(executable === undefined).each(phoneCases)(
-  'the connect page, $title',
-  { timeout: patienceMs },
-  ({ path, scripts }) => {
-    let server: ServerProcess
-    let phone: Phone
+describe.skipIf(executable === undefined)('the connect page, on a phone', { timeout: patienceMs }, () => {
+  let server: ServerProcess
+  let phone: Phone
 
-    beforeAll(async () => {
-      server = await startServerAt(path)
-      phone = await openPhone(chromium.browser, { scripts })
-    }, patienceMs)
-    afterAll(async () => {
-      await phone?.close()
-      await server?.close()
-    })
+  beforeAll(async () => {
+    server = await startServerAt('/tools')
+    phone = await openPhone(chromium.browser, { scripts: true })
+  }, patienceMs)
+  afterAll(async () => {
+    await phone?.close()
+    await server?.close()
+  })
 
-    it.each(['/mcp', '/mcp/', '/', ''])('is what a browser shows at %s of the base URL', async (end) => {
-      await phone.open(`${server.baseUrl}${end}`)
-      expect(await phone.heading()).toContain('Connect an AI client to')
-      expect(await phone.text()).toContain(server.mcpUrl)
-    })
+  it.each(['/mcp', '/mcp/', '/', ''])('is what a browser shows at %s of the base URL', async (end) => {
+    await phone.open(`${server.baseUrl}${end}`)
+    expect(await phone.heading()).toContain('Connect an AI client to')
+    expect(await phone.text()).toContain(server.mcpUrl)
+  })
 
-    it('is shown to who is signed in to the app, whose cookie comes along', async () => {
-      await phone.open(`${server.appUrl}/sign-up`)
-      await phone.tabTo('input[name=email]')
-      await phone.insert('ada@example.com')
-      await phone.tabTo('input[name=password]')
-      await phone.insert('correct horse battery')
-      await phone.enter()
-      await phone.tabTo(`a[href="${server.mcpUrl}"]`)
-      await phone.enter()
-      expect(await phone.heading()).toContain('Connect an AI client to')
-      const cookies = await phone.page.cookies()
-      expect(cookies.some(({ name }) => name.endsWith('auth-token'))).toBe(true)
-      // A script of the app on the same host still gets the usual response.
-      const options = { headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') } }
-      expect((await fetch(server.mcpUrl, options)).status).not.toBe(200)
-    })
+  it('is shown to who is signed in to the app, whose cookie comes along', async () => {
+    await phone.open(`${server.appUrl}/sign-up`)
+    await phone.tabTo('input[name=email]')
+    await phone.insert('ada@example.com')
+    await phone.tabTo('input[name=password]')
+    await phone.insert('correct horse battery')
+    await phone.enter()
+    await phone.tabTo(`a[href="${server.mcpUrl}"]`)
+    await phone.enter()
+    expect(await phone.heading()).toContain('Connect an AI client to')
+    const cookies = await phone.page.cookies()
+    expect(cookies.some(({ name }) => name.endsWith('auth-token'))).toBe(true)
+    // A script of the app on the same host still gets the usual response.
+    const options = { headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') } }
+    expect((await fetch(server.mcpUrl, options)).status).not.toBe(200)
+  })
 
-    it('opens clients with links that say where the server is', async () => {
-      const links = await phone.page.$$eval('.one-click a', (all) =>
-        all.map((link) => link.getAttribute('href') ?? ''),
-      )
-      expect(links.map((link) => new URL(link).protocol)).toEqual([
-        'cursor:',
-        'vscode:',
-        'vscode-insiders:',
-        'goose:',
-        'lmstudio:',
-      ])
-      const config = new URL(links[0] ?? '').searchParams.get('config') ?? ''
-      expect(JSON.parse(atob(config))).toEqual({ url: server.mcpUrl })
-    })
+  it('copies the address', async () => {
+    await phone.page
+      .browserContext()
+      .overridePermissions(new URL(server.baseUrl).origin, ['clipboard-read', 'clipboard-sanitized-write'])
+    await phone.page.bringToFront()
+    await phone.page.click('button[data-copies=address]')
+    await expect.poll(() => phone.page.$eval('#copy-status', ({ textContent }) => textContent)).toBe('Copied')
+    expect(await phone.page.evaluate('navigator.clipboard.readText()')).toBe(server.mcpUrl)
+  })
 
-    it('shows one client at a time, by keyboard', async () => {
-      const shown = (): Promise<string[]> =>
-        phone.page.$$eval('.client[open] pre', (all) => all.map(({ textContent }) => textContent ?? ''))
-      await phone.tabTo('.client:nth-of-type(1) summary')
-      await phone.type(' ')
-      expect(await shown()).toEqual([expect.stringMatching(/^claude mcp add --transport http /)])
-      await phone.tabTo('.client:nth-of-type(2) summary')
-      await phone.type(' ')
-      expect(await shown()).toEqual([
-        expect.stringMatching(new RegExp(`^codex mcp add .* --url ${server.mcpUrl}$`)),
-      ])
-    })
+  it('selects the address where the browser lets no page write to the clipboard', async () => {
+    const origin = new URL(server.baseUrl).origin
+    await phone.page.browserContext().overridePermissions(origin, ['clipboard-read'])
+    await phone.page.click('button[data-copies=address]')
+    await expect.poll(() => phone.page.evaluate('getSelection().toString()')).toBe(server.mcpUrl)
+  })
 
-    it(
-      scripts ? 'copies the address' : 'has no copy button, as there would be nothing behind it',
-      async () => {
-        const isShown = await phone.page.$eval('button[data-copies=address]', (button) =>
-          button.checkVisibility(),
-        )
-        expect(isShown).toBe(scripts)
-        if (!scripts) return
-        await phone.page
-          .browserContext()
-          .overridePermissions(new URL(server.baseUrl).origin, [
-            'clipboard-read',
-            'clipboard-sanitized-write',
-          ])
-        await phone.page.bringToFront()
-        await phone.page.click('button[data-copies=address]')
-        await expect
-          .poll(() => phone.page.$eval('#copy-status', ({ textContent }) => textContent))
-          .toBe('Copied')
-        expect(await phone.page.evaluate('navigator.clipboard.readText()')).toBe(server.mcpUrl)
-      },
-    )
-
-    it.runIf(scripts)(
-      'selects the address where the browser lets no page write to the clipboard',
-      async () => {
-        const origin = new URL(server.baseUrl).origin
-        await phone.page.browserContext().overridePermissions(origin, ['clipboard-read'])
-        await phone.page.click('button[data-copies=address]')
-        await expect.poll(() => phone.page.evaluate('getSelection().toString()')).toBe(server.mcpUrl)
-      },
-    )
-
-    it('leads on to one’s connections', async () => {
-      await phone.tabTo('.court-foot a')
-      await phone.enter()
-      expect(new URL(phone.page.url()).pathname).toBe(`${path}/account/connections`)
-    })
-  },
-)
+  it('leads on to one’s connections', async () => {
+    await phone.tabTo('.court-foot a')
+    await phone.enter()
+    expect(new URL(phone.page.url()).pathname).toBe('/tools/account/connections')
+  })
+})

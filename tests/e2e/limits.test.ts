@@ -99,21 +99,6 @@ describe('documents of clients that are new here', () => {
   const statusAt = async (address: string, client: Pick<PlainClient, 'authorizationUrl'>): Promise<number> =>
     (await browserAt(address).visit(client.authorizationUrl)).response?.status ?? 0
 
-  it('one address that makes up paths does not stop the real document of that host', async () => {
-    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
-    const statuses = []
-    for (let index = 0; index < 40; index += 1) {
-      const invented = await createPlainClient(server, { id: `${site.origin}/no-such-${index}` })
-      statuses.push(await statusAt(stranger, invented))
-    }
-    // Its own share is used up by its own fault: 429 counts as a refusal of this address.
-    expect(statuses.at(-1)).toBe(429)
-    expect([...site.asked.keys()].filter((path) => path.startsWith('/no-such-')).length).toBeLessThanOrEqual(
-      10,
-    )
-    expect(await statusAt(owner, await goodClient('/real.json'))).toBe(200)
-  })
-
   it('one address that names documents of a silent host does not stop the documents of others', async () => {
     server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
     const { port } = silent.address() as AddressInfo

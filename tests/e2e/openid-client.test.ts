@@ -70,37 +70,4 @@ describe('openid-client', () => {
       expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
     },
   )
-
-  it('discovers the server for a client that is registered already', async () => {
-    const registered = await openid.dynamicClientRegistration(
-      new URL(server.baseUrl),
-      { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
-      openid.None(),
-      options(),
-    )
-    const { client_id: clientId } = registered.clientMetadata()
-    const discovered = await openid.discovery(
-      new URL(server.baseUrl),
-      clientId,
-      undefined,
-      openid.None(),
-      options(),
-    )
-    expect(discovered.serverMetadata()).toMatchObject({ token_endpoint: `${server.baseUrl}/oauth/token` })
-  })
-
-  it('understands a refusal', async () => {
-    const configuration = await openid.dynamicClientRegistration(
-      new URL(server.baseUrl),
-      { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
-      openid.None(),
-      options(),
-    )
-    await expect(
-      openid.refreshTokenGrant(configuration, 'mcpr_nobody-has-ever-seen-this'),
-    ).rejects.toMatchObject({
-      error: 'invalid_grant',
-      status: 400,
-    })
-  })
 })

@@ -2,21 +2,8 @@ import type { Browser, Page } from 'puppeteer-core'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { freePort } from '../support/server/free-port.ts'
 
-/** One way a user reaches the server. */
-export interface PhoneCase {
-  title: string
-  path: string
-  scripts: boolean
-}
-
 /** For tests with a browser: a busy machine is slow to draw. */
 export const patienceMs = 90_000
-
-/** The ways in which every page must work. */
-export const phoneCases: readonly PhoneCase[] = [
-  { title: 'on a phone', path: '', scripts: true },
-  { title: 'on a phone without scripts, below a path', path: '/tools', scripts: false },
-]
 
 /** Starts a server whose base URL has that path. */
 export async function startServerAt(path: string): Promise<ServerProcess> {
@@ -48,7 +35,7 @@ export interface Phone {
 }
 
 /** Opens a {@link Phone}. Every visited page must fit the width of its window. */
-export async function openPhone(browser: Browser, { scripts }: Pick<PhoneCase, 'scripts'>): Promise<Phone> {
+export async function openPhone(browser: Browser, { scripts }: { scripts: boolean }): Promise<Phone> {
   const context = await browser.createBrowserContext()
   const page = await context.newPage()
   page.setDefaultTimeout(patienceMs)

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -57,12 +57,4 @@ it('the embedded provider loads it', async () => {
   const text = await start({ DRAWBRIDGE_APP_URL: 'http://localhost:1' })
   expect(text).toMatch(/Cannot find module .*sandbox-/)
   expect(text).not.toContain('is ready.')
-})
-
-it('what starts the app does not import it', () => {
-  for (const name of ['app.ts', 'library.ts', 'startup/open-provider.ts']) {
-    const text = readFileSync(new URL(`../../server/${name}`, import.meta.url), 'utf8')
-    // Types are gone in what is built.
-    expect(text).not.toMatch(/^import (?!type ).*from '.*\/sandbox\//m)
-  }
 })

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Browser, Visit } from '../support/server/browser.ts'
 import { type AuthServer, startAuthServer } from './auth-server.ts'
-import { createPerson, createServerBrowser } from './person.ts'
+import { createPerson } from './person.ts'
 import { callTool, type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'
 
@@ -21,18 +20,6 @@ afterAll(async () => {
   await auth?.close()
 })
 
-/** Presses the first button of the fake social provider. */
-function chooseFirst(browser: Browser, at: Visit): Promise<Visit> {
-  const [, name = '', value = ''] = /<button\b[^>]*\bname="([^"]*)"[^>]*\bvalue="([^"]*)"/.exec(at.html) ?? []
-  return browser.submit(at, name, { [name]: value })
-}
-
-async function redeem(url: URL): Promise<Tokens> {
-  const code = url.searchParams.get('code')
-  if (code === null) throw new Error(`There is no code at ${url.pathname}.`)
-  return (await (await client.redeem(code)).json()) as Tokens
-}
-
 function userId(email: string): string {
   const user = auth.admin.findUser(email)
   if (!user) throw new Error('There is no such account.')
@@ -48,19 +35,6 @@ describe('a server in front of an auth API of its own', () => {
     const { result } = (await listed.json()) as { result: { tools: { name: string }[] } }
     expect(result.tools.map(({ name }) => name)).toEqual(['whoami'])
   })
-
-  it.each(['google', 'keycloak'])(
-    'signs in through %s, without a click after the account',
-    async (method) => {
-      const browser = createServerBrowser(server)
-      const login = await browser.visit(client.authorizationUrl)
-      expect(login.html.toLowerCase()).toContain(`continue with ${method}`)
-      const away = await browser.submit(login, 'provider', { provider: method })
-      const back = await chooseFirst(browser, away)
-      const { access_token: token } = await redeem(back.url)
-      expect(await callTool(server, token, 'whoami')).toMatch(/^You are .+@/)
-    },
-  )
 
   it('refreshes underneath, and says that it cannot while the provider is down: nobody signs in again', async () => {
     const tokens = await client.connect(await createPerson(server))

@@ -1,12 +1,14 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
+import type { Store } from '../../core/store.ts'
 import { openPostgresStore } from './postgres.ts'
 import { describeStore } from '../../../tests/support/store-contract/store-contract.ts'
 
 let server: PostgresServer
 let url: string
 let client: Client
+const instances: Store[] = []
 let emptyAll: () => Promise<unknown>
 beforeAll(async () => {
   server = await startPostgres()
@@ -25,19 +27,18 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await client?.end()
+  for (const store of instances) await store.close()
   await server?.close()
 })
 
-// One database for all: creating one takes longer than most of these tests.
+// One database for all, and as a rule two instances: opening them takes longer than most of these tests.
 describeStore('postgres', async () => {
   await emptyAll()
-  const store = openPostgresStore(url)
-  return {
-    store,
-    openSecond: async () => openPostgresStore(url),
-    async reopen() {
-      await store.close()
-      return openPostgresStore(url)
-    },
-  }
+  const [store, second] = [kept(0), kept(1)]
+  return { store, openSecond: async () => second, reopen: async () => openPostgresStore(url) }
 })
+
+function kept(index: 0 | 1): Store {
+  const store = (instances[index] ??= openPostgresStore(url))
+  return { ...store, close: async () => {} }
+}
