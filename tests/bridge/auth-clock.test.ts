@@ -11,7 +11,7 @@ import {
   until,
 } from '../support/bridge/sign-in/auth-scene.ts'
 
-const clock = new URL('../support/bridge/sign-in/other-clock.ts', import.meta.url).href
+const clock = new URL('../support/other-clock.ts', import.meta.url).href
 const hours = 3600
 
 /** What a bridge is started with whose clock is wrong by so many seconds, and can be made to jump. */

@@ -4,7 +4,7 @@ import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
 import { type BridgeChild, errorOf, textOf } from '../support/bridge/process/bridge-child.ts'
 import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
 
-const computer = new URL('../support/bridge/sign-in/other-clock.ts', import.meta.url).href
+const computer = new URL('../support/other-clock.ts', import.meta.url).href
 
 interface Scene {
   remote: Remote

@@ -8,7 +8,7 @@ import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const bundle = fileURLToPath(new URL('../../server/dist/main.mjs', import.meta.url))
-const laterClock = new URL('later-clock.ts', import.meta.url).href
+const otherClock = new URL('../support/other-clock.ts', import.meta.url).href
 const startTimeoutMs = 25_000
 const stopTimeoutMs = 25_000
 
@@ -127,7 +127,7 @@ export async function startServer(
     async start({ aheadSeconds } = { aheadSeconds: 0 }) {
       killed = false
       const before = stdout.length
-      const clock = { NODE_OPTIONS: `--import=${laterClock}`, CLOCK_AHEAD_SECONDS: String(aheadSeconds) }
+      const clock = { NODE_OPTIONS: `--import=${otherClock}`, CLOCK_AHEAD_SECONDS: String(aheadSeconds) }
       const env = aheadSeconds === 0 ? environment : { ...environment, ...clock }
       child = spawn(node, [launcher, '--json'], { cwd: directory, env })
       child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))

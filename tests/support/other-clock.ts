@@ -1,4 +1,4 @@
-// Loaded into a bridge first: its clock is ahead by CLOCK_AHEAD_SECONDS, and jumps by CLOCK_JUMP_SECONDS at each
+// Loaded into a bridge or a server first: its clock is ahead by CLOCK_AHEAD_SECONDS, and jumps by CLOCK_JUMP_SECONDS at each
 // SIGUSR2, as when a user sets it. With CLOCK_SLEEPS the time since boot jumps as well, as after a sleep of the
 // computer. The monotonic clock is unaffected, as on Linux. Reports on stderr when done.
 import { syncBuiltinESMExports } from 'node:module'
