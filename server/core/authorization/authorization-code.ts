@@ -134,13 +134,7 @@ export async function redeemGrantCode(
   const { grant } = record
   const now = runtime.now()
   const family = client.grantTypes.includes('refresh_token') ? createFamily(runtime) : undefined
-  const { pair, minted } = mintTokens(
-    grant,
-    grant.scope,
-    family === undefined ? 'none' : { family },
-    accessTokenTtl(client, ports),
-    runtime,
-  )
+  const { pair, minted } = mintTokens(grant, grant.scope, family, accessTokenTtl(client, ports), runtime)
   const tokens = { ...minted, familyHash: family && hashSecret(family) }
   const redemption = await store.redeemAuthorizationCode(record.codeHash, tokens, now)
   switch (redemption.kind) {

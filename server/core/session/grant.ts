@@ -127,7 +127,7 @@ export interface MintedTokens {
 }
 
 export interface FirstTokens extends MintedTokens {
-  /** Hash of the part that all refresh tokens of the grant share; undefined: they share none. */
+  /** Hash of the part that all refresh tokens of the grant share; undefined: it has none. */
   familyHash?: string | undefined
 }
 
@@ -146,8 +146,6 @@ export interface RotationTerms {
   usedReplaySeconds: number
   /** Address of the request; undefined if unknown. */
   address: string | undefined
-  /** True when {@link GrantStore.findGrantByFamily} recognizes the presented token without its row, so that the row may be purged. */
-  isOfFamily: boolean
 }
 
 /** An authorization code, and the grant it becomes when redeemed. */

@@ -20,7 +20,7 @@ import {
 import type { Client } from '../clients/client.ts'
 import { type IntrospectionPorts, introspectToken } from './introspection.ts'
 import type { Store } from '../store.ts'
-import { mintTokens, type TokenPair, tokenKey } from './token-issue.ts'
+import { createFamily, mintTokens, type TokenPair, tokenKey } from './token-issue.ts'
 
 const owner = publicClient({ id: 'mcpc_owner', authMethod: 'client_secret_basic' })
 const other = publicClient({ id: 'mcpc_other', authMethod: 'client_secret_basic' })
@@ -36,7 +36,7 @@ beforeEach(async () => {
   runtime = createFakeRuntime(start)
   store = openMemoryStore()
   ports = { store, runtime, issuer: 'https://mcp.example.com', access: grantAccessSample() }
-  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
+  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', createFamily(runtime), 3600, runtime)
   pair = fresh
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
 })

@@ -22,7 +22,7 @@ beforeEach(async () => {
 async function connect(name: string): Promise<string> {
   const sample = grantSample(name, { clientId: client.id })
   const family = createFamily(runtime)
-  const { pair, minted } = mintTokens(sample.grant, 'mcp', { family }, 3600, runtime)
+  const { pair, minted } = mintTokens(sample.grant, 'mcp', family, 3600, runtime)
   const { refreshHash = '' } = minted
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash, familyHash: hashSecret(family) } })
   return pair.refreshToken ?? ''

@@ -90,13 +90,7 @@ export async function rotateRefreshToken(
   const scope = ports.scopes.narrow(grant.scope, request.scope)
   if (usedAt === undefined && pace.isSpent(grant.id, now)) throw tooOften(grant, pace)
   const family = familyOf(request.refreshToken)
-  const { pair, minted } = mintTokens(
-    grant,
-    scope,
-    { family },
-    accessTokenTtl(request.client, ports),
-    runtime,
-  )
+  const { pair, minted } = mintTokens(grant, scope, family, accessTokenTtl(request.client, ports), runtime)
   const sealedTokens = sealUnderSecret(
     JSON.stringify(pair),
     request.refreshToken,
@@ -106,7 +100,7 @@ export async function rotateRefreshToken(
   const rotation = await store.rotateRefreshToken(
     presentedHash,
     { ...minted, refreshHash: minted.refreshHash ?? '', sealedTokens },
-    { now, replaySeconds, usedReplaySeconds, address: request.address, isOfFamily: family !== undefined },
+    { now, replaySeconds, usedReplaySeconds, address: request.address },
   )
   switch (rotation.kind) {
     case 'rotated':

@@ -10,7 +10,7 @@ import { issuingSample } from '../../../tests/support/server/core/issuing-sample
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { rotateRefreshToken } from './refresh-token.ts'
 import { revokeToken } from './revocation.ts'
-import { mintTokens, type TokenPair, tokenKey } from './token-issue.ts'
+import { createFamily, mintTokens, type TokenPair, tokenKey } from './token-issue.ts'
 
 const client = publicClient()
 const other = publicClient({ id: 'mcpc_other' })
@@ -21,7 +21,7 @@ let pair: TokenPair
 
 beforeEach(async () => {
   ;({ runtime, store, ports, ended } = issuingSample())
-  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', { family: undefined }, 3600, runtime)
+  const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', createFamily(runtime), 3600, runtime)
   pair = fresh
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
 })

@@ -3,6 +3,7 @@ import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts
 import { grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { hashSecret } from '../seal.ts'
 import {
+  createFamily,
   accessTokenTtl,
   issueTimeOf,
   mintTokens,
@@ -16,9 +17,15 @@ const { grant } = grantSample('a', { expiresAt: start + 7200 })
 
 describe('mintTokens', () => {
   it('RFC 9700 4.10.2, OAuth 2.1 1.4, RFC 6749 10.10: stores keys of two tokens with 256 random bits each, behind the time of issue', () => {
-    const { pair, minted } = mintTokens(grant, 'mcp', { family: undefined }, 3600, createFakeRuntime(start))
+    const { pair, minted } = mintTokens(
+      grant,
+      'mcp',
+      createFamily(createFakeRuntime(start)),
+      3600,
+      createFakeRuntime(start),
+    )
     expect(pair.accessToken).toMatch(/^mcpa_0tro8w0[A-Za-z0-9_-]{43}$/)
-    expect(pair.refreshToken).toMatch(/^mcpr_0tro8w0[A-Za-z0-9_-]{43}$/)
+    expect(pair.refreshToken).toMatch(/^mcpr_0tro8w0[A-Za-z0-9_-]{65}$/)
     expect(pair.accessToken.slice(12)).not.toBe(pair.refreshToken?.slice(12))
     expect(minted).toEqual({
       scope: 'mcp',
@@ -31,8 +38,8 @@ describe('mintTokens', () => {
   it('keys of tokens issued later are greater', () => {
     const keys = [0, 1, 35, 36, 86_400, 1_000_000_000].map(
       (after) =>
-        mintTokens({ ...grant, expiresAt: 1e11 }, 'mcp', 'none', 1, createFakeRuntime(start + after)).minted
-          .accessHash,
+        mintTokens({ ...grant, expiresAt: 1e11 }, 'mcp', undefined, 1, createFakeRuntime(start + after))
+          .minted.accessHash,
     )
     expect(keys.toSorted()).toEqual(keys)
   })
@@ -52,7 +59,7 @@ describe('mintTokens', () => {
   })
 
   it('makes no refresh token when none is wanted', () => {
-    const { pair, minted } = mintTokens(grant, 'mcp', 'none', 3600, createFakeRuntime(start))
+    const { pair, minted } = mintTokens(grant, 'mcp', undefined, 3600, createFakeRuntime(start))
     expect([pair.refreshToken, minted.refreshHash]).toEqual([undefined, undefined])
     expect(tokenResponse(pair, start)).not.toHaveProperty('refresh_token')
   })
@@ -67,7 +74,7 @@ describe('mintTokens', () => {
     const { pair, minted } = mintTokens(
       grant,
       'mcp',
-      { family: undefined },
+      createFamily(createFakeRuntime(start)),
       3600,
       createFakeRuntime(start + after),
     )

@@ -54,29 +54,28 @@ export function createFamily({ randomBytes }: Pick<Runtime, 'randomBytes'>): str
 }
 
 /**
- * Returns the family of a refresh token. Undefined for tokens without one. Only holders of a token of the grant know it, so a token
+ * Returns the family of a refresh token. Undefined for what is no refresh token of ours. Only holders of a token of the grant know it, so a token
  * with a known family that is not stored was used and purged, or forged from a real one.
  */
 export function familyOf(refreshToken: string): string | undefined {
   return familyToken.exec(refreshToken)?.[1]
 }
 
-/** The refresh token that {@link mintTokens} issues: none, one of `family`, or one without a family. */
-export type RefreshTokenKind = 'none' | { family: string | undefined }
-
-/** Issues opaque tokens of 256 random bits for `grant`, together with their stored form. None of them outlives the grant. */
+/**
+ * Issues opaque tokens of 256 random bits for `grant`, together with their stored form. None of them outlives the grant. Without a
+ * `family` there is no refresh token.
+ */
 export function mintTokens(
   grant: Grant,
   scope: string,
-  refresh: RefreshTokenKind,
+  family: string | undefined,
   accessTokenTtlSeconds: number,
   runtime: Pick<Runtime, 'now' | 'randomBytes'>,
 ): { pair: TokenPair; minted: MintedTokens } {
   const time = runtime.now().toString(36).padStart(timeLength, '0')
-  const mint = (prefix: string, family = ''): string =>
-    prefix + time + family + encodeBase64url(runtime.randomBytes(32))
-  const accessToken = mint(accessTokenPrefix)
-  const refreshToken = refresh === 'none' ? undefined : mint(refreshTokenPrefix, refresh.family)
+  const mint = (prefix: string): string => prefix + encodeBase64url(runtime.randomBytes(32))
+  const accessToken = mint(accessTokenPrefix + time)
+  const refreshToken = family && mint(refreshTokenPrefix + time + family)
   const expiresAt = Math.min(runtime.now() + accessTokenTtlSeconds, grant.expiresAt)
   return {
     pair: { accessToken, refreshToken, scope, expiresAt },

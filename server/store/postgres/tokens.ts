@@ -27,7 +27,7 @@ const selectRefresh = `WITH token AS MATERIALIZED (SELECT grant_id, used_at FROM
   WHERE g.id = (SELECT grant_id FROM token)`
 
 // One of many concurrent callers gets the row: the others wait for it, see that it is used, and have nothing to insert. The sealed
-// pair is stored in the row of its access token, which is purged after an hour, together with the used refresh token if it is
+// pair is stored in the row of its access token, which is purged after an hour, together with the used refresh token: its family is
 // recognized without its row.
 const rotate = `WITH used AS (
       UPDATE refresh_token t SET used_at = $2, successor = $3
@@ -36,7 +36,7 @@ const rotate = `WITH used AS (
       RETURNING t.grant_id, t.expires_at
     ), access AS (
       INSERT INTO access_token (hash, grant_id, scope, expires_at, kept_until, sealed_tokens, refresh_hash, address, replaces)
-      SELECT $3, grant_id, $4, $5::bigint, greatest($5, $8), $6, $7::text, $9, $10 FROM used
+      SELECT $3, grant_id, $4, $5::bigint, greatest($5, $8), $6, $7::text, $9, $1 FROM used
     )
     INSERT INTO refresh_token (hash, grant_id, expires_at) SELECT $7::text, grant_id, expires_at FROM used RETURNING hash`
 
@@ -103,7 +103,7 @@ function rotationValues(
   terms: RotationTerms,
 ): (string | number | undefined)[] {
   const { accessHash, scope, accessExpiresAt, sealedTokens, refreshHash } = successor
-  const { now, address, isOfFamily } = terms
+  const { now, address } = terms
   return [
     presentedHash,
     now,
@@ -114,7 +114,6 @@ function rotationValues(
     refreshHash,
     replayEnd(terms),
     address,
-    isOfFamily ? presentedHash : undefined,
   ]
 }
 

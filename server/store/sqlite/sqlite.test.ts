@@ -145,7 +145,7 @@ describe('sqlite file', () => {
   it('a successor that is sealed for one refresh token and stored for another opens for neither', async () => {
     const path = newFile()
     const store = openSqliteStore(path)
-    const tokens = ['a', 'b'].map((name) => `mcpr_${name.repeat(43)}`)
+    const tokens = ['a', 'b'].map((name) => `mcpr_0000000${name.repeat(65)}`)
     const rotation = {
       store,
       runtime: createFakeRuntime(start),

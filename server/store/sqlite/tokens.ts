@@ -45,7 +45,7 @@ const withSuccessor = `FROM refresh_token t JOIN grants g ON g.number = t.grant_
 const selectGrant = `SELECT ${grantColumns}, g.end_reason AS "endReason", s.issued_at AS "usedAt" ${withSuccessor}`
 
 const selectRefresh = `SELECT t.number, t.grant_number AS "grantNumber", g.id AS "grantId", g.expires_at AS "expiresAt",
-    g.ended_at AS "endedAt", g.family_hash IS NOT NULL AS "hasFamily", s.issued_at AS "usedAt" ${withSuccessor}`
+    g.ended_at AS "endedAt", s.issued_at AS "usedAt" ${withSuccessor}`
 
 const selectRotation = `SELECT a.sealed_tokens AS "sealedTokens", a.address, a.first_used_at AS "accessUsedAt",
     next.issued_at AS "successorUsedAt"
@@ -72,7 +72,7 @@ export function createSqliteTokens(
       row.grantNumber,
       scope,
       accessExpiresAt,
-      terms.isOfFamily && row.hasFamily === 1 ? row.number : undefined,
+      row.number,
       Math.max(accessExpiresAt, replayEnd(terms)),
       terms.address,
       sealedTokens,
@@ -139,7 +139,6 @@ interface RefreshRow {
   usedAt: number | null
   expiresAt: number
   endedAt: number | null
-  hasFamily: number
 }
 
 interface RotationRow extends TokenUseRow {

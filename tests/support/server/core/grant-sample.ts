@@ -103,7 +103,7 @@ export function successorSample(name: string): SuccessorTokens {
  * members.
  */
 export function rotationTerms(now: number, changes: Partial<RotationTerms> = {}): RotationTerms {
-  return { now, replaySeconds: 120, usedReplaySeconds: 10, address: undefined, isOfFamily: true, ...changes }
+  return { now, replaySeconds: 120, usedReplaySeconds: 10, address: undefined, ...changes }
 }
 
 /** Stores `sample` and redeems its code at `start`. */
