@@ -25,7 +25,10 @@ import { failureText, type SignInFailure, signInFailure, signInMessages } from '
 const dayInSeconds = 86_400
 
 /** What the pages of a sign-in are made of. */
-type DrawPorts = Pick<LoginPorts, 'app' | 'urls' | 'codes' | 'signIn' | 'cookies' | 'registrations'>
+type DrawPorts = Pick<
+  LoginPorts,
+  'app' | 'urls' | 'codes' | 'signIn' | 'signInOrder' | 'cookies' | 'registrations'
+>
 
 export interface LoginState {
   email?: string | undefined
@@ -48,7 +51,8 @@ export async function renderLogin(
   await notePageOpen(subject, ports)
   const password = capabilities.password && provider.passwordSignIn !== undefined
   const emailMethod = provider.emailStart && capabilities.email
-  const captcha = password || emailMethod !== undefined ? capabilities.captcha : undefined
+  const sso = provider.ssoStart !== undefined && capabilities.sso === true
+  const captcha = password || emailMethod !== undefined || sso ? capabilities.captcha : undefined
   // A page cannot show a captcha without a site key: the operator has to configure it.
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
   const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
@@ -57,6 +61,8 @@ export async function renderLogin(
     password,
     emailMethod,
     social: capabilities.social,
+    sso,
+    order: ports.signInOrder,
     ...(captcha && { captcha }),
     ...(email !== undefined && { email }),
     ...(failure && { error: failureText(failure) }),

@@ -5,6 +5,7 @@ import type { DeviceEntryView } from '../../../server/http/pages/device-entry-pa
 import type { DeviceView, RequestView } from '../../../server/http/pages/sign-in-subject.ts'
 import type { ErrorView } from '../../../server/http/pages/error-page.ts'
 import type { FinishedView, MessageView } from '../../../server/http/pages/finished-page.ts'
+import { signInMethods } from '../../../server/core/session/session-provider.ts'
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
 
@@ -49,6 +50,8 @@ export const loginSample: LoginView = {
   subject: requestSample,
   password: true,
   social: [{ id: 'google', label: 'Google' }],
+  sso: false,
+  order: signInMethods,
 }
 
 /** A login view for {@link loopbackRequest}. */
