@@ -90,33 +90,36 @@ function emailForm(
   // After a failed attempt the focus is on the field to correct, and the error describes both fields.
   const failed = view.error !== undefined
   const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
-  const focus = html` autofocus`
+  const focused = html`${describedBy}${failed && html` autofocus`}`
   const isPasswordNext = view.password && Boolean(view.email)
-  const takesAddress = view.password || view.emailMethod !== undefined
   return html`<form method="post" action="${view.action}" class="stack">
-    ${transactionInput(view)}
-    <div class="field">
-      <label for="email">${takesAddress ? 'Email' : 'Work email or company domain'}</label>
-      <input
-        id="email"
-        name="email"
-        type="${takesAddress ? 'email' : 'text'}"
-        inputmode="email"
-        autocomplete="username"
-        autocapitalize="none"
-        spellcheck="false"
-        required
-        value="${view.email ?? ''}"
-        ${describedBy}${failed && !isPasswordNext ? focus : ''}
-      />
-    </div>
-    ${view.password && passwordField(html`${describedBy}${failed && isPasswordNext ? focus : ''}`)}
+    ${transactionInput(view)} ${emailField(view, isPasswordNext ? describedBy : focused)}
+    ${view.password && passwordField(isPasswordNext ? focused : describedBy)}
     ${view.captcha && captchaWidget(view.captcha, view.social.length > 0)}
     ${ways.map((way, position) => wayButton(way, isFirst && position === 0, view, words))}
   </form>`
 }
 
-function passwordField(more: SafeHtml): SafeHtml {
+function emailField({ password, emailMethod, email = '' }: LoginView, more: SafeHtml | string): SafeHtml {
+  const takesAddress = password || emailMethod !== undefined
+  return html`<div class="field">
+    <label for="email">${takesAddress ? 'Email' : 'Work email or company domain'}</label>
+    <input
+      id="email"
+      name="email"
+      type="${takesAddress ? 'email' : 'text'}"
+      inputmode="email"
+      autocomplete="username"
+      autocapitalize="none"
+      spellcheck="false"
+      required
+      value="${email}"
+      ${more}
+    />
+  </div>`
+}
+
+function passwordField(more: SafeHtml | string): SafeHtml {
   return html`<div class="field">
     <label for="password">Password</label>
     <input id="password" name="password" type="password" autocomplete="current-password" required${more} />
