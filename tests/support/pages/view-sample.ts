@@ -1,11 +1,10 @@
-import type { Captcha } from '../../../server/core/session/session-provider.ts'
+import { type Captcha, signInMethods } from '../../../server/core/session/session-provider.ts'
 import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
 import type { DeviceView, RequestView } from '../../../server/http/pages/sign-in-subject.ts'
 import type { ErrorView } from '../../../server/http/pages/error-page.ts'
 import type { FinishedView, MessageView } from '../../../server/http/pages/finished-page.ts'
-import { signInMethods } from '../../../server/core/session/session-provider.ts'
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
 
