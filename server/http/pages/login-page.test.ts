@@ -191,7 +191,7 @@ describe('the order of the ways to sign in', () => {
     ['Sign in and allow', 'password'],
     ['Email me a code', 'email'],
     ['Continue with Google and allow', 'google'],
-    ['Use single sign-on and allow', 'sso'],
+    ['Use single sign\u2011on and allow', 'sso'],
   ])
   /** The buttons of each form, the primary one in brackets. */
   const buttons = (part: Partial<LoginView>): string =>
@@ -227,7 +227,7 @@ describe('single sign-on', () => {
     expect(form).toContain('Work email or company domain')
     expect(form).toMatch(/type="text"[^>]*autofocus/)
     expect(forms(loginPage({ ...loginSample, ...alone, subject: { kind: 'account' } }))[0]).toMatch(
-      />\s*Use single sign-on\s*</,
+      />\s*Use single sign\u2011on\s*</,
     )
   })
 

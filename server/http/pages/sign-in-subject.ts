@@ -51,7 +51,7 @@ export function subjectWords(subject: SubjectView): SubjectWords {
       codeTitle: 'Enter your code to manage your connections',
       signIn: 'Sign in',
       continueWith: (label) => `Continue with ${label}`,
-      sso: 'Use single sign-on',
+      sso: 'Use single sign\u2011on',
       confirm: 'Confirm',
       cancel: undefined,
     }
@@ -62,7 +62,7 @@ export function subjectWords(subject: SubjectView): SubjectWords {
     codeTitle: `Enter your code to allow access for ${asker}`,
     signIn: 'Sign in and allow',
     continueWith: (label) => `Continue with ${label} and allow`,
-    sso: 'Use single sign-on and allow',
+    sso: 'Use single sign\u2011on and allow',
     confirm: 'Confirm and allow',
     cancel: 'Cancel and deny access',
   }
