@@ -221,6 +221,7 @@ describe('single sign-on', () => {
       }),
       async ssoStart(input) {
         asked.push(input)
+        if (input.domain === 'down.example') throw new ProviderError('transient', 'No answer.')
         if (input.domain === 'other.example') throw new ProviderError('unknown_domain', 'No such domain.')
         return { url: 'https://company/login', secret: 'secret' }
       },
@@ -293,6 +294,21 @@ describe('single sign-on', () => {
       await expect(startSso('other.example', given)).rejects.toMatchObject({ failure: 'unknown_domain' })
     await expect(startSso('company.example', given)).rejects.toMatchObject({ failure: 'rate_limited' })
     expect(asked).toHaveLength(2)
+  })
+
+  it.each([
+    ['other.example', 'rate_limited'],
+    ['down.example', 'transient'],
+  ])('a domain of which the provider says nothing is not counted for the hour: %s', async (domain, last) => {
+    const given = { ...offer(), limitPerMinute: 4 }
+    const guest = visitorSample({ address: '192.0.2.1' })
+    const failures: string[] = []
+    for (let time = 0; time < 13; time += 1) {
+      const result = startSsoSignIn(purpose, { email: domain, captchaToken: undefined }, guest, given)
+      failures.push(await result.catch((error: ProviderError) => error.failure))
+      runtime.advance(60)
+    }
+    expect(failures.at(-1)).toBe(last)
   })
 })
 

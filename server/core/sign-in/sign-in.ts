@@ -14,6 +14,7 @@ import {
 import {
   attemptAt,
   countSignInAttempt,
+  giveBackUnjudged,
   judgeSignIn,
   type SignInLimitPorts,
   type SignInVisitor,
@@ -129,9 +130,14 @@ async function leave(
   ports: SignInPorts,
 ): Promise<string> {
   const counted = await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
-  const { url, secret } = await start()
-  await keepSocialSignIn({ purpose, secret, counted }, visitor, ports)
-  return url
+  try {
+    const { url, secret } = await start()
+    await keepSocialSignIn({ purpose, secret, counted }, visitor, ports)
+    return url
+  } catch (error) {
+    await giveBackUnjudged(error, counted, ports)
+    throw error
+  }
 }
 
 /** Keeps what {@link finishSocialSignIn} needs when the browser returns within `ttlSeconds`. */
