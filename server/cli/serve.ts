@@ -238,8 +238,9 @@ ${isTrial ? trialNote : '  Check it all   drawbridge-server doctor\n'}
 `
 }
 
-const trialNote = `  For trying things out only: the embedded session provider, its stand-in Google and
-  the demo web app run in this process, on loopback. NODE_ENV=production refuses them.
+const trialNote = `  For trying things out only: the embedded session provider, its stand-ins for Google and
+  for the single sign-on of company.example, and the demo web app run in this process, on
+  loopback. NODE_ENV=production refuses them.
 `
 
 /** Returns a note about a loopback base URL with another port: right behind a proxy, otherwise a mistake. */

@@ -12,6 +12,7 @@ import {
   parseOrigins,
   parsePageUrl,
   parseParameters,
+  parseSignInOrder,
 } from './config-value.ts'
 
 describeParser(
@@ -230,4 +231,15 @@ describeParser(
     'a b',
     'mcp.internal:443',
   ],
+)
+
+describeParser(
+  'parseSignInOrder',
+  parseSignInOrder,
+  [
+    ['password,email,social,sso', ['password', 'email', 'social', 'sso']],
+    ['sso', ['sso', 'password', 'email', 'social']],
+    [' social , email ', ['social', 'email', 'password', 'sso']],
+  ],
+  ['google', 'Password', 'social,social', 'sso,saml', 'password;email'],
 )

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
-import { durationParser, isSecureUrl, parseList } from '@drawbridge/shared/settings/value.ts'
+import { durationParser, isSecureUrl, oneOf, parseList } from '@drawbridge/shared/settings/value.ts'
 import type { Rate } from '../core/limits/rate-limit.ts'
-import type { Captcha } from '../core/session/session-provider.ts'
+import { type Captcha, type SignInMethod, signInMethods } from '../core/session/session-provider.ts'
 
 /** Absolute http(s) URL without query, fragment, credentials or trailing slash; https unless the host is loopback. */
 export function parseBaseUrl(text: string): string {
@@ -140,6 +140,13 @@ export function parseCaptcha(text: string): Captcha {
   const match = /^(hcaptcha|turnstile):([\w.-]{1,200})$/.exec(text)
   if (!match) throw new TypeError('expected hcaptcha:SITE_KEY or turnstile:SITE_KEY')
   return { kind: match[1] as Captcha['kind'], siteKey: match[2] ?? '' }
+}
+
+/** Ways to sign in, comma-separated, each once. Those left out follow in the usual order. */
+export function parseSignInOrder(text: string): readonly SignInMethod[] {
+  const named = new Set(parseList(text).map(oneOf(...signInMethods).parse))
+  if (named.size < parseList(text).length) throw new TypeError('expected each way to sign in only once')
+  return [...named, ...signInMethods.filter((method) => !named.has(method))]
 }
 
 // The server sends these itself.

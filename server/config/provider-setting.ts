@@ -6,6 +6,7 @@ import {
   orOff,
   parseDuration,
   parseParameters,
+  parseSignInOrder,
 } from './config-value.ts'
 
 /** The settings about the session provider and about signing in there. */
@@ -74,7 +75,7 @@ export const providerTable = {
   social: {
     parse: parseList,
     defaultText: 'what the provider reports',
-    doc: 'Social sign-in methods to offer, comma-separated, for example google.',
+    doc: 'Social sign-in methods to offer, comma-separated and in this order, for example google.',
   },
   password: {
     parse: parseSwitch,
@@ -85,6 +86,11 @@ export const providerTable = {
     parse: orOff(oneOf('code', 'link', 'both').parse),
     default: 'off',
     doc: 'Signing in with a mail: code, link, both or off. The mail template of the Supabase project decides which of them it has.',
+  },
+  signInOrder: {
+    parse: parseSignInOrder,
+    default: 'password,email,social,sso',
+    doc: 'Order of the ways to sign in, comma-separated: password, email, social and sso (single sign-on by SAML). Those left out follow; none is hidden by it.',
   },
   captcha: {
     parse: parseCaptcha,

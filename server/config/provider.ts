@@ -19,6 +19,7 @@ const supabaseOnly = [
   'social',
   'password',
   'emailSignIn',
+  'signInOrder',
   'captcha',
   'secondFactor',
   'cookieName',

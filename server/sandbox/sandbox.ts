@@ -17,7 +17,7 @@ export interface SandboxConfig {
 
 /** Everything at APP_URL if no other provider is configured. */
 export interface Sandbox {
-  /** Serves APP_URL: the auth API, the page that plays Google and the demo web app. */
+  /** Serves APP_URL: the auth API, the pages that play Google and a company, and the demo web app. */
   fetch: FetchHandler
   close(): void
 }
@@ -68,7 +68,9 @@ export function createSandbox(
         return new Response(refusedProxy, { status: 403, headers: { 'content-type': 'text/plain' } })
       }
       const { pathname } = new URL(request.url)
-      return /^\/(?:auth\/v1|google)(?:\/|$)/.test(pathname) ? provider.fetch(request) : webApp.fetch(request)
+      return /^\/(?:auth\/v1|google|company)(?:\/|$)/.test(pathname)
+        ? provider.fetch(request)
+        : webApp.fetch(request)
     },
     close() {
       webApp.close()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
 import { type DeviceClient, registerDeviceClient } from './device.ts'
 import { createPerson, type Person } from './person.ts'
-import { openPhone, patienceMs, type Phone, signInOn, startServerAt } from './phone.ts'
+import { openPhone, patienceMs, type Phone, signInAtCompany, signInOn, startServerAt } from './phone.ts'
 import { callTool } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
@@ -83,6 +83,17 @@ describe.skipIf(executable === undefined)(
       expect(await phone.heading()).toBe('Your device can connect now')
       const { access_token: token } = await client.takeTokens(device)
       expect(await callTool(server, token, 'whoami')).toContain(person.email)
+    })
+
+    it('single sign-on lets it in as well', async () => {
+      const device = await client.start()
+      await phone.open(device.verification_uri_complete)
+      await phone.tabTo('button[type=submit]')
+      await phone.enter()
+      await signInAtCompany(phone)
+      expect(await phone.heading()).toBe('Your device can connect now')
+      const { access_token: token } = await client.takeTokens(device)
+      expect(await callTool(server, token, 'whoami')).toBe('You are lin@company.example.')
     })
 
     it('an approval is listed with the connections, and can be taken back before the device asks', async () => {

@@ -6,7 +6,7 @@ import {
 import { createGotrueProvider } from '../../server/providers/supabase/supabase.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import type { ContractServer } from './contract-server.ts'
-import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'
+import type { Answer, ContractFailure, ContractSession, ContractStep, Driver, SocialLeg } from './driver.ts'
 import type { CaseFetch } from './wire.ts'
 
 const shared: ReadonlySet<ProviderFailure> = new Set<ProviderFailure & ContractFailure>([
@@ -14,6 +14,7 @@ const shared: ReadonlySet<ProviderFailure> = new Set<ProviderFailure & ContractF
   'email_unconfirmed',
   'captcha',
   'wrong_code',
+  'unknown_domain',
   'rate_limited',
   'expired',
   'terminal',
@@ -39,18 +40,23 @@ export function createAdapterDriver(server: ContractServer, send: CaseFetch): Dr
     { ...systemRuntime, fetch: send },
   )
 
+  const legOf = ({ url, secret }: { url: string; secret: string }, callbackUrl: string): SocialLeg => ({
+    url,
+    finish: (params) =>
+      answerOf(async () => stepOf(await provider.socialFinish({ params, secret, callbackUrl }))),
+  })
+
   return {
     judgesClaims: true,
     signIn: (account, captchaToken) =>
       answerOf(async () => stepOf(await provider.passwordSignIn({ ...account, captchaToken }))),
-    async socialStart(method, callbackUrl) {
-      const { url, secret } = await provider.socialStart({ method, callbackUrl })
-      return {
-        url,
-        finish: (params) =>
-          answerOf(async () => stepOf(await provider.socialFinish({ params, secret, callbackUrl }))),
-      }
-    },
+    socialStart: async (method, callbackUrl) =>
+      legOf(await provider.socialStart({ method, callbackUrl }), callbackUrl),
+    ssoStart: (domain, callbackUrl) =>
+      answerOf(async () => {
+        const started = await provider.ssoStart({ domain, callbackUrl, captchaToken: undefined })
+        return legOf(started, callbackUrl)
+      }),
     refresh: (session) => answerOf(async () => known(await provider.refresh(ours(session)))),
     signOut: (session) => answerOf(() => provider.signOut(ours(session))),
     verifySecondFactor: (session, factorId, code) =>

@@ -1,5 +1,5 @@
 import type { AuthError, GoTrueClient, Session } from '@supabase/auth-js'
-import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'
+import type { Answer, ContractFailure, ContractSession, ContractStep, Driver, SocialLeg } from './driver.ts'
 
 // Based on the vendor's list of error codes rather than on our adapter, which is compared with it.
 const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractFailure>([
@@ -7,6 +7,7 @@ const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractF
   ['email_not_confirmed', 'email_unconfirmed'],
   ['captcha_failed', 'captcha'],
   ['mfa_verification_failed', 'wrong_code'],
+  ['sso_provider_not_found', 'unknown_domain'],
   ['over_request_rate_limit', 'rate_limited'],
   ['bad_code_verifier', 'expired'],
   ['flow_state_not_found', 'expired'],
@@ -52,13 +53,14 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
         options: { redirectTo: callbackUrl, skipBrowserRedirect: true },
       })
       if (error) throw error
-      return {
-        url: data.url ?? '',
-        async finish(params) {
-          const exchanged = await device.exchangeCodeForSession(params.get('code') ?? '')
-          return exchanged.error ? refusal(exchanged.error) : stepOf(device, exchanged.data.session)
-        },
-      }
+      return legOf(device, data.url ?? '')
+    },
+
+    async ssoStart(domain, callbackUrl) {
+      const device = open()
+      const options = { redirectTo: callbackUrl, skipBrowserRedirect: true }
+      const { data, error } = await device.signInWithSSO({ domain, options })
+      return error ? refusal(error) : { ok: true, value: legOf(device, data.url) }
     },
 
     async refresh({ refreshToken }) {
@@ -101,6 +103,16 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
       return data
         ? { ok: true, value: { sub: data.claims.sub } }
         : { ok: false, failure: 'other', detail: 'no claims' }
+    },
+  }
+}
+
+function legOf(device: GoTrueClient, url: string): SocialLeg {
+  return {
+    url,
+    async finish(params) {
+      const exchanged = await device.exchangeCodeForSession(params.get('code') ?? '')
+      return exchanged.error ? refusal(exchanged.error) : stepOf(device, exchanged.data.session)
     },
   }
 }

@@ -21,6 +21,8 @@ export interface Lacks {
   /** Accounts that are banned, unconfirmed or deleted. */
   admin: string | undefined
   social: string | undefined
+  /** Single sign-on; whether a domain has it is another matter. */
+  sso: string | undefined
   /** Verification by our own verifier. */
   verifier: string | undefined
 }
@@ -84,6 +86,7 @@ async function discover(
         external[open.socialProvider] === true
           ? undefined
           : `${open.socialProvider} is switched off at this server`,
+      sso: lackOfSso(settings.body?.['saml_enabled'] === true, hasCaptcha),
       verifier: lackOfVerifier(token, open.jwtSecret),
     },
   }
@@ -111,6 +114,11 @@ function lackOfAccounts(
   if (!hasPasswords) return 'passwords are switched off at this server'
   if (hasCaptcha) return 'it requires a captcha that the tests cannot solve'
   return canSignUp || adminLack === undefined ? undefined : `sign-ups have to be confirmed, and ${adminLack}`
+}
+
+function lackOfSso(hasSaml: boolean, hasCaptcha: boolean): string | undefined {
+  if (!hasSaml) return 'SAML is switched off at this server'
+  return hasCaptcha ? 'it requires a captcha that the tests cannot solve' : undefined
 }
 
 async function readToken(accounts: Accounts, wire: Wire): Promise<TokenFacts> {

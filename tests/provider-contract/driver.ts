@@ -13,6 +13,7 @@ export type ContractFailure =
   | 'email_unconfirmed'
   | 'captcha'
   | 'wrong_code'
+  | 'unknown_domain'
   | 'rate_limited'
   | 'expired'
   | 'terminal'
@@ -40,6 +41,7 @@ export interface SocialLeg {
 export interface Driver {
   signIn(account: { email: string; password: string }, captchaToken?: string): Promise<Answer<ContractStep>>
   socialStart(method: string, callbackUrl: string): Promise<SocialLeg>
+  ssoStart(domain: string, callbackUrl: string): Promise<Answer<SocialLeg>>
   /** Presents the refresh token of `session` from a separate device. */
   refresh(session: ContractSession): Promise<Answer<ContractSession>>
   signOut(session: ContractSession): Promise<Answer<void>>

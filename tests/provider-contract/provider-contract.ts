@@ -3,6 +3,7 @@ import { limitCases } from './limit-cases.ts'
 import { secondFactorCases } from './second-factor-cases.ts'
 import { sessionCases } from './session-cases.ts'
 import { socialCases } from './social-cases.ts'
+import { ssoCases } from './sso-cases.ts'
 import { describeOnServers, type MakeDriver, type ServerChoice } from './stage.ts'
 import { tokenCases } from './token-cases.ts'
 
@@ -15,6 +16,7 @@ export function describeProviderContract(title: string, servers: ServerChoice, m
     describe('a session', () => sessionCases(stage))
     describe('a second factor', () => secondFactorCases(stage))
     describe('a social sign-in', () => socialCases(stage))
+    describe('single sign-on', () => ssoCases(stage))
     describe('an access token', () => tokenCases(stage))
     describe('a limit', () => limitCases(stage))
   })

@@ -32,6 +32,7 @@ describe.each(targets)('the wire at $name', (target) => {
         external: { email: expect.any(Boolean), google: expect.any(Boolean) },
         disable_signup: expect.any(Boolean),
         mailer_autoconfirm: expect.any(Boolean),
+        saml_enabled: expect.any(Boolean),
       })
     })
 

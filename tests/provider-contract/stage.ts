@@ -58,11 +58,12 @@ export function skipFor(context: TestContext, ...lacks: (string | undefined)[]):
 
 /** Wraps a server for a client that verifies the token of every sign-in. */
 function withVerifier(server: ContractServer): ContractServer {
-  const { accounts, admin, social, verifier } = server.lacks
+  const { accounts, admin, social, sso, verifier } = server.lacks
   const lacks = {
     accounts: accounts ?? verifier,
     admin: admin ?? verifier,
     social: social ?? verifier,
+    sso,
     verifier,
   }
   return { ...server, lacks }

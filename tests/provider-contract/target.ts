@@ -1,4 +1,5 @@
 import { listen } from '../../server/http/listener/listener.ts'
+import { company } from '../../server/sandbox/provider/api/sso-api.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import { type ControlledProvider, createControlledProvider } from '../support/sandbox/controlled-provider.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
@@ -25,6 +26,8 @@ export interface OpenTarget {
   serviceKey: string | undefined
   jwtSecret: string | undefined
   socialProvider: string
+  /** A domain with single sign-on whose identity provider answers without a human; undefined: none is known. */
+  ssoDomain: string | undefined
   levers: Levers | undefined
   close(): Promise<void>
 }
@@ -64,6 +67,7 @@ async function openGiven(url: string): Promise<OpenTarget> {
     serviceKey: given['GOTRUE_SERVICE_KEY'] || undefined,
     jwtSecret: given['GOTRUE_JWT_SECRET'] || undefined,
     socialProvider: given['GOTRUE_SOCIAL_PROVIDER'] || 'google',
+    ssoDomain: given['GOTRUE_SSO_DOMAIN'] || undefined,
     levers: undefined,
   }
 }
@@ -94,6 +98,7 @@ async function openEmbedded(
     serviceKey: await admin.serviceKey(),
     jwtSecret: admin.jwtSecret,
     socialProvider: 'google',
+    ssoDomain: company.domain,
     levers: {
       limitTokens: (on) => admin.setFaults(on ? { rateLimit: { limit: 1, windowSeconds: 60 } } : {}),
       askForCaptcha: (secret) => admin.setCaptcha(secret === undefined ? {} : { secret }),

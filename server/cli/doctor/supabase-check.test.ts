@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { type SignInMethod, signInMethods } from '../../core/session/session-provider.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { AUTH, type ProviderFixture, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
@@ -159,6 +160,24 @@ describe('the sign-in methods', () => {
     const finding = check({ email: false, phone: true, web3: true, google: false })
     expect(finding?.state).toBe('fail')
     expect(finding?.fix).toContain('x or custom:NAME, is offered with DRAWBRIDGE_SOCIAL=NAME')
+  })
+
+  it('are named in the order of the login page, single sign-on among them', () => {
+    const capabilities = {
+      password: true,
+      social: [{ id: 'google', label: 'Google' }],
+      sso: true,
+      captcha: undefined,
+      confirmsEmail: true,
+    }
+    const message = (signInOrder: readonly SignInMethod[]): string | undefined =>
+      find('sign-in-methods', { ...sound, config: { ...config, signInOrder }, capabilities })?.message
+    expect(message(signInMethods)).toBe(
+      'The login page offers email and password, Google, single sign-on (SAML).',
+    )
+    expect(message(['sso', 'social', 'password', 'email'])).toBe(
+      'The login page offers single sign-on (SAML), Google, email and password.',
+    )
   })
 
   it.each([

@@ -46,14 +46,14 @@ export async function askSupabase(
 
 type SupabaseConfig = Pick<
   ServerConfig,
-  'provider' | 'providerUrl' | 'providerKey' | 'social' | 'emailSignIn' | 'providerIssuer'
+  'provider' | 'providerUrl' | 'providerKey' | 'social' | 'emailSignIn' | 'signInOrder' | 'providerIssuer'
 >
 
 export const supabaseChecks: Checks<SupabaseFacts> = {
   'embedded-provider': ({ config: { provider } }) =>
     providers[provider].isTrial
       ? warn(
-          'The embedded provider, its stand-in Google and the demo web app are for trying out only.',
+          'The embedded provider, its stand-ins for Google and a company, and the demo web app are for trying out only.',
           'Set DRAWBRIDGE_PROVIDER to supabase or oidc to put this in front of a web app.',
         )
       : undefined,
@@ -121,7 +121,7 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
     const fix = 'Switch on email at the provider, or take DRAWBRIDGE_EMAIL_SIGN_IN out.'
     return fail('DRAWBRIDGE_EMAIL_SIGN_IN is set, but the provider has email switched off.', fix)
   }
-  const offered = namesOf(capabilities)
+  const offered = namesOf(capabilities, config.signInOrder)
   if (offered.length === 0) {
     return fail(
       'The provider has no way to sign in switched on that the login page could offer.',
@@ -133,12 +133,17 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
 }
 
 /** The methods on the login page, in its order. */
-function namesOf({ password, email, social }: ProviderCapabilities): string[] {
-  return [
-    ...(password ? ['email and password'] : []),
-    ...(email === undefined ? [] : [mailNames[email]]),
-    ...social.map(({ label }) => label),
-  ]
+function namesOf(
+  { password, email, social, sso }: ProviderCapabilities,
+  order: ServerConfig['signInOrder'],
+): string[] {
+  const names = {
+    password: password ? ['email and password'] : [],
+    email: email === undefined ? [] : [mailNames[email]],
+    social: social.map(({ label }) => label),
+    sso: sso ? ['single sign-on (SAML)'] : [],
+  }
+  return order.flatMap((way) => names[way])
 }
 
 const mailNames: Readonly<Record<EmailMethod, string>> = {

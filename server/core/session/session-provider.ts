@@ -76,12 +76,18 @@ export interface Captcha {
 /** What a sign-in mail has in it: a code to type, a link to open, or both. */
 export type EmailMethod = 'code' | 'link' | 'both'
 
+/** The ways to sign in, in the order of the login page unless the operator sets another. */
+export const signInMethods = ['password', 'email', 'social', 'sso'] as const
+export type SignInMethod = (typeof signInMethods)[number]
+
 /** The provider's capabilities; the login page offers exactly these. */
 export interface ProviderCapabilities {
   password: boolean
   /** Left out when no mail is offered. */
   email?: EmailMethod | undefined
   social: readonly SocialMethod[]
+  /** Single sign-on at the identity provider of a company, found by its domain. Left out when it is not offered. */
+  sso?: boolean
   captcha: Captcha | undefined
   /** True when it verifies that an address is the user's before marking it as verified. */
   confirmsEmail: boolean
@@ -91,6 +97,8 @@ export interface ProviderCapabilities {
 export type ProviderFailure =
   | 'invalid_credentials' // wrong password or unknown account, never distinguished
   | 'bad_email' // no address that mail can be sent to
+  | 'bad_domain' // no domain that a company could have
+  | 'unknown_domain' // no single sign-on is set up for it
   | 'email_unconfirmed'
   | 'captcha' // missing, wrong or expired
   | 'wrong_code' // of the second factor or of a mail
@@ -180,6 +188,15 @@ export interface SessionProvider {
   emailVerify?(input: { email: string; code: string }): Promise<SignInStep>
   /** `secret` stays on the server until {@link SessionProvider.socialFinish}. */
   socialStart(input: { method: string; callbackUrl: string }): Promise<{ url: string; secret: string }>
+  /**
+   * Starts single sign-on for the company with that domain; it returns like a social sign-in. Rejects with `unknown_domain` if there
+   * is none.
+   */
+  ssoStart?(input: {
+    domain: string
+    callbackUrl: string
+    captchaToken: string | undefined
+  }): Promise<{ url: string; secret: string }>
   /** Rejects with `expired` when the parameters belong to another `secret`. */
   socialFinish(input: { params: URLSearchParams; secret: string; callbackUrl: string }): Promise<SignInStep>
   /** Rejects with `wrong_code`. The returned session replaces the given one, which is no longer usable. */

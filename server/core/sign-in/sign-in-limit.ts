@@ -92,7 +92,7 @@ export async function judgeSignIn<Result>(
     await giveBack(counted, ports)
     return result
   } catch (error) {
-    if (error instanceof ProviderError && unjudged.has(error.failure)) await giveBack(counted, ports)
+    await giveBackUnjudged(error, counted, ports)
     throw error
   } finally {
     for (const { key } of counted) {
@@ -101,6 +101,15 @@ export async function judgeSignIn<Result>(
       else underJudgement.delete(key)
     }
   }
+}
+
+/** Gives the attempt back if the provider did not judge it, for example because it was out of reach. */
+export async function giveBackUnjudged(
+  error: unknown,
+  counted: readonly CountedAttempt[],
+  ports: Pick<SignInLimitPorts, 'store'>,
+): Promise<void> {
+  if (error instanceof ProviderError && unjudged.has(error.failure)) await giveBack(counted, ports)
 }
 
 function signInLimits({ address, account, trusted }: SignInAttempt, perMinute: number): AttemptLimit[] {

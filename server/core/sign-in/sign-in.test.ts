@@ -14,6 +14,7 @@ import { rememberAccount } from './device-cookie.ts'
 import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
 import {
   type Captcha,
+  type ProviderCapabilities,
   ProviderError,
   type ProviderFailure,
   type SessionProvider,
@@ -26,6 +27,7 @@ import {
   signInWithPassword,
   type SocialReturn,
   startSocialSignIn,
+  startSsoSignIn,
 } from './sign-in.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
 import type { SignInVisitor } from './sign-in-limit.ts'
@@ -199,6 +201,114 @@ describe('signing in with a password', () => {
     const result = signInWithPassword(posted, visitor, limited)
     await expect(result).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 60 })
     expect(sent).toHaveLength(1)
+  })
+})
+
+describe('single sign-on', () => {
+  const asked: unknown[] = []
+  const captcha: Captcha = { kind: 'turnstile', siteKey: 'site' }
+
+  function offer(capabilities: Partial<ProviderCapabilities> = {}): SignInPorts {
+    asked.length = 0
+    const provider = providerSample({
+      capabilities: async () => ({
+        password: false,
+        social: [],
+        sso: true,
+        captcha: undefined,
+        confirmsEmail: true,
+        ...capabilities,
+      }),
+      async ssoStart(input) {
+        asked.push(input)
+        if (input.domain === 'down.example') throw new ProviderError('transient', 'No answer.')
+        if (input.domain === 'other.example') throw new ProviderError('unknown_domain', 'No such domain.')
+        return { url: 'https://company/login', secret: 'secret' }
+      },
+      socialFinish: async () => answer,
+    })
+    return { ...ports, provider }
+  }
+  const startSso = (email: string, given: SignInPorts, captchaToken?: string): Promise<string> =>
+    startSsoSignIn(purpose, { email, captchaToken }, visitor, given)
+
+  it.each([
+    ['lin@company.example', 'company.example'],
+    [' Lin@COMPANY.Example ', 'company.example'],
+    ['company.example', 'company.example'],
+    ['"odd@local"@company.example', 'company.example'],
+    ['@company.example', 'company.example'],
+    ['lin@münchen.example', 'münchen.example'],
+  ])('of %j asks for the domain %s', async (typed, domain) => {
+    const given = offer()
+    expect(await startSso(typed, given)).toBe('https://company/login')
+    expect(asked).toEqual([{ domain, callbackUrl: given.callbackUrl, captchaToken: undefined }])
+  })
+
+  it('comes back like a social sign-in, and is given back to the limit', async () => {
+    const given = offer()
+    await startSso('lin@company.example', given)
+    const returned = await finishSocialSignIn(new URLSearchParams({ code: 'x' }), visitor, given)
+    expect(returned).toEqual({ kind: 'returned', step: signedIn(), purpose })
+  })
+
+  it.each([
+    '',
+    ' ',
+    'lin',
+    'lin@',
+    'lin@localhost',
+    'lin@company.example.',
+    'https://company.example',
+    'company.example/x',
+    'a b.example',
+    'company..example',
+    `${'a'.repeat(250)}.example`,
+  ])('of %j is refused, not asked and not counted', async (typed) => {
+    const given = { ...offer(), limitPerMinute: 1 }
+    await expect(startSso(typed, given)).rejects.toMatchObject({ failure: 'bad_domain' })
+    expect(asked).toEqual([])
+    await startSso('company.example', given)
+  })
+
+  it('that is not offered is refused before the provider hears of it', async () => {
+    await expect(startSso('company.example', offer({ sso: false }))).rejects.toMatchObject({
+      failure: 'disabled',
+    })
+    expect(asked).toEqual([])
+  })
+
+  it('needs the captcha response where one is demanded, and sends none elsewhere', async () => {
+    const given = offer({ captcha })
+    await expect(startSso('company.example', given)).rejects.toMatchObject({ failure: 'captcha' })
+    expect(asked).toEqual([])
+    await startSso('company.example', given, 'solved')
+    expect(asked).toMatchObject([{ captchaToken: 'solved' }])
+    await startSso('company.example', offer(), 'solved')
+    expect(asked).toMatchObject([{ captchaToken: undefined }])
+  })
+
+  it('over the limit is not asked of the provider: each domain that was tried counts', async () => {
+    const given = { ...offer(), limitPerMinute: 3 }
+    for (let time = 0; time < 2; time += 1)
+      await expect(startSso('other.example', given)).rejects.toMatchObject({ failure: 'unknown_domain' })
+    await expect(startSso('company.example', given)).rejects.toMatchObject({ failure: 'rate_limited' })
+    expect(asked).toHaveLength(2)
+  })
+
+  it.each([
+    ['other.example', 'rate_limited'],
+    ['down.example', 'transient'],
+  ])('a domain of which the provider says nothing is not counted for the hour: %s', async (domain, last) => {
+    const given = { ...offer(), limitPerMinute: 4 }
+    const guest = visitorSample({ address: '192.0.2.1' })
+    const failures: string[] = []
+    for (let time = 0; time < 13; time += 1) {
+      const result = startSsoSignIn(purpose, { email: domain, captchaToken: undefined }, guest, given)
+      failures.push(await result.catch((error: ProviderError) => error.failure))
+      runtime.advance(60)
+    }
+    expect(failures.at(-1)).toBe(last)
   })
 })
 

@@ -14,6 +14,7 @@ import {
 import {
   attemptAt,
   countSignInAttempt,
+  giveBackUnjudged,
   judgeSignIn,
   type SignInLimitPorts,
   type SignInVisitor,
@@ -26,6 +27,7 @@ const socialTtlSeconds = 600
 const maxSocialSignIns = 5
 
 const maxEmailLength = 320
+const maxDomainLength = 253
 const maxPasswordLength = 1024
 const maxCaptchaTokenLength = 16_384
 
@@ -61,10 +63,7 @@ export async function signInWithPassword(
   if (!isOfLength(email, maxEmailLength) || !isOfLength(posted.password, maxPasswordLength)) {
     throw new ProviderError('invalid_credentials', 'Email or password is empty or too long.')
   }
-  const captchaToken = captcha ? posted.captchaToken : undefined
-  if (captcha && !isOfLength(captchaToken ?? '', maxCaptchaTokenLength)) {
-    throw new ProviderError('captcha', 'The captcha response is empty or too long.')
-  }
+  const captchaToken = captcha && checkedCaptcha(posted.captchaToken)
   const account = accountOf(email)
   const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
   const signingIn = provider.passwordSignIn.bind(provider, { email, password: posted.password, captchaToken })
@@ -73,6 +72,11 @@ export async function signInWithPassword(
 
 function isOfLength(text: string, max: number): boolean {
   return text !== '' && text.length <= max
+}
+
+function checkedCaptcha(token: string = ''): string {
+  if (isOfLength(token, maxCaptchaTokenLength)) return token
+  throw new ProviderError('captcha', 'The captcha response is empty or too long.')
 }
 
 /**
@@ -90,10 +94,50 @@ export async function startSocialSignIn(
   if (!social.some(({ id }) => id === method)) {
     throw new ProviderError('disabled', 'A social method was posted that is not offered here.')
   }
-  const counted = await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
-  const { url, secret } = await provider.socialStart({ method, callbackUrl })
-  await keepSocialSignIn({ purpose, secret, counted }, visitor, ports)
-  return url
+  return leave(purpose, () => provider.socialStart({ method, callbackUrl }), visitor, ports)
+}
+
+/**
+ * Like {@link startSocialSignIn}, for single sign-on at a person's company: that of the posted email address, or of the domain if one
+ * was posted. Rejects with `bad_domain` before anything is counted, and with `unknown_domain`, which counts as an attempt.
+ */
+export async function startSsoSignIn(
+  purpose: SignInPurpose,
+  posted: { email: string; captchaToken: string | undefined },
+  visitor: SignInVisitor,
+  ports: SignInPorts,
+): Promise<string> {
+  const { provider, callbackUrl } = ports
+  const { sso, captcha } = await provider.capabilities()
+  const start = provider.ssoStart?.bind(provider)
+  if (!sso || !start)
+    throw new ProviderError('disabled', 'Single sign-on was posted, but is not offered here.')
+  const domain = domainOf(posted.email)
+  const captchaToken = captcha && checkedCaptcha(posted.captchaToken)
+  return leave(purpose, () => start({ domain, callbackUrl, captchaToken }), visitor, ports)
+}
+
+function domainOf(posted: string): string {
+  const domain = posted.trim().split('@').at(-1)?.toLowerCase() ?? ''
+  if (domain.length <= maxDomainLength && /^[^\s./:?#]+(?:\.[^\s./:?#]+)+$/.test(domain)) return domain
+  throw new ProviderError('bad_domain', 'The posted text has no domain in it.')
+}
+
+async function leave(
+  purpose: SignInPurpose,
+  start: () => Promise<{ url: string; secret: string }>,
+  visitor: SignInVisitor,
+  ports: SignInPorts,
+): Promise<string> {
+  const counted = await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
+  try {
+    const { url, secret } = await start()
+    await keepSocialSignIn({ purpose, secret, counted }, visitor, ports)
+    return url
+  } catch (error) {
+    await giveBackUnjudged(error, counted, ports)
+    throw error
+  }
 }
 
 /** Keeps what {@link finishSocialSignIn} needs when the browser returns within `ttlSeconds`. */

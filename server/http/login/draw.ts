@@ -1,7 +1,11 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { emailWaitSeconds } from '../../core/sign-in/email-sign-in.ts'
 import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
-import { ProviderError } from '../../core/session/session-provider.ts'
+import {
+  type ProviderCapabilities,
+  ProviderError,
+  type SessionProvider,
+} from '../../core/session/session-provider.ts'
 import {
   type EmailPrompt,
   sealTransaction,
@@ -25,7 +29,10 @@ import { failureText, type SignInFailure, signInFailure, signInMessages } from '
 const dayInSeconds = 86_400
 
 /** What the pages of a sign-in are made of. */
-type DrawPorts = Pick<LoginPorts, 'app' | 'urls' | 'codes' | 'signIn' | 'cookies' | 'registrations'>
+type DrawPorts = Pick<
+  LoginPorts,
+  'app' | 'urls' | 'codes' | 'signIn' | 'signInOrder' | 'cookies' | 'registrations'
+>
 
 export interface LoginState {
   email?: string | undefined
@@ -46,17 +53,14 @@ export async function renderLogin(
     throw new LoginError('sign_in_unavailable')
   })
   await notePageOpen(subject, ports)
-  const password = capabilities.password && provider.passwordSignIn !== undefined
-  const emailMethod = provider.emailStart && capabilities.email
-  const captcha = password || emailMethod !== undefined ? capabilities.captcha : undefined
+  const { captcha, ...ways } = waysToSignIn(provider, capabilities)
   // A page cannot show a captcha without a site key: the operator has to configure it.
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
   const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
   const html = loginPage({
     ...subjectPageView(subject, {}, ports),
-    password,
-    emailMethod,
-    social: capabilities.social,
+    ...ways,
+    order: ports.signInOrder,
     ...(captcha && { captcha }),
     ...(email !== undefined && { email }),
     ...(failure && { error: failureText(failure) }),
@@ -64,6 +68,14 @@ export async function renderLogin(
   return loginResponse(html, subject, failure, ports, {
     ...(captcha && { 'content-security-policy': contentSecurityPolicy(captchaPolicy(captcha)) }),
   })
+}
+
+function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilities) {
+  const password = capabilities.password && provider.passwordSignIn !== undefined
+  const emailMethod = provider.emailStart && capabilities.email
+  const sso = capabilities.sso === true && provider.ssoStart !== undefined
+  const captcha = password || emailMethod !== undefined || sso ? capabilities.captcha : undefined
+  return { password, emailMethod, social: capabilities.social, sso, captcha }
 }
 
 /** Renders the page that asks for a code of the second factor; `retry` says why the last one was refused. */

@@ -13,6 +13,7 @@ import {
   type SignInPurpose,
   createBrowserBinding,
 } from '../../core/sign-in/sign-in-transaction.ts'
+import type { SignInMethod } from '../../core/session/session-provider.ts'
 import type { SignInPorts } from '../../core/sign-in/sign-in.ts'
 import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
@@ -29,6 +30,7 @@ export interface LoginPorts {
   codes: AuthorizationCodePorts
   devices: DeviceStore
   signIn: SignInPorts
+  signInOrder: readonly SignInMethod[]
   access: AccessControl
   cookies: LoginCookies
 }

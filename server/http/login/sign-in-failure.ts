@@ -23,6 +23,14 @@ interface SignInMessage {
 export const signInMessages: Readonly<Record<SignInReason, SignInMessage>> = {
   invalid_credentials: { status: 400, text: 'Wrong email or password. Check both and try again.' },
   bad_email: { status: 400, text: 'That is no email address. Enter one, such as name@example.com.' },
+  bad_domain: {
+    status: 400,
+    text: 'That has no domain in it. Enter your work email, such as name@example.com, or the domain of your company.',
+  },
+  unknown_domain: {
+    status: 400,
+    text: 'Single sign-on is not set up for that domain. Check it, or choose another way to sign in.',
+  },
   wrong_email_code: { status: 400, text: 'Wrong or expired code. Enter the code of the newest mail.' },
   email_code_over: {
     status: 400,

@@ -7,7 +7,7 @@ import {
   trySecondFactor,
 } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
-import { signInWithPassword, startSocialSignIn } from '../../core/sign-in/sign-in.ts'
+import { signInWithPassword, startSocialSignIn, startSsoSignIn } from '../../core/sign-in/sign-in.ts'
 import { requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
 import {
   type EmailPrompt,
@@ -67,6 +67,7 @@ export async function takeLoginForm(
   }
   if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, subject, visit, ports)
   if (action === 'back') return renderLogin(subject, { email: emailPrompt?.email }, visit.context, ports)
+  if (action === 'sso') return takeSso(fields, subject, visit, ports)
   if (action === 'email') return takeEmail(fields, emailPrompt, subject, visit, ports)
   if (emailPrompt) return takeEmailCode(fields.get('code') ?? '', emailPrompt, subject, visit, ports)
   const method = fields.get('provider')
@@ -100,6 +101,22 @@ async function takeSocial(
     return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, ports.signIn))
   } catch (error) {
     return renderLogin(subject, { failure: reportedFailure(error, visit) }, visit.context, ports)
+  }
+}
+
+async function takeSso(
+  fields: URLSearchParams,
+  subject: LoginSubject,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  const email = fields.get('email') ?? ''
+  try {
+    const posted = { email, captchaToken: captchaTokenIn(fields) }
+    return redirect(await startSsoSignIn(purposeOf(subject), posted, subject.visitor, ports.signIn))
+  } catch (error) {
+    const state = { email: email.slice(0, maxShownEmailLength), failure: reportedFailure(error, visit) }
+    return renderLogin(subject, state, visit.context, ports)
   }
 }
 

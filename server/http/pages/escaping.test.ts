@@ -22,7 +22,7 @@ import { secondFactorPage } from './second-factor-page.ts'
 
 const attack = `"'></title><script>alert(1)</script><img src=x onerror=alert(1)>&`
 /** Members with a fixed set of values. */
-const fixed = new Set(['kind', 'bridge', 'end'])
+const fixed = new Set(['kind', 'bridge', 'end', 'order'])
 
 /** Returns a copy of `view` for each text in it, with the attack at the end of that text. */
 function* attacksOn(view: unknown, path = ''): Generator<[path: string, view: unknown]> {

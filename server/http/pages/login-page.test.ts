@@ -7,6 +7,7 @@ import {
   loopbackSample,
   requestSample,
 } from '../../../tests/support/pages/view-sample.ts'
+import type { SignInMethod } from '../../core/session/session-provider.ts'
 import { captchaFields, captchaPolicy, captchaWidget } from './captcha.ts'
 import { contentSecurityPolicy, pageContentSecurityPolicy } from './layout.ts'
 import { loginPage, type LoginView } from './login-page.ts'
@@ -181,6 +182,65 @@ describe('captcha', () => {
     const sentence = /<noscript>[\s\S]*<\/noscript>/.exec(page)?.[0] ?? ''
     expect(sentence).toContain('needs JavaScript for the captcha')
     expect(sentence).toContain(text)
+  })
+})
+
+describe('the order of the ways to sign in', () => {
+  const everything: Partial<LoginView> = { emailMethod: 'code', sso: true }
+  const names = new Map([
+    ['Sign in and allow', 'password'],
+    ['Email me a code', 'email'],
+    ['Continue with Google and allow', 'google'],
+    ['Use single sign\u2011on and allow', 'sso'],
+  ])
+  /** The buttons of each form, the primary one in brackets. */
+  const buttons = (part: Partial<LoginView>): string =>
+    forms(loginPage({ ...loginSample, ...part }))
+      .map((form) =>
+        [...form.matchAll(/<button\s+class="button (primary|secondary)[^>]*>\s*([^<]*?)\s*<\/button>/g)]
+          .map(([, rank, text = '']) => (rank === 'primary' ? `[${names.get(text)}]` : names.get(text)))
+          .join(' '),
+      )
+      .filter(Boolean)
+      .join(' | ')
+
+  test.each<[order: string, part: Partial<LoginView>, expected: string]>([
+    ['password,email,social,sso', {}, '[password] email sso | google'],
+    ['email,password,social,sso', {}, '[email] password sso | google'],
+    ['social,sso,email,password', {}, '[google] | sso email password'],
+    ['sso,social,password,email', {}, '[sso] password email | google'],
+    ['email,social,password,sso', { emailMethod: undefined }, '[google] | password sso'],
+    ['password,email,social,sso', { password: false, emailMethod: undefined }, '[google] | sso'],
+    ['sso,social,password,email', { password: false, emailMethod: undefined }, '[sso] | google'],
+    ['social,sso,password,email', { social: [], password: false }, '[sso] email'],
+    ['social,email,password,sso', { sso: false }, '[google] | email password'],
+  ])('%s, with %j: %s', (order, part, expected) => {
+    expect(buttons({ ...everything, order: order.split(',') as SignInMethod[], ...part })).toBe(expected)
+  })
+})
+
+describe('single sign-on', () => {
+  const alone: Partial<LoginView> = { password: false, social: [], sso: true }
+
+  test('alone takes a domain in a field of its own, which has the focus after an error', () => {
+    const [form = ''] = forms(loginPage({ ...loginSample, ...alone, email: 'x.example', error: 'No.' }))
+    expect(form).toContain('Work email or company domain')
+    expect(form).toMatch(/type="text"[^>]*autofocus/)
+    expect(forms(loginPage({ ...loginSample, ...alone, subject: { kind: 'account' } }))[0]).toMatch(
+      />\s*Use single sign\u2011on\s*</,
+    )
+  })
+
+  test('shares the field for the address, whose form lets a domain pass', () => {
+    const [form = ''] = forms(loginPage({ ...loginSample, sso: true }))
+    expect(form).toContain('type="email"')
+    expect(form).toMatch(/<button[^>]*name="action"\s+value="sso"\s+formnovalidate/)
+  })
+
+  test('has the captcha where one is demanded', () => {
+    const page = loginPage({ ...loginSample, ...alone, captcha: captchaSamples.turnstile })
+    expect(page).toContain('<script src=')
+    expect(forms(page)[0]).toContain('class="captcha"')
   })
 })
 

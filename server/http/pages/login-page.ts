@@ -1,5 +1,5 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Captcha, EmailMethod } from '../../core/session/session-provider.ts'
+import type { Captcha, EmailMethod, SignInMethod } from '../../core/session/session-provider.ts'
 import { alertBox, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
@@ -18,7 +18,11 @@ export interface LoginView extends SignInView {
   password: boolean
   /** Offers to sign in with a mail. */
   emailMethod?: EmailMethod | undefined
-  /** The captcha that the password form requires. */
+  /** Offers single sign-on by the domain of a company. */
+  sso: boolean
+  /** All ways to sign in. The first that is offered has the primary button. */
+  order: readonly SignInMethod[]
+  /** The captcha that the form with the email field requires. */
   captcha?: Captcha
   /** Social sign-in methods to offer, in this order. */
   social: readonly { id: string; label: string }[]
@@ -33,15 +37,16 @@ export interface LoginView extends SignInView {
  */
 export function loginPage(view: LoginView): string {
   const words = subjectWords(view.subject)
+  const withEmail = offered(view).filter((way) => way !== 'social')
   return layout({
     links: view.links,
     title: `${view.error === undefined ? '' : 'Not signed in: '}${words.signInTitle}`,
     bridge: 'lowering',
-    ...(hasForm(view) && view.captcha && { head: captchaScript(view.captcha) }),
+    ...(withEmail.length > 0 && view.captcha && { head: captchaScript(view.captcha) }),
     gate: subjectSummary(view.subject, view),
     main: html`<section class="court-inner" aria-labelledby="sign-in">
       <h2 id="sign-in">Sign in with your account at <bdi>${view.appName}</bdi></h2>
-      ${view.error !== undefined && alertBox(view.error, 'sign-in-error')} ${methods(view, words)}
+      ${view.error !== undefined && alertBox(view.error, 'sign-in-error')} ${methods(view, words, withEmail)}
       ${words.cancel !== undefined && cancelForm(view, words.cancel)}
       <div class="court-foot">
         <p>
@@ -54,79 +59,97 @@ export function loginPage(view: LoginView): string {
   })
 }
 
-function hasForm({ password, emailMethod }: LoginView): boolean {
-  return password || emailMethod !== undefined
+function offered({ order, password, emailMethod, social, sso }: LoginView): SignInMethod[] {
+  const isOffered = { password, email: emailMethod !== undefined, social: social.length > 0, sso }
+  return order.filter((way) => isOffered[way])
 }
 
-function methods(view: LoginView, words: SubjectWords): SafeHtml {
-  const hasSocial = view.social.length > 0
-  if (!hasForm(view) && !hasSocial) {
+/** One form has the email field and the buttons of all ways that need it; the other has those of social sign-in. */
+function methods(view: LoginView, words: SubjectWords, withEmail: readonly SignInMethod[]): SafeHtml {
+  const isSocialFirst = offered(view)[0] === 'social'
+  const forms = [
+    withEmail.length > 0 && emailForm(view, words, withEmail, !isSocialFirst),
+    view.social.length > 0 && socialForm(view, words, isSocialFirst),
+  ].filter((form) => form !== false)
+  if (forms.length === 0) {
     return alertBox(
       html`The ways to sign in that ${view.appName} uses are not offered here. Ask the server’s operator:
       doctor says what to set.`,
     )
   }
-  return html`${hasForm(view) && emailForm(view, words)}
-  ${hasForm(view) && hasSocial && html`<p class="or"><span>or</span></p>`}
-  ${hasSocial && socialForm(view, words)}`
+  const [first, second] = isSocialFirst ? forms.toReversed() : forms
+  return html`${first} ${second && html`<p class="or"><span>or</span></p>`} ${second}`
 }
 
-function emailForm(view: LoginView, words: SubjectWords): SafeHtml {
+function emailForm(
+  view: LoginView,
+  words: SubjectWords,
+  ways: readonly SignInMethod[],
+  isFirst: boolean,
+): SafeHtml {
   // After a failed attempt the focus is on the field to correct, and the error describes both fields.
   const failed = view.error !== undefined
   const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
-  const focus = html` autofocus`
+  const focused = html`${describedBy}${failed && html` autofocus`}`
+  const isPasswordNext = view.password && Boolean(view.email)
   return html`<form method="post" action="${view.action}" class="stack">
-    ${transactionInput(view)}
-    <div class="field">
-      <label for="email">Email</label>
-      <input
-        id="email"
-        name="email"
-        type="email"
-        inputmode="email"
-        autocomplete="username"
-        autocapitalize="none"
-        spellcheck="false"
-        required
-        value="${view.email ?? ''}"
-        ${describedBy}${failed && !view.email ? focus : ''}
-      />
-    </div>
-    ${view.password && passwordField(html`${describedBy}${failed && view.email ? focus : ''}`)}
+    ${transactionInput(view)} ${emailField(view, isPasswordNext ? describedBy : focused)}
+    ${view.password && passwordField(isPasswordNext ? focused : describedBy)}
     ${view.captcha && captchaWidget(view.captcha, view.social.length > 0)}
-    ${view.password && html`<button class="button primary deliberate" type="submit">${words.signIn}</button>`}
-    ${mailButton(view)}
+    ${ways.map((way, position) => wayButton(way, isFirst && position === 0, view, words))}
   </form>`
 }
 
-function passwordField(more: SafeHtml): SafeHtml {
+function emailField({ password, emailMethod, email = '' }: LoginView, more: SafeHtml | string): SafeHtml {
+  const takesAddress = password || emailMethod !== undefined
+  return html`<div class="field">
+    <label for="email">${takesAddress ? 'Email' : 'Work email or company domain'}</label>
+    <input
+      id="email"
+      name="email"
+      type="${takesAddress ? 'email' : 'text'}"
+      inputmode="email"
+      autocomplete="username"
+      autocapitalize="none"
+      spellcheck="false"
+      required
+      value="${email}"
+      ${more}
+    />
+  </div>`
+}
+
+function passwordField(more: SafeHtml | string): SafeHtml {
   return html`<div class="field">
     <label for="password">Password</label>
     <input id="password" name="password" type="password" autocomplete="current-password" required${more} />
   </div>`
 }
 
-/** The first button of a form is the one that Enter presses: the password's, where there is one. */
-function mailButton({ emailMethod, password }: LoginView): SafeHtml | false {
-  if (emailMethod === undefined) return false
-  return html`<button
-    class="button ${password ? 'secondary' : 'primary'}"
-    name="action"
-    value="email"
-    formnovalidate
-  >
-    ${emailMethod === 'link' ? 'Email me a link' : 'Email me a code'}
+/** The first button of a form is the one that Enter presses. */
+function wayButton(way: SignInMethod, isPrimary: boolean, view: LoginView, words: SubjectWords): SafeHtml {
+  const rank = isPrimary ? 'primary' : 'secondary'
+  if (way === 'password') {
+    return html`<button class="button ${rank} deliberate" type="submit">${words.signIn}</button>`
+  }
+  if (way === 'sso') {
+    // A field for an address alone would refuse a domain.
+    return html`<button class="button ${rank} deliberate" name="action" value="sso" formnovalidate>
+      ${words.sso}
+    </button>`
+  }
+  return html`<button class="button ${rank}" name="action" value="email" formnovalidate>
+    ${view.emailMethod === 'link' ? 'Email me a link' : 'Email me a code'}
   </button>`
 }
 
-function socialForm(view: LoginView, words: SubjectWords): SafeHtml {
+function socialForm(view: LoginView, words: SubjectWords, isFirst: boolean): SafeHtml {
   return html`<form method="post" action="${view.action}" class="stack">
     ${transactionInput(view)}
     ${view.social.map(
       ({ id, label }, position) =>
         html`<button
-          class="button ${view.password || view.emailMethod !== undefined || position > 0 ? 'secondary' : 'primary'} deliberate"
+          class="button ${isFirst && position === 0 ? 'primary' : 'secondary'} deliberate"
           name="provider"
           value="${id}"
         >

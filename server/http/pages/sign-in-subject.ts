@@ -38,6 +38,7 @@ export interface SubjectWords {
   codeTitle: string
   signIn: string
   continueWith: (label: string) => string
+  sso: string
   confirm: string
   /** Undefined without a client to refuse: leaving the page has the same effect. */
   cancel: string | undefined
@@ -50,6 +51,7 @@ export function subjectWords(subject: SubjectView): SubjectWords {
       codeTitle: 'Enter your code to manage your connections',
       signIn: 'Sign in',
       continueWith: (label) => `Continue with ${label}`,
+      sso: 'Use single sign\u2011on',
       confirm: 'Confirm',
       cancel: undefined,
     }
@@ -60,6 +62,7 @@ export function subjectWords(subject: SubjectView): SubjectWords {
     codeTitle: `Enter your code to allow access for ${asker}`,
     signIn: 'Sign in and allow',
     continueWith: (label) => `Continue with ${label} and allow`,
+    sso: 'Use single sign\u2011on and allow',
     confirm: 'Confirm and allow',
     cancel: 'Cancel and deny access',
   }

@@ -57,6 +57,22 @@ describe('whether an address is confirmed', () => {
   })
 })
 
+describe('whether there is single sign-on', () => {
+  it.each<[settings: object, sso: boolean]>([
+    [{ saml_enabled: true }, true],
+    [{ saml_enabled: false }, false],
+    [{ saml_enabled: 'true' }, false],
+    [{ external: { saml: true, sso: true } }, false],
+  ])('%j: %s', async (settings, sso) => {
+    expect(await open({ external: {}, ...settings }).capabilities()).toMatchObject({ sso })
+  })
+})
+
+it('Google comes first, and the others in the order of the provider', async () => {
+  const { social } = await open({ external: { github: true, azure: true, google: true } }).capabilities()
+  expect(social.map(({ id }) => id)).toEqual(['google', 'github', 'azure'])
+})
+
 describe('what is configured', () => {
   it('decides about social methods', async () => {
     const { capabilities } = open({ external: { email: true, google: true } }, { ...everything, social: [] })

@@ -40,11 +40,12 @@ export function createCapabilities(
     try {
       const settings = await ask()
       const enabled = enabledMethods(settings)
-      const social = offered.social ?? enabled.filter((name) => !notSocial.test(name))
+      const social = offered.social ?? googleFirst(enabled.filter((name) => !notSocial.test(name)))
       const capabilities = {
         password: offered.password && enabled.includes('email'),
         email: enabled.includes('email') ? offered.email : undefined,
         social: social.map(describeSocialMethod),
+        sso: isJsonObject(settings) && settings['saml_enabled'] === true,
         captcha: offered.captcha,
         // With autoconfirm every address counts as confirmed, whoever typed it.
         confirmsEmail: isJsonObject(settings) && settings['mailer_autoconfirm'] === false,
@@ -66,6 +67,10 @@ export function createCapabilities(
     if (known && asking) return known.capabilities
     return (asking ??= refresh())
   }
+}
+
+function googleFirst(names: readonly string[]): readonly string[] {
+  return names.toSorted((a, b) => Number(b === 'google') - Number(a === 'google'))
 }
 
 function enabledMethods(settings: unknown): string[] {

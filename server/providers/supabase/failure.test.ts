@@ -9,6 +9,7 @@ import {
   secondFactorFailure,
   settingsFailure,
   socialFailure,
+  ssoFailure,
   unclearFailure,
 } from './failure.ts'
 
@@ -24,6 +25,7 @@ const readers: readonly (readonly [name: string, read: ReadRefusal])[] = [
   ['settings', settingsFailure],
   ['password', passwordFailure],
   ['social', socialFailure],
+  ['single sign-on', ssoFailure],
   ['second factor', secondFactorFailure],
   ['refresh', refreshFailure],
   ['background', unclearFailure],
@@ -62,6 +64,19 @@ describe('a refused password', () => {
     ...byStatus,
   ])('%i %s: %s', (status, code, failure) => {
     expect(passwordFailure(refused(status, code)).failure).toBe(failure)
+  })
+})
+
+describe('a refused start of single sign-on', () => {
+  it.each<Row>([
+    [404, 'sso_provider_not_found', 'unknown_domain'],
+    [404, 'sso_provider_disabled', 'disabled'],
+    [404, 'saml_provider_disabled', 'disabled'],
+    [422, 'saml_provider_disabled', 'disabled'],
+    [400, 'captcha_failed', 'captcha'],
+    ...byStatus,
+  ])('%i %s: %s', (status, code, failure) => {
+    expect(ssoFailure(refused(status, code)).failure).toBe(failure)
   })
 })
 

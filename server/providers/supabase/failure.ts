@@ -72,6 +72,14 @@ const socialMeanings: Meanings = new Map([
   ['provider_disabled', 'disabled'],
 ])
 
+const ssoMeanings: Meanings = new Map([
+  ...general,
+  ['sso_provider_not_found', 'unknown_domain'],
+  ['sso_provider_disabled', 'disabled'],
+  ['saml_provider_disabled', 'disabled'],
+  ['captcha_failed', 'captcha'],
+])
+
 // An incomplete session that is gone takes its sign-in with it: there is nothing else to end.
 const secondFactorMeanings: Meanings = new Map([
   ...general,
@@ -103,6 +111,9 @@ export const emailCodeFailure: ReadRefusal = byTable(emailCodeMeanings)
 
 /** A refused exchange of the code of a social sign-in. */
 export const socialFailure: ReadRefusal = byTable(socialMeanings)
+
+/** A refused start of single sign-on. */
+export const ssoFailure: ReadRefusal = byTable(ssoMeanings)
 
 /** A refused challenge or code of a second factor. */
 export const secondFactorFailure: ReadRefusal = byTable(secondFactorMeanings)

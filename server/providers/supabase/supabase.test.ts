@@ -8,6 +8,7 @@ import {
 import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import type { ControlledProvider } from '../../../tests/support/sandbox/controlled-provider.ts'
+import { chooseAt } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import {
   ada,
@@ -102,6 +103,44 @@ describe('password sign-in', () => {
     const result = answering(() => Response.json({})).passwordSignIn(ada)
     await expect(result).rejects.toMatchObject(failing('protocol'))
   })
+})
+
+describe('single sign-on', () => {
+  const domain = 'company.example'
+  const start = { domain, callbackUrl, captchaToken: undefined }
+
+  it('sends the browser to the identity provider of the domain, and ends as social sign-in does', async () => {
+    const { url: next, secret } = await provider.ssoStart(start)
+    expect(next).toMatch(/^http:\/\/localhost:8788\/company\/authorize\?/)
+    const { searchParams: params } = await chooseAt(embedded, next, 'Lin')
+    const { identity } = completed(await provider.socialFinish({ params, secret, callbackUrl }))
+    expect(identity.email).toBe('lin@company.example')
+    const { providers } = provider.profileOf({ kind: 'identity', identity }, undefined)
+    expect(providers).toEqual([expect.stringMatching(/^sso:[\da-f-]{36}$/)])
+    const { secret: other } = await provider.ssoStart(start)
+    const again = await chooseAt(embedded, (await provider.ssoStart(start)).url, 'Lin')
+    const foreign = { params: again.searchParams, secret: other, callbackUrl }
+    await expect(provider.socialFinish(foreign)).rejects.toMatchObject(failing('expired'))
+  })
+
+  it('for a domain without one is refused', async () => {
+    const result = provider.ssoStart({ ...start, domain: 'other.example' })
+    await expect(result).rejects.toMatchObject(failing('unknown_domain'))
+  })
+
+  it('passes a captcha response on', async () => {
+    embedded.admin.setCaptcha({ secret: 'solved' })
+    await expect(provider.ssoStart(start)).rejects.toMatchObject(failing('captcha'))
+    expect((await provider.ssoStart({ ...start, captchaToken: 'solved' })).url).toContain('/company/')
+  })
+
+  it.each([{}, { url: 1 }, { url: 'no URL' }, { url: 'javascript:alert(1)' }, null])(
+    'the answer %j leads nowhere',
+    async (body) => {
+      const result = answering(() => Response.json(body)).ssoStart(start)
+      await expect(result).rejects.toMatchObject(failing('protocol'))
+    },
+  )
 })
 
 describe('social sign-in', () => {

@@ -23,6 +23,7 @@ import {
   secondFactorFailure,
   settingsFailure,
   socialFailure,
+  ssoFailure,
   unclearFailure,
 } from './failure.ts'
 import { createPing } from './ping.ts'
@@ -69,12 +70,11 @@ export function createGotrueProvider(
     },
 
     async emailStart({ email, callbackUrl, captchaToken }) {
-      const secret = createCodeVerifier(runtime.randomBytes)
+      const { secret, challenge } = await startPkce(runtime)
       const body = {
         email,
         create_user: false,
-        code_challenge: await deriveCodeChallenge(secret),
-        code_challenge_method: 's256',
+        ...challenge,
         gotrue_meta_security: captchaToken === undefined ? {} : { captcha_token: captchaToken },
       }
       await post(`/otp?redirect_to=${encodeURIComponent(callbackUrl)}`, body, emailFailure)
@@ -86,15 +86,23 @@ export function createGotrueProvider(
     },
 
     async socialStart({ method, callbackUrl }) {
-      const secret = createCodeVerifier(runtime.randomBytes)
+      const { secret, challenge } = await startPkce(runtime)
       const url = new URL(`${config.url}/authorize`)
-      url.search = new URLSearchParams({
-        provider: method,
-        redirect_to: callbackUrl,
-        code_challenge: await deriveCodeChallenge(secret),
-        code_challenge_method: 's256',
-      }).toString()
+      const parameters = { provider: method, redirect_to: callbackUrl, ...challenge }
+      url.search = new URLSearchParams(parameters).toString()
       return { url: url.href, secret }
+    },
+
+    async ssoStart({ domain, callbackUrl, captchaToken }) {
+      const { secret, challenge } = await startPkce(runtime)
+      const body = {
+        domain,
+        redirect_to: callbackUrl,
+        skip_http_redirect: true,
+        ...challenge,
+        gotrue_meta_security: captchaToken === undefined ? {} : { captcha_token: captchaToken },
+      }
+      return { url: readRedirect(await post('/sso', body, ssoFailure)), secret }
     },
 
     async socialFinish({ params, secret }) {
@@ -136,6 +144,19 @@ export function createGotrueProvider(
 
     signOut,
   }
+}
+
+async function startPkce(runtime: Pick<Runtime, 'randomBytes'>) {
+  const secret = createCodeVerifier(runtime.randomBytes)
+  const code_challenge = await deriveCodeChallenge(secret)
+  return { secret, challenge: { code_challenge, code_challenge_method: 's256' } }
+}
+
+/** Reads where the browser goes on. */
+function readRedirect(body: unknown): string {
+  const url = isJsonObject(body) ? body['url'] : undefined
+  if (typeof url === 'string' && /^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url
+  throw new ProviderError('protocol', 'The auth API started single sign-on without a URL to go on at.')
 }
 
 type GotrueApi = ReturnType<typeof createApi>

@@ -125,7 +125,9 @@ export function explainRefusal(error: unknown): string {
 /** Returns the sentence for an error of a social sign-in; the text in the URL is never shown. */
 export function explainRedirect(parameters: URLSearchParams): string {
   const code = parameters.get('error_code') ?? parameters.get('error') ?? ''
-  return code === 'user_banned' ? 'This account cannot sign in.' : explainCode(code)
+  if (code === 'user_banned') return 'This account cannot sign in.'
+  // Single sign-on that was refused: of an address or a password it says nothing.
+  return explainCode(code === 'validation_failed' ? '' : code)
 }
 
 /** Returns the sentence for an error code. */

@@ -8,13 +8,14 @@ import { type AuthServices, createAuthServices, type EmbeddedProviderConfig } fr
 import { createEmailApi } from './api/email-api.ts'
 import { createFactorApi } from './api/factor-api.ts'
 import { createSocialApi } from './api/social-api.ts'
-import { createStandInGoogle } from './social/google.ts'
+import { company, createSsoApi } from './api/sso-api.ts'
+import { createStandIn, google } from './social/stand-in.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 
 /** A session provider that lives in this process. */
 export interface EmbeddedProvider {
-  /** Serves everything below the configured URL and below `/google` of the same origin; 404 for the rest. */
+  /** Serves everything below the configured URL, and below `/google` and `/company` of the same origin; 404 for the rest. */
   fetch(request: Request): Promise<Response>
   /** Closes the database; everything before the last response is on disk. */
   close(): void
@@ -22,17 +23,25 @@ export interface EmbeddedProvider {
 }
 
 /**
- * Creates a local, persistent session provider that speaks the Supabase Auth API, with a fake Google. For development on one
+ * Creates a local, persistent session provider that speaks the Supabase Auth API, with a fake Google and a fake company. For development on one
  * machine: throws unless its URLs are loopback ones. Logs nothing.
  */
 export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: Runtime): EmbeddedProvider {
   validateConfig(config)
   const services = createAuthServices({ ...config, url: config.url.replace(/\/+$/, '') }, runtime)
   const { origin, pathname } = new URL(services.config.url)
-  const google = createStandInGoogle(
-    { url: `${origin}/google`, callbackUrl: `${services.config.url}/callback` },
-    runtime,
-  )
+  const standIn = {
+    google: createStandIn(
+      google,
+      { url: `${origin}/google`, callbackUrl: `${services.config.url}/callback` },
+      runtime,
+    ),
+    company: createStandIn(
+      company,
+      { url: `${origin}/company`, callbackUrl: `${services.config.url}/sso/saml/acs` },
+      runtime,
+    ),
+  }
 
   const api = new Hono()
   api.use(
@@ -45,7 +54,8 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   )
   api.route('/', createAuthApi(services))
   api.route('/factors', createFactorApi(services))
-  api.route('/', createSocialApi(services, google))
+  api.route('/', createSocialApi(services, standIn.google))
+  api.route('/', createSsoApi(services, standIn.company))
   api.route('/', createEmailApi(services))
 
   const root = new Hono()
@@ -59,7 +69,8 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
     }),
   )
   root.route(pathname, api)
-  root.route('/google', google.routes)
+  root.route('/google', standIn.google.routes)
+  root.route('/company', standIn.company.routes)
   root.notFound((c) => c.text('404 page not found\n', 404))
   root.onError((error, c) => {
     if (error instanceof AuthError) return renderAuthError(error, c.req.raw)

@@ -1,7 +1,8 @@
 /** The tables of the embedded provider. */
 export const schema = `CREATE TABLE IF NOT EXISTS account (
   id TEXT PRIMARY KEY,
-  email TEXT NOT NULL UNIQUE,
+  email TEXT NOT NULL,
+  is_sso INTEGER NOT NULL,
   password_hash TEXT,
   confirmed_at INTEGER,
   banned_until INTEGER,
@@ -10,6 +11,7 @@ export const schema = `CREATE TABLE IF NOT EXISTS account (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS account_email ON account (email) WHERE is_sso = 0;
 CREATE TABLE IF NOT EXISTS identity (
   id TEXT PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { chooseAt, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { computeTotp } from './accounts/totp.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
@@ -120,6 +120,62 @@ describe('an unmodified supabase-js client', () => {
     expect((await client().auth.signInWithPassword(ADA)).error?.code).toBe('invalid_credentials')
     const renewed = await client().auth.signInWithPassword({ ...ADA, password: 'battery staple' })
     expect(renewed.error).toBeNull()
+  })
+})
+
+describe('single sign-on', () => {
+  const options = { redirectTo: `${SITE}/auth/callback` }
+  const domain = 'company.example'
+
+  it('signs in at the company that has the domain, with an account of its own', async () => {
+    const { admin, client, ...provider } = startProvider()
+    const { id } = await admin.createUser({ email: 'lin@company.example', password: ADA.password })
+    const { auth } = client()
+    const { data } = await auth.signInWithSSO({ domain, options })
+    const back = await chooseAt(provider, data?.url ?? '', 'Lin')
+    expect(`${back.origin}${back.pathname}`).toBe(options.redirectTo)
+    const signedIn = await auth.exchangeCodeForSession(back.searchParams.get('code') ?? '')
+    expect(signedIn.error).toBeNull()
+    const sso = expect.stringMatching(/^sso:[\da-f-]{36}$/)
+    expect(signedIn.data.user).toMatchObject({
+      email: 'lin@company.example',
+      app_metadata: { provider: sso, providers: [sso] },
+    })
+    expect(signedIn.data.user?.id).not.toBe(id)
+    expect((await auth.getClaims()).data?.claims.amr).toMatchObject([{ method: 'sso/saml' }])
+    const { auth: later } = client()
+    const again = await later.signInWithSSO({ domain, options })
+    const { searchParams } = await chooseAt(provider, again.data?.url ?? '', 'Lin')
+    const second = await later.exchangeCodeForSession(searchParams.get('code') ?? '')
+    expect(second.data.user?.id).toBe(signedIn.data.user?.id)
+    const byPassword = { email: 'lin@company.example', password: ADA.password }
+    expect((await client().auth.signInWithPassword(byPassword)).data.user?.id).toBe(id)
+  })
+
+  it('is refused for a domain that no company has', async () => {
+    const { error } = await startProvider().client().auth.signInWithSSO({ domain: 'other.example', options })
+    expect(error).toMatchObject({ code: 'sso_provider_not_found', status: 404 })
+  })
+
+  it('that is denied, late, used or banned ends at the site, not where it began', async () => {
+    const { admin, client, runtime, ...provider } = startProvider()
+    const { auth } = client()
+    const start = async (): Promise<string> => (await auth.signInWithSSO({ domain, options })).data?.url ?? ''
+    const errorAfter = async (url: string, button: string): Promise<string | null> => {
+      const back = await chooseAt(provider, url, button)
+      expect(`${back.origin}${back.pathname}`).toBe(`${SITE}/`)
+      return back.searchParams.get('error_code')
+    }
+    expect(await errorAfter(await start(), 'Deny')).toBe('validation_failed')
+    const used = await start()
+    const { searchParams } = await chooseAt(provider, used, 'Lin')
+    const { data } = await auth.exchangeCodeForSession(searchParams.get('code') ?? '')
+    expect(await errorAfter(used, 'Lin')).toBe('saml_relay_state_not_found')
+    const late = await start()
+    runtime.advance(120)
+    expect(await errorAfter(late, 'Lin')).toBe('saml_relay_state_expired')
+    admin.banUser(data.user?.id ?? '')
+    expect(await errorAfter(await start(), 'Lin')).toBe('user_banned')
   })
 })
 

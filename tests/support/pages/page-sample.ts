@@ -135,6 +135,31 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
     ),
   ],
   ['login-mail', plain(loginPage({ ...loginSample, emailMethod: 'both' }))],
+  ['login-every-way', plain(loginPage({ ...loginSample, emailMethod: 'code', sso: true }))],
+  [
+    'login-social-first',
+    plain(
+      loginPage({
+        ...loopbackSample,
+        emailMethod: 'code',
+        sso: true,
+        order: ['social', 'sso', 'email', 'password'],
+      }),
+    ),
+  ],
+  [
+    'login-sso-only',
+    plain(
+      loginPage({
+        ...loginSample,
+        password: false,
+        social: [],
+        sso: true,
+        email: 'ada@other.example',
+        error: 'Single sign-on is not set up for that domain. Check it, or choose another way to sign in.',
+      }),
+    ),
+  ],
   [
     'login-mail-only',
     plain(loginPage({ ...loopbackSample, password: false, emailMethod: 'link', social: [] })),

@@ -1,4 +1,4 @@
-import type { Captcha } from '../../../server/core/session/session-provider.ts'
+import { type Captcha, signInMethods } from '../../../server/core/session/session-provider.ts'
 import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
@@ -49,6 +49,8 @@ export const loginSample: LoginView = {
   subject: requestSample,
   password: true,
   social: [{ id: 'google', label: 'Google' }],
+  sso: false,
+  order: signInMethods,
 }
 
 /** A login view for {@link loopbackRequest}. */

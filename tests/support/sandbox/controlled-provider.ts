@@ -38,7 +38,8 @@ export function createControlledProvider(
     if (route.includes('/admin/users')) return adminApi.fetch(request)
     const type = query.get('grant_type')
     count(controls.counters, route, type)
-    if (route === 'POST /signup' || (route === 'POST /token' && type === 'password')) {
+    const isPassword = route === 'POST /token' && type === 'password'
+    if (isPassword || route === 'POST /signup' || route === 'POST /sso') {
       await checkCaptcha(services, controls, request)
     }
     if (route === 'POST /token') controls.faults.checkRate()
@@ -56,7 +57,8 @@ export function createControlledProvider(
     admin: createProviderAdmin(services, controls),
     async fetch(request) {
       const { pathname, searchParams } = new URL(request.url)
-      if (!pathname.startsWith(`${base}/`) || pathname.startsWith('/google')) return provider.fetch(request)
+      if (!pathname.startsWith(`${base}/`) || /^\/(?:google|company)\//.test(pathname))
+        return provider.fetch(request)
       const path = pathname.slice(base.length)
       const failed = await controls.faults.before(path)
       if (failed) return failed

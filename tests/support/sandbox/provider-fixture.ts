@@ -77,7 +77,16 @@ export async function walkGoogle(
   button: string,
 ): Promise<URL> {
   const toGoogle = await provider.fetch(new Request(authorizeUrl))
-  const page = await provider.fetch(new Request(toGoogle.headers.get('location') ?? ''))
+  return chooseAt(provider, toGoogle.headers.get('location') ?? '', button)
+}
+
+/** Clicks the button on the page of a stand-in; returns the last redirect. */
+export async function chooseAt(
+  provider: Pick<ControlledProvider, 'fetch'>,
+  pageUrl: string,
+  button: string,
+): Promise<URL> {
+  const page = await provider.fetch(new Request(pageUrl))
   const markup = await page.text()
   const attribute = (pattern: RegExp): string => pattern.exec(markup)?.[1] ?? ''
   const label = new RegExp(`<button[^>]*value="([^"]*)"[^>]*>(?:(?!</button>).)*${button}`, 's')

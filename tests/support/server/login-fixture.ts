@@ -7,7 +7,11 @@ import {
   startDeviceAuthorization,
 } from '../../../server/core/authorization/device-authorization.ts'
 import { ScopeCatalogue } from '../../../server/core/tokens/scope.ts'
-import type { SessionProvider } from '../../../server/core/session/session-provider.ts'
+import {
+  type SessionProvider,
+  type SignInMethod,
+  signInMethods,
+} from '../../../server/core/session/session-provider.ts'
 import type { SignInPorts } from '../../../server/core/sign-in/sign-in.ts'
 import { createAuthorizeEndpoint } from '../../../server/http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../../../server/http/login/callback.ts'
@@ -49,6 +53,7 @@ export interface LoginFixtureOptions {
   limitPerMinute?: number
   beside?: LoginFixture
   access?: AccessControl
+  signInOrder?: readonly SignInMethod[]
 }
 
 /** Creates the flow for `provider`, with one client registered. */
@@ -78,6 +83,7 @@ export async function createLoginFixture(
     },
     devices: store,
     signIn,
+    signInOrder: options.signInOrder ?? signInMethods,
     access: options.access ?? accessSample(),
     cookies: createLoginCookies(baseUrl),
   }

@@ -44,24 +44,31 @@ export class Accounts {
     this.#runtime = runtime
   }
 
-  /** Throws `user_already_exists` if the address is taken, in any letter case. */
+  /**
+   * Throws `user_already_exists` if the address is taken, in any letter case. Not so for single sign-on: what a company says of an
+   * address proves nothing about other accounts with it.
+   */
   create(account: {
     email: string
     passwordHash?: string
     confirmed: boolean
     metadata?: Metadata
+    isSso?: boolean
   }): Account {
     const email = normalizeEmail(account.email)
-    if (this.findByEmail(email) !== undefined) {
+    const { isSso = false } = account
+    if (!isSso && this.findByEmail(email) !== undefined) {
       throw new AuthError(422, 'user_already_exists', 'User already registered')
     }
     const id = randomUUID()
     const now = this.#runtime.now()
     this.#database.run(
-      `INSERT INTO account (id, email, password_hash, confirmed_at, user_metadata, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO account
+         (id, email, is_sso, password_hash, confirmed_at, user_metadata, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       id,
       email,
+      Number(isSso),
       account.passwordHash ?? null,
       account.confirmed ? now : null,
       JSON.stringify(account.metadata ?? {}),
@@ -71,9 +78,9 @@ export class Accounts {
     return this.findById(id)!
   }
 
-  /** Ignores letter case. Surrounding blanks count, as in the real API. */
+  /** Ignores letter case, and accounts of single sign-on. Surrounding blanks count, as in the real API. */
   findByEmail(email: string): Account | undefined {
-    return readAccount(this.#database.get(`${select} WHERE email = ?`, email.toLowerCase()))
+    return readAccount(this.#database.get(`${select} WHERE email = ? AND is_sso = 0`, email.toLowerCase()))
   }
 
   findById(id: string): Account | undefined {

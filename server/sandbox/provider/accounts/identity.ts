@@ -4,7 +4,7 @@ import type { Account, Accounts, Metadata } from './account.ts'
 import { AuthError } from '../auth-error.ts'
 import type { Database } from '../../database.ts'
 
-/** One way an account signs in: `email`, or a social provider. */
+/** One way an account signs in: `email`, a social provider, or `sso:` and the id of a company's provider. */
 export interface Identity {
   id: string
   provider: string
@@ -54,13 +54,17 @@ export class Identities {
     })
   }
 
-  /** Returns the account of a social profile: the one it was used with before, else the one with its address, else a new one. */
+  /**
+   * Returns the account of a profile: the one it was used with before, else the one with its address, else a new one. An account of
+   * single sign-on is never one that was there without it.
+   */
   signIn(profile: SocialProfile): Account {
     const { provider, subject, email } = profile
     return this.#database.transaction(() => {
+      const isSso = provider.startsWith('sso:')
       const known = this.#findAccount(profile)
-      const account =
-        known ?? this.#accounts.findByEmail(email) ?? this.#accounts.create({ email, confirmed: true })
+      const sameAddress = isSso ? undefined : this.#accounts.findByEmail(email)
+      const account = known ?? sameAddress ?? this.#accounts.create({ email, confirmed: true, isSso })
       if (this.#accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
       const data = profileData(profile)
       if (known) this.#recordSignIn(profile, data)
@@ -121,7 +125,7 @@ function profileData({ provider, subject, email, name }: SocialProfile): Metadat
     email,
     email_verified: true,
     full_name: name,
-    iss: provider === 'google' ? 'https://accounts.google.com' : `https://${provider}.example`,
+    iss: provider === 'google' ? 'https://accounts.google.com' : `https://${provider.split(':')[0]}.example`,
     name,
     phone_verified: false,
     provider_id: subject,

@@ -4,6 +4,7 @@ import { type AuthServices, describeUser, sessionResponse, socialProviders } fro
 import { authenticate } from './bearer.ts'
 import { object, readJsonBody, text } from './json-body.ts'
 import { magicLink } from '../social/social-flow.ts'
+import { ssoProvider } from './sso-api.ts'
 import { hashPassword, validatePassword, verifyPassword } from '../accounts/password.ts'
 
 /** Creates the routes of the auth API for accounts and sessions, relative to its base URL. */
@@ -81,7 +82,7 @@ function describeSettings(services: AuthServices): Record<string, unknown> {
     mailer_autoconfirm: !services.confirmsEmail,
     phone_autoconfirm: false,
     sms_provider: '',
-    saml_enabled: false,
+    saml_enabled: true,
   }
 }
 
@@ -194,6 +195,7 @@ async function pkceGrant(services: AuthServices, request: Request): Promise<Resp
   }
   accounts.recordSignIn(accountId)
   if (provider === magicLink) return sessionResponse(services, sessions.create(accountId, magicLink))
+  if (provider === ssoProvider) return sessionResponse(services, sessions.create(accountId, 'sso/saml'))
   return sessionResponse(services, sessions.create(accountId, 'oauth'), {
     provider_token: `stand-in-google-${accountId}`,
     provider_refresh_token: `stand-in-google-refresh-${accountId}`,

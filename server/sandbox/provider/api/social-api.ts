@@ -4,7 +4,7 @@ import { AuthError } from '../auth-error.ts'
 import { type AuthServices, socialProviders } from '../auth-services.ts'
 import { chooseRedirectTarget } from '../social/redirect-target.ts'
 import type { SocialFlow } from '../social/social-flow.ts'
-import type { StandInGoogle } from '../social/google.ts'
+import type { StandIn } from '../social/stand-in.ts'
 
 /** Maps a status to `error`, if that is not `server_error`. */
 const oauthErrors = new Map([
@@ -13,7 +13,7 @@ const oauthErrors = new Map([
 ])
 
 /** Creates the routes of a social sign-in, relative to the auth base URL: for browsers, so failures are redirects. */
-export function createSocialApi(services: AuthServices, google: StandInGoogle): Hono {
+export function createSocialApi(services: AuthServices, google: StandIn): Hono {
   const { config, flows, identities } = services
   const api = new Hono()
 
@@ -87,7 +87,8 @@ export function withErrors(target: string, parameters: Record<string, string>): 
   return url.href
 }
 
-function withQuery(target: string, parameters: Record<string, string>): URL {
+/** Adds parameters to the query. */
+export function withQuery(target: string, parameters: Record<string, string>): URL {
   const url = new URL(target)
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
   return url

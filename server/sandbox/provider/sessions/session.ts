@@ -6,7 +6,7 @@ import { decodeRefreshToken, encodeRefreshToken, isRefreshToken } from './refres
 
 /** One sign-in method and when it was used, as in the `amr` claim. */
 interface AuthenticationMethod {
-  method: 'password' | 'oauth' | 'totp' | 'otp' | 'magiclink'
+  method: 'password' | 'oauth' | 'totp' | 'otp' | 'magiclink' | 'sso/saml'
   timestamp: number
 }
 

@@ -5,41 +5,52 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
 const codeSeconds = 60
 
-/** An account that the fake Google offers, without a password. */
-interface GoogleAccount {
+/** An account that is offered without a password. */
+interface OfferedAccount {
   subject: string
   name: string
   email: string
 }
 
-const googleAccounts: readonly GoogleAccount[] = [
-  { subject: '100000000000000000001', name: 'Ada Example', email: 'ada@google.example' },
-  { subject: '100000000000000000002', name: 'Grace Example', email: 'grace@google.example' },
-]
+/** What a page plays, and the accounts there. */
+export interface Played {
+  name: string
+  accounts: readonly OfferedAccount[]
+}
 
-/** A page that plays Google: it asks which account to continue with, or to deny. */
-export interface StandInGoogle {
+export const google: Played = {
+  name: 'Google',
+  accounts: [
+    { subject: '100000000000000000001', name: 'Ada Example', email: 'ada@google.example' },
+    { subject: '100000000000000000002', name: 'Grace Example', email: 'grace@google.example' },
+  ],
+}
+
+/** A page that plays another sign-in service: it asks which account to continue with, or to deny. */
+export interface StandIn {
   /** Its pages, relative to its own base URL. */
   routes: Hono
   /** Returns the URL to send the browser to. */
   authorizationUrl(state: string, loginHint: string | undefined): string
   /** Returns the account behind a code, once, within a minute. */
-  redeem(code: string): GoogleAccount | undefined
+  redeem(code: string): OfferedAccount | undefined
 }
 
 /** `url` is the address of its pages, `callbackUrl` the only address it returns to. */
-export function createStandInGoogle(
+export function createStandIn(
+  played: Played,
   { url, callbackUrl }: { url: string; callbackUrl: string },
   runtime: Runtime,
-): StandInGoogle {
-  // In memory: a code lives for a minute, and the real Google's codes are not in our database either.
-  const codes = new Map<string, { account: GoogleAccount; expiresAt: number }>()
+): StandIn {
+  // In memory: a code lives for a minute, and the real service's codes are not in our database either.
+  const codes = new Map<string, { account: OfferedAccount; expiresAt: number }>()
   const routes = new Hono()
 
   routes.get('/authorize', (c) => {
     const hint = c.req.query('login_hint')
-    const accounts = googleAccounts.toSorted((a, b) => Number(b.email === hint) - Number(a.email === hint))
-    const page = googlePage({ state: c.req.query('state') ?? '', accounts, chooseUrl: `${url}/choose` })
+    const accounts = played.accounts.toSorted((a, b) => Number(b.email === hint) - Number(a.email === hint))
+    const state = c.req.query('state') ?? ''
+    const page = choicePage({ name: played.name, state, accounts, chooseUrl: `${url}/choose` })
     return c.html(page.toString(), 200, pageHeaders)
   })
 
@@ -48,14 +59,14 @@ export function createStandInGoogle(
     const target = new URL(callbackUrl)
     target.searchParams.set('state', form.get('state') ?? '')
     const choice = form.get('account')
-    const account = googleAccounts.find(({ subject }) => subject === choice)
+    const account = played.accounts.find(({ subject }) => subject === choice)
     if (account !== undefined) target.searchParams.set('code', issueCode(account))
     else if (choice === 'deny') target.searchParams.set('error', 'access_denied')
-    else return c.html(denialPage().toString(), 400, pageHeaders)
+    else return c.html(denialPage(played.name).toString(), 400, pageHeaders)
     return c.redirect(target.href, 303)
   })
 
-  function issueCode(account: GoogleAccount): string {
+  function issueCode(account: OfferedAccount): string {
     const now = runtime.now()
     for (const [code, { expiresAt }] of codes) if (expiresAt <= now) codes.delete(code)
     const code = Buffer.from(runtime.randomBytes(24)).toString('base64url')
@@ -118,15 +129,15 @@ const pageHeaders: Record<string, string> = {
   'x-content-type-options': 'nosniff',
 }
 
-interface GooglePage {
+interface ChoicePage extends Played {
   state: string
-  accounts: readonly { subject: string; name: string; email: string }[]
   chooseUrl: string
 }
 
 /** Renders the page that asks which account to continue with. */
-function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml {
+function choicePage({ name: service, state, accounts, chooseUrl }: ChoicePage): SafeHtml {
   return frame(
+    service,
     'Choose an account',
     html`<h1>Choose an account</h1>
       <p class="lead">to continue to the app that sent you here</p>
@@ -145,26 +156,27 @@ function googlePage({ state, accounts, chooseUrl }: GooglePage): SafeHtml {
 }
 
 /** Renders the page for a form that this page did not create. */
-function denialPage(): SafeHtml {
+function denialPage(service: string): SafeHtml {
   return frame(
+    service,
     'No such account',
     html`<h1>No such account</h1>
       <p class="lead">Go back and choose one of the accounts on the page.</p>`,
   )
 }
 
-function frame(title: string, body: SafeHtml): SafeHtml {
+function frame(service: string, title: string, body: SafeHtml): SafeHtml {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title} - stand-in Google</title>
+        <title>${title} - stand-in ${service}</title>
         ${styleElement}
       </head>
       <body>
         <main>
-          <p class="note">Stand-in Google for development. No password, not the real one.</p>
+          <p class="note">Stand-in ${service} for development. No password, not the real one.</p>
           <div class="body">${body}</div>
         </main>
       </body>

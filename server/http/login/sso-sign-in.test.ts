@@ -1,0 +1,208 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { AccessRule } from '../../core/access/access-rules.ts'
+import type { SignInMethod } from '../../core/session/session-provider.ts'
+import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
+import { accessSample } from '../../../tests/support/server/core/access-sample.ts'
+import { authorizationRequest } from '../../../tests/support/server/core/sign-in-sample.ts'
+import {
+  createLoginFixture,
+  type LoginFixture,
+  type LoginFixtureOptions,
+} from '../../../tests/support/server/login-fixture.ts'
+import { type GotrueFixture, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
+import { chooseAt } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
+import { ssoProvider } from '../../sandbox/provider/api/sso-api.ts'
+
+const email = 'lin@company.example'
+const label = 'Use single sign\u2011on and allow'
+let gotrue: GotrueFixture
+let login: LoginFixture
+let browser: Browser
+/** Domains that the provider was asked for. */
+let asked: string[]
+
+interface Options extends Omit<LoginFixtureOptions, 'access'> {
+  /** False: neither password nor mail. */
+  password?: boolean
+  rules?: AccessRule[]
+}
+
+async function open({ password = true, rules, ...options }: Options = {}): Promise<void> {
+  gotrue = startGotrue()
+  asked = []
+  const provider = gotrue.configured({ password, social: ['google'] }, async (request) => {
+    if (request.url.endsWith('/sso'))
+      asked.push(((await request.clone().json()) as { domain: string }).domain)
+    return gotrue.embedded.fetch(request)
+  })
+  login = await createLoginFixture(provider, {
+    ...options,
+    ...(rules && { access: accessSample(rules, provider) }),
+  })
+  browser = login.browser('192.0.2.1')
+}
+
+beforeEach(() => open())
+
+const status = ({ response }: Visit): number | undefined => response?.status
+
+/** Presses the button; the browser ends at the identity provider, or stays here. */
+const leave = (page: Visit, typed: string = email, by: Browser = browser): Promise<Visit> =>
+  by.submit(page, 'email', { email: typed, action: 'sso' })
+
+/** Signs in there, and returns where the provider sends the browser. */
+const signInThere = (at: Visit, person = 'Lin'): Promise<URL> =>
+  chooseAt(gotrue.embedded, at.url.href, person)
+
+async function walk(page: Visit, person?: string, by: Browser = browser): Promise<Visit> {
+  return by.visit((await signInThere(await leave(page, email, by), person)).href)
+}
+
+function expectCode(done: Visit): void {
+  expect(`${done.url.origin}${done.url.pathname}`).toBe(authorizationRequest().redirectUri)
+  expect(done.url.searchParams.has('code')).toBe(true)
+}
+
+async function userId(): Promise<string> {
+  const { id } = gotrue.embedded.services.database.get<{ id: string }>(
+    'SELECT account_id AS id FROM identity WHERE provider = ?',
+    ssoProvider,
+  )!
+  return id
+}
+
+describe('single sign-on', () => {
+  it('lets a client in, a device, and the person to the connections', async () => {
+    expectCode(await walk(await login.open(browser)))
+    expect(login.logged()).toContain('"event":"signed_in"')
+    expect(login.logged()).not.toContain('company.example')
+    const device = await login.startDevice()
+    const page = await browser.visit(device.verification_uri_complete)
+    const start = page.html.includes('id="email"')
+      ? page
+      : await browser.submit(page, 'user_code', { user_code: device.user_code })
+    expect(start.html).toContain(label)
+    expect((await walk(start)).html).toContain('Your device can connect now')
+    expect(await login.pollDevice(device.device_code)).toBe('approved')
+    const account = await browser.visit('http://localhost:8787/account/connections')
+    expect(account.html).toContain('Use single sign\u2011on')
+    expect(account.html).not.toContain(label)
+    expect((await walk(account)).html).toContain(email)
+  })
+
+  it('takes the domain from an address, or as it is', async () => {
+    expectCode(
+      await browser.visit(
+        (await signInThere(await leave(await login.open(browser), 'Company.example'))).href,
+      ),
+    )
+    expect(asked).toEqual(['company.example'])
+  })
+
+  it('has a form of its own where there is no other', async () => {
+    await open({ password: false })
+    const page = await login.open(browser)
+    expect(page.html).toContain('Work email or company domain')
+    expect(page.html).not.toContain('id="password"')
+    expectCode(await walk(page))
+  })
+
+  it('asks for the second factor of an account that has one', async () => {
+    await walk(await login.open(browser))
+    const { secret } = gotrue.embedded.admin.enrollTotp(await userId())
+    const page = await walk(await login.open(browser))
+    expect(page.html).toContain('Confirm and allow')
+    expectCode(await browser.submit(page, 'code', { code: computeTotp(secret, gotrue.runtime.now()) }))
+  })
+
+  it.each<{ who: string; rule: AccessRule; allowed: boolean }>([
+    {
+      who: 'people of the company',
+      rule: { effect: 'allow', conditions: { provider: [ssoProvider] } },
+      allowed: true,
+    },
+    {
+      who: 'people with a password',
+      rule: { effect: 'allow', conditions: { provider: ['email'] } },
+      allowed: false,
+    },
+  ])('passes the access rules: $who', async ({ rule, allowed }) => {
+    await open({ rules: [rule] })
+    const done = await walk(await login.open(browser))
+    if (allowed) return expectCode(done)
+    expect(status(done)).toBe(403)
+    expect(done.html).toContain('This account may not connect here.')
+    expect(gotrue.embedded.admin.listSessions(await userId())).toEqual([])
+  })
+})
+
+describe('a refusal', () => {
+  it.each([
+    ['of an unknown domain', 'ada@other.example', 'not set up for that domain', ['other.example']],
+    ['of what is no domain', 'ada', 'has no domain in it', []],
+  ])('%s says what to do, and the form still works', async (_what, typed, text, sent) => {
+    const page = await leave(await login.open(browser), typed)
+    expect(status(page)).toBe(400)
+    expect(page.html).toContain(text)
+    expect(page.html).toContain(`value="${typed}"`)
+    expect(asked).toEqual(sent)
+    expectCode(await walk(page))
+  })
+
+  it('over the limit of an address asks the provider nothing more, and stops nobody else', async () => {
+    await open({ limitPerMinute: 10 })
+    const answers: (number | undefined)[] = []
+    for (let time = 0; time < 20; time += 1) {
+      answers.push(status(await leave(await login.open(browser), `${time}@other.example`)))
+    }
+    expect(answers).toEqual([...Array<number>(5).fill(400), ...Array<number>(15).fill(429)])
+    expect(asked).toHaveLength(5)
+    const other = login.browser('203.0.113.1')
+    expectCode(await walk(await login.open(other), 'Lin', other))
+  })
+
+  it('login CSRF: another browser cannot finish it', async () => {
+    const back = await signInThere(await leave(await login.open(browser)))
+    const stranger = login.browser('192.0.2.2')
+    expect(status(await stranger.visit(back.href))).toBe(400)
+    await leave(await login.open(stranger), email, stranger)
+    expect(status(await stranger.visit(back.href))).toBe(400)
+    expectCode(await browser.visit(back.href))
+  })
+
+  it('at the company ends at the web app, and the page can be used again', async () => {
+    const page = await login.open(browser)
+    const denied = await signInThere(await leave(page), 'Deny')
+    expect(denied.href).toMatch(/^http:\/\/localhost:8788\/\?error=/)
+    expectCode(await walk(page))
+  })
+
+  it('of a banned person lets nobody in', async () => {
+    const back = await signInThere(await leave(await login.open(browser)))
+    gotrue.embedded.admin.banUser(await userId())
+    const page = await browser.visit(back.href)
+    expect(status(page)).toBe(400)
+    expect(page.html).toContain('This account cannot sign in.')
+    expect((await signInThere(await leave(page))).searchParams.get('error_code')).toBe('user_banned')
+  })
+})
+
+it.each<{ order: SignInMethod[]; buttons: string[] }>([
+  {
+    order: ['password', 'email', 'social', 'sso'],
+    buttons: ['Sign in and allow', label, 'Continue with Google and allow'],
+  },
+  {
+    order: ['social', 'sso', 'password', 'email'],
+    buttons: ['Continue with Google and allow', label, 'Sign in and allow'],
+  },
+])('the buttons come in the order of the operator: $order', async ({ order, buttons }) => {
+  await open({ signInOrder: order })
+  const { html } = await login.open(browser)
+  const found = [
+    ...html.matchAll(/<button\s+class="button (primary|secondary)[^>]*>\s*([^<]*?)\s*<\/button>/g),
+  ]
+  expect(found.map(([, , text]) => text)).toEqual(buttons)
+  expect(found.map(([, rank]) => rank)).toEqual(['primary', 'secondary', 'secondary'])
+})

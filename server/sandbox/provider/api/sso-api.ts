@@ -1,0 +1,108 @@
+import { isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { type Context, Hono } from 'hono'
+import { z } from 'zod'
+import { AuthError } from '../auth-error.ts'
+import type { AuthServices } from '../auth-services.ts'
+import { chooseRedirectTarget } from '../social/redirect-target.ts'
+import type { SocialFlow } from '../social/social-flow.ts'
+import type { Played, StandIn } from '../social/stand-in.ts'
+import { readJsonBody, text } from './json-body.ts'
+import { describeError, withQuery } from './social-api.ts'
+
+const relaySeconds = 120
+
+/** The one company with single sign-on. */
+export const company: Played & { id: string; domain: string } = {
+  id: '5e8f2c1a-7d34-4b9e-9c60-2f1b8a4d6e73',
+  domain: 'company.example',
+  name: 'Company Example',
+  accounts: [
+    { subject: 'employee-1', name: 'Lin Example', email: 'lin@company.example' },
+    { subject: 'employee-2', name: 'Noor Example', email: 'noor@company.example' },
+  ],
+}
+
+/** What the accounts of its people have as their provider. */
+export const ssoProvider: string = `sso:${company.id}`
+
+/** Creates the routes of single sign-on by SAML, relative to the auth base URL. The stand-in redirects where SAML posts a form. */
+export function createSsoApi(services: AuthServices, identityProvider: StandIn): Hono {
+  const { config, flows, identities, runtime } = services
+  const api = new Hono()
+  api.post('/sso', (c) => start(c))
+  api.all('/sso', (c) => c.body(null, 405))
+  api.get('/sso/saml/acs', (c) => {
+    try {
+      return c.redirect(finish(new URL(c.req.url).searchParams), 302)
+    } catch (error) {
+      if (!(error instanceof AuthError)) throw error
+      // As in the real API, also when a `redirect_to` is known.
+      return c.redirect(withQuery(config.siteUrl, describeError(error)).href, 303)
+    }
+  })
+  return api
+
+  async function start(c: Context): Promise<Response> {
+    const body = await readJsonBody(c.req.raw, {
+      provider_id: text,
+      domain: text,
+      redirect_to: text,
+      skip_http_redirect: z.boolean().nullish(),
+      code_challenge: text,
+    })
+    const { provider_id: id, domain, code_challenge: codeChallenge } = body
+    if ((id === '') === (domain === '')) {
+      throw new AuthError(
+        400,
+        'validation_failed',
+        'Exactly one of provider_id and domain needs to be provided',
+      )
+    }
+    if (!isCodeChallenge(codeChallenge)) {
+      throw new AuthError(
+        400,
+        'validation_failed',
+        'This provider signs in with PKCE only: send code_challenge',
+      )
+    }
+    if (id !== company.id && domain !== company.domain) {
+      throw new AuthError(404, 'sso_provider_not_found', 'No SSO provider assigned for this domain')
+    }
+    const redirectTo = chooseRedirectTarget(
+      { siteUrl: config.siteUrl, allowList: config.redirectAllowList },
+      body.redirect_to,
+      undefined,
+    )
+    const state = flows.start({ provider: ssoProvider, redirectTo, codeChallenge })
+    const url = identityProvider.authorizationUrl(state, undefined)
+    return body.skip_http_redirect ? c.json({ url }) : c.redirect(url, 303)
+  }
+
+  /** Returns where the browser continues. */
+  function finish(parameters: URLSearchParams): string {
+    const flow = flows.find(parameters.get('state') ?? '')
+    if (flow?.provider !== ssoProvider) {
+      throw new AuthError(404, 'saml_relay_state_not_found', 'SAML RelayState does not exist')
+    }
+    try {
+      return complete(flow, parameters.get('code') ?? '')
+    } catch (error) {
+      flows.abandon(flow)
+      throw error
+    }
+  }
+
+  function complete(flow: SocialFlow, code: string): string {
+    if (runtime.now() >= flow.createdAt + relaySeconds) {
+      throw new AuthError(
+        422,
+        'saml_relay_state_expired',
+        'SAML RelayState has expired. Try logging in again?',
+      )
+    }
+    const person = identityProvider.redeem(code)
+    if (!person) throw new AuthError(400, 'validation_failed', 'SAML Assertion is not valid')
+    const account = identities.signIn({ provider: ssoProvider, ...person })
+    return withQuery(flow.redirectTo, { code: flows.complete(flow, account.id) }).href
+  }
+}
