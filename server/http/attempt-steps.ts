@@ -69,7 +69,9 @@ function callSteps(request: AnsweredRequest): SeenStep[] {
       : [{ step, ok, grantId }]
   }
   if (status === 401 && !hasToken) return [{ step: 'challenge', ok: true }]
-  if (hasToken && status >= 400) return [{ step: 'first_call', ok: false, detail: refusalOf(request) }]
+  // 405: the client asks for a stream that is not offered.
+  if (hasToken && status >= 400 && status !== 405)
+    return [{ step: 'first_call', ok: false, detail: refusalOf(request) }]
   return status === 403 || status === 421
     ? [{ step: 'challenge', ok: false, detail: refusalOf(request) }]
     : []

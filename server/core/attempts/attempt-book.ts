@@ -57,8 +57,8 @@ const begins = new Set<AttemptStep>(attemptSteps.slice(0, pageIndex + 1))
 
 /**
  * Joins the requests by which a client connects into attempts, and stores their steps. A step is joined by its grant, its sign-in,
- * or its registered client; before there is one by address, program and time, and then it is marked `probably`. Repeated steps with
- * the same result count once. Takes a few map lookups a request; steps are written by {@link AttemptBook.flush}.
+ * or its registered client; before there is one by address, program and time, and then it is marked `probably`. A step that succeeds
+ * again counts once. Takes a few map lookups a request; steps are written by {@link AttemptBook.flush}.
  *
  * A store failure loses steps and nothing else. Each instance joins what it sees itself; {@link readAttempts} joins the rest.
  */
@@ -78,15 +78,18 @@ export class AttemptBook {
     return this.#open.get(`grant ${grantId}`) !== undefined
   }
 
-  note(seen: Sighting): void {
+  note(given: Sighting): void {
     const now = this.#ports.runtime.now()
+    // With a wrong verifier it is the key of no sign-in.
+    const isWrongKey = given.step === 'token' && !signInKeys(given).some((key) => this.#open.get(key))
+    const seen = isWrongKey && !given.ok ? { ...given, signIn: undefined } : given
     const found = this.#find(seen, now)
     if (!found && !begins.has(seen.step)) return
     const attempt = found?.attempt ?? this.#begin(now)
     this.#link(attempt, seen, now)
-    const mark = `${seen.step} ${seen.status} ${seen.detail ?? ''}`
+    const mark = `${seen.step} ${seen.detail ?? ''}`
     if (attempt.steps.size >= maxSteps || (seen.ok && attempt.steps.has(mark))) return
-    attempt.steps.add(mark)
+    attempt.steps.add(seen.ok ? mark : `${mark} ${attempt.steps.size}`)
     if (seen.ok) attempt.reached.add(seen.step)
     this.#keep(attempt, recordOf(seen, now, found?.probably ?? false))
     if (attempt.reached.has('list')) for (const key of grantKeys(seen)) this.#open.delete(key)
