@@ -92,7 +92,7 @@ function joined(rows: readonly { attempt: string; record: string }[]): Map<strin
     }
     groups.set(
       first,
-      [...(groups.get(first) ?? []), ...records].toSorted((one, other) => one.at - other.at),
+      [...records, ...(groups.get(first) ?? [])].toSorted((one, other) => one.at - other.at),
     )
     groups.delete(id)
   }
