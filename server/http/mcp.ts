@@ -269,8 +269,7 @@ async function serveCalls(
     ...(grantId !== undefined && { called: (tool) => ports.grantUse.noteTool(grantId, tool) }),
     over: admission.leave,
   })
-  const method = isJsonObject(message) ? message['method'] : undefined
-  context.report('mcp_request', { credential: caller.credential, grant_id: grantId, method })
+  context.report('mcp_request', { credential: caller.credential, grant_id: grantId, ...methodOf(message) })
   try {
     const response = await ports.serve(request, message, caller, calls, text)
     // Calls answered by a stream are over when it ends.
@@ -280,6 +279,12 @@ async function serveCalls(
     calls.over()
     throw error
   }
+}
+
+/** Returns the method of a message for the log, where a text of any length has no place. */
+function methodOf(message: unknown): { method?: string } {
+  const method = isJsonObject(message) ? message['method'] : undefined
+  return typeof method === 'string' && method.length <= 100 ? { method } : {}
 }
 
 /** Returns the revision of a message: in its envelope since 2026-07-28, before that in a header. */

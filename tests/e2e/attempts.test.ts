@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AttemptFacts } from '../../server/core/attempts/attempt-list.ts'
 import { runCommand } from './command-process.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
-import { createPerson, createServerBrowser, type Person } from './person.ts'
-import { redirectUri } from './plain-client.ts'
+import { createPerson, type Person } from './person.ts'
 import { type ServerProcess, startServer, until } from './server-process.ts'
 
 let server: ServerProcess

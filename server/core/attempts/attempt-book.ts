@@ -36,13 +36,17 @@ export interface Sighting extends Pick<StepRecord, 'step' | 'status' | 'ok' | 'r
 interface OpenAttempt {
   id: string
   seenAt: number
-  startedAt: number
   clientId?: string | undefined
   signIn?: string | undefined
   steps: Set<string>
   reached: Set<AttemptStep>
   /** False when too many were begun. */
   isStored: boolean
+}
+
+interface Found {
+  attempt: OpenAttempt
+  probably: boolean
 }
 
 /** Returns the key of a sign-in that every instance derives alike, from the code challenge or the hash of a device's code. */
@@ -80,17 +84,12 @@ export class AttemptBook {
 
   note(given: Sighting): void {
     const now = this.#ports.runtime.now()
-    // With a wrong verifier it is the key of no sign-in.
-    const isWrongKey = given.step === 'token' && !signInKeys(given).some((key) => this.#open.get(key))
-    const seen = isWrongKey && !given.ok ? { ...given, signIn: undefined } : given
-    const found = this.#find(seen, now)
+    const seen = this.#withKnownKey(given)
+    const found = this.#findByKey(seen) ?? this.#findByPeer(seen, now)
     if (!found && !begins.has(seen.step)) return
     const attempt = found?.attempt ?? this.#begin(now)
     this.#link(attempt, seen, now)
-    const mark = `${seen.step} ${seen.detail ?? ''}`
-    if (attempt.steps.size >= maxSteps || (seen.ok && attempt.steps.has(mark))) return
-    attempt.steps.add(seen.ok ? mark : `${mark} ${attempt.steps.size}`)
-    if (seen.ok) attempt.reached.add(seen.step)
+    if (!isNews(attempt, seen)) return
     this.#keep(attempt, recordOf(seen, now, found?.probably ?? false))
     if (attempt.reached.has('list')) for (const key of grantKeys(seen)) this.#open.delete(key)
   }
@@ -103,28 +102,38 @@ export class AttemptBook {
     await this.#ports.store.addAttemptSteps(steps, this.#ports.runtime.now() + attemptSeconds)
   }
 
-  #find(seen: Sighting, now: number): { attempt: OpenAttempt; probably: boolean } | undefined {
+  /** A token request with a wrong verifier has the key of no sign-in. */
+  #withKnownKey(seen: Sighting): Sighting {
+    if (seen.ok || seen.step !== 'token' || signInKeys(seen).some((key) => this.#open.get(key))) return seen
+    return { ...seen, signIn: undefined }
+  }
+
+  #findByKey(seen: Sighting): Found | undefined {
     for (const key of [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen)]) {
       const attempt = this.#open.get(key)
       if (attempt && !isOther(attempt, seen)) return { attempt, probably: false }
     }
+    return undefined
+  }
+
+  #findByPeer(seen: Sighting, now: number): Found | undefined {
     if (seen.grantId !== undefined) return undefined
+    const isRecent = (attempt: OpenAttempt | undefined): boolean =>
+      attempt !== undefined && now - attempt.seenAt <= peerSeconds
     const peer = this.#open.get(peerKey(seen))
-    if (peer && now - peer.seenAt <= peerSeconds && !isOther(peer, seen) && !isOver(peer, seen))
+    if (peer && isRecent(peer) && !isOther(peer, seen) && !isOver(peer, seen))
       return { attempt: peer, probably: true }
     // A client whose servers, not its user's browser, read the metadata.
     const newest = this.#newest
-    const mayBe = newest && now - newest.seenAt <= peerSeconds && !newest.reached.has('page')
-    return mayBe && opensPage(seen) && newest.clientId === undefined
-      ? { attempt: newest, probably: true }
-      : undefined
+    const mayBe = newest && isRecent(newest) && newest.clientId === undefined && !newest.reached.has('page')
+    return mayBe && opensPage(seen) ? { attempt: newest, probably: true } : undefined
   }
 
   #begin(now: number): OpenAttempt {
     const isStored = !this.#unopened.isSpent('', now)
     if (isStored) this.#unopened.take('', now)
     const id = encodeBase64url(this.#ports.runtime.randomBytes(9))
-    return { id, seenAt: now, startedAt: now, steps: new Set(), reached: new Set(), isStored }
+    return { id, seenAt: now, steps: new Set(), reached: new Set(), isStored }
   }
 
   #link(attempt: OpenAttempt, seen: Sighting, now: number): void {
@@ -143,6 +152,15 @@ export class AttemptBook {
     if (!isStored || this.#unwritten.length >= maxUnwritten) return
     this.#unwritten.push({ attempt: id, record: JSON.stringify(record) })
   }
+}
+
+/** Adds a step to what is known of an attempt. Returns whether that is worth storing. */
+function isNews({ steps, reached }: OpenAttempt, { step, ok, detail = '' }: Sighting): boolean {
+  const mark = `${step} ${detail}`
+  if (steps.size >= maxSteps || (ok && steps.has(mark))) return false
+  steps.add(ok ? mark : `${mark} ${steps.size}`)
+  if (ok) reached.add(step)
+  return true
 }
 
 /** True when the attempt already belongs to another sign-in or client. */
