@@ -162,7 +162,8 @@ beforeAll(async () => {
   for (const [what, fault] of broken) await connect(what, fault)
   await until(async () => {
     attempts = await readAttempts()
-    return broken.every(([what]) => attemptsOf(what).length > 0)
+    const [last] = attemptsOf(broken.at(-1)?.[0] ?? '')
+    return last?.steps.some(({ step }) => step === 'first_call') === true
   }, 'the attempts in the store')
 })
 
