@@ -2,6 +2,7 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from './config/setting-table.ts'
 import { AccessControl } from './core/access/access-control.ts'
+import { AttemptBook } from './core/attempts/attempt-book.ts'
 import { GrantUses } from './core/session/grant-use.ts'
 import type { SessionProvider } from './core/session/session-provider.ts'
 import { ScopeCatalogue } from './core/tokens/scope.ts'
@@ -93,6 +94,7 @@ function compose(
   const sessions = openSessions(common, inward)
   const { provider, keeper } = sessions
   const grantUses = new GrantUses({ store, runtime })
+  const attempts = new AttemptBook({ store, runtime })
   const urls = publicUrls(config.baseUrl)
   const tools = served.open({
     ...common,
@@ -124,13 +126,13 @@ function compose(
     },
     isDraining: () => isDraining,
   })
-  const upkeep = startUpkeep({ ...sessions, store, grantUses }, runtime, report)
+  const upkeep = startUpkeep({ ...sessions, store, grantUses, attempts }, runtime, report)
   return {
     fetch: createHttpApp(endpoints, {
       baseUrl: config.baseUrl,
       allowedHosts: config.allowedHosts,
       ...(log.metrics && { observer: log.metrics }),
-      createContext: createRequestContexts(config, runtime, log),
+      createContext: createRequestContexts(config, runtime, log, attempts),
     }),
     publicTools: shownTools,
     gate: createGate(config, { ...common, cookies }),
@@ -146,6 +148,7 @@ function compose(
     endStreams: () => tools.endpoint.endStreams(),
     async close() {
       await upkeep.stop()
+      await attempts.flush().catch((error: unknown) => report('upkeep_failed', { error }))
       await grantUses.flush().catch((error: unknown) => report('upkeep_failed', { error }))
       await tools.close()
       // The provider may still be answering, and its answers must be stored.

@@ -1,6 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { readFileSync, rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { AttemptBook } from '../core/attempts/attempt-book.ts'
 import type { Store } from '../core/store.ts'
 import { fixedKeyRing } from '../core/seal.ts'
 import { openMemoryStore } from '../store/sqlite/sqlite.ts'
@@ -379,6 +380,14 @@ describe('GET /openapi.json', () => {
     ])
   })
 
+  async function addAttempt(): Promise<void> {
+    const book = new AttemptBook(admin)
+    const seen = { status: 400, ok: false, requestId: 'r', userAgent: 'client/1', address: '192.0.2.1' }
+    book.note({ ...seen, step: 'page', clientId: 'c', detail: 'redirect_uri_mismatch' })
+    await book.flush()
+    admin.runtime.advance(60)
+  }
+
   const cases: readonly [id: string, status: number, path: string, prepare?: () => Promise<unknown>][] = [
     ['listGrants', 200, '/grants', () => addGrant(admin.store, grantSample('a'))],
     ['listGrants', 400, '/grants?limit=none'],
@@ -399,6 +408,8 @@ describe('GET /openapi.json', () => {
     ['rotateKeys', 409, '/keys/rotate', () => createAdmin({ keyFile: undefined })],
     ['listEvents', 200, '/events', () => admin.ask('GET', '/', '')],
     ['listEvents', 400, '/events?since=x'],
+    ['listAttempts', 200, '/attempts?client=c&failed=true', addAttempt],
+    ['listAttempts', 400, '/attempts?failed=yes'],
     ['getOpenApi', 200, '/openapi.json'],
   ]
 

@@ -122,6 +122,31 @@ export const commandTable: readonly CommandRow[] = [
       (await import('./grants/grants.ts')).revokeGrants(input, grantId, options),
   },
   {
+    usage: 'attempts',
+    description:
+      'Print what clients did to connect in the last day, step by step, and what to look at if they failed.',
+    json: 'print the attempts as one JSON array on stdout; with --follow one object a line',
+    examples: [
+      'attempts',
+      'attempts --failed',
+      'attempts --request 0oBbYz3mQkq1f2Xc',
+      'attempts --client Claude --follow',
+    ],
+    switches: {
+      '--failed': 'only those that failed',
+      '--client <id-or-name>': 'only of clients with this id, or with this in their name',
+      '--request <id>': 'only the one with this request id: error pages and the header X-Request-Id have it',
+      '--follow': 'print each attempt once it is decided, until interrupted',
+    },
+    shown: ['store', 'clients'],
+    async run(input, _operands, options) {
+      const { printAttempts } = await import('./attempts.ts')
+      let isStopped = false
+      process.once('SIGINT', () => (isStopped = true))
+      return printAttempts(input, options, () => isStopped)
+    },
+  },
+  {
     usage: 'access test',
     description:
       'Say which access rule decides about a person, and what it allows. Reads an access token of the provider from stdin, unless the person is described.',

@@ -29,6 +29,9 @@ export interface CommandOptions {
   /** The `sub` of a user at the session provider, or an email address. */
   user?: string
   client?: string
+  request?: string
+  failed?: boolean
+  follow?: boolean
   all?: boolean
   yes?: boolean
   email?: string

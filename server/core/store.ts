@@ -1,3 +1,4 @@
+import type { AttemptStepStore } from './attempts/attempt.ts'
 import type { AttemptStore } from './limits/attempt-limit.ts'
 import type { ClientStore } from './clients/client.ts'
 import type { DeviceStore } from './authorization/device-authorization-store.ts'
@@ -12,6 +13,7 @@ import type { SecondFactorStore, SocialSignInStore } from './sign-in/pending-sig
  */
 export interface Store
   extends
+    AttemptStepStore,
     AttemptStore,
     ClientStore,
     DeviceStore,

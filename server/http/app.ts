@@ -61,6 +61,7 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
       const audience = route.audienceOf(request)
       const reply = await answer(request, context, route)
       status = reply.status
+      context.answered?.(route.name, status)
       return finish(reply, { requestId: context.id, path: splitUrl(request.url).path, audience })
     } finally {
       observer?.requestEnded(route.name, status, (nowMs() - startedAt) / 1000)

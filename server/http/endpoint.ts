@@ -19,6 +19,10 @@ export interface RequestContext {
   report: (event: string, fields?: Record<string, unknown>) => void
   /** Sets the trace of a message in the request, for all later log lines. */
   trace?: (traceparent: unknown) => void
+  /** Says which client and sign-in the request belongs to, for the record of attempts to connect. Undefined: to none. */
+  attempt?: (of: { clientId?: string | undefined; signIn?: string | undefined } | undefined) => void
+  /** Called once, when the response is decided; `endpoint` as in `RequestObserver`. */
+  answered?: (endpoint: string, status: number) => void
 }
 
 /** Responds to one request. Throws `OAuthError` for a protocol failure; any other error becomes a 500. */

@@ -196,7 +196,7 @@ async function serve(
   const { report } = context
   if (!ports.methods.includes(request.method))
     return httpError('method_not_allowed', { allow: ports.methods.join(', ') })
-  report('mcp_request', { credential: caller.credential })
+  report('mcp_request', { credential: caller.credential, grant_id: caller.grantId })
   const calls = new IncomingCalls({ caller, revision: undefined, requestBytes: 0, report, nowMs: () => 0 })
   return ports.serve(request, undefined, caller, calls)
 }
@@ -269,7 +269,7 @@ async function serveCalls(
     ...(grantId !== undefined && { called: (tool) => ports.grantUse.noteTool(grantId, tool) }),
     over: admission.leave,
   })
-  context.report('mcp_request', { credential: caller.credential })
+  context.report('mcp_request', { credential: caller.credential, grant_id: grantId, ...methodOf(message) })
   try {
     const response = await ports.serve(request, message, caller, calls, text)
     // Calls answered by a stream are over when it ends.
@@ -279,6 +279,12 @@ async function serveCalls(
     calls.over()
     throw error
   }
+}
+
+/** Returns the method of a message for the log, where a text of any length has no place. */
+function methodOf(message: unknown): { method?: string } {
+  const method = isJsonObject(message) ? message['method'] : undefined
+  return typeof method === 'string' && method.length <= 100 ? { method } : {}
 }
 
 /** Returns the revision of a message: in its envelope since 2026-07-28, before that in a header. */

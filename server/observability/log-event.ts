@@ -153,7 +153,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   cookie_refused: event('info', 'A session cookie was sent by a request that may not use it.'),
   caller_refused: event('debug', 'A credential at /mcp was not accepted.', { fields: ['description'] }),
   mcp_request: event('debug', 'An authenticated caller sent a message to /mcp.', {
-    fields: ['credential'],
+    fields: ['credential', 'grant_id', 'method'],
     detail: 'credential',
   }),
   tool_called: audit(

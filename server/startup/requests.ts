@@ -2,8 +2,10 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { traceIdOf } from '@drawbridge/shared/trace-context.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
+import type { AttemptBook } from '../core/attempts/attempt-book.ts'
 import type { Sealer } from '../core/seal.ts'
 import { openKnownAccounts } from '../core/sign-in/device-cookie.ts'
+import { watchAttempt } from '../http/attempt-watch.ts'
 import type { Peer, RequestContext } from '../http/endpoint.ts'
 import { createAddressChain, createClientAddress } from '../http/listener/client-address.ts'
 import type { RequestGate } from '../http/listener/guarded-server.ts'
@@ -22,6 +24,7 @@ export function createRequestContexts(
   config: ServerConfig,
   runtime: Runtime,
   log: Log,
+  attempts: AttemptBook,
 ): (request: Request, peer: Peer | undefined) => RequestContext {
   const { basePath } = publicUrls(config.baseUrl)
   const clientAddress = createClientAddress(config.trustedProxies, reachOf(config))
@@ -41,7 +44,7 @@ export function createRequestContexts(
     const trace = (traceparent: unknown): void => {
       bindings.trace_id ??= traceIdOf(traceparent)
     }
-    return { id, address, report, trace }
+    return watchAttempt(request, { id, address, report, trace }, attempts, basePath)
   }
 }
 

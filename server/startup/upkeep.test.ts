@@ -31,6 +31,7 @@ function start(work: {
       signOuts: { run: work.signOut ?? (async () => 0) },
       keeper: { saveUnsaved: work.save ?? (async () => {}) },
       grantUses: { flush: work.flush ?? (async () => {}) },
+      attempts: { flush: async () => {} },
     },
     runtime,
     (event, { error }) => void reported.push(event, error),

@@ -1,4 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { AttemptBook } from '../core/attempts/attempt-book.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import type { SessionKeeper } from '../core/session/session-keeper.ts'
 import type { SignOutWorker } from '../core/session/sign-out-worker.ts'
@@ -29,15 +30,16 @@ export interface UpkeepPorts {
   signOuts: Pick<SignOutWorker, 'run'>
   keeper: Pick<SessionKeeper, 'saveUnsaved'>
   grantUses: Pick<GrantUses, 'flush'>
+  attempts: Pick<AttemptBook, 'flush'>
 }
 
 /**
  * Starts the background work: deletes expired rows and surplus registrations, signs unused sessions out at the provider, retries
- * unsaved sessions and records the use of grants. Every instance does all of it: they share rows, not a schedule. Reports failures
+ * unsaved sessions, and records the use of grants and what clients did to connect. Every instance does all of it: they share rows, not a schedule. Reports failures
  * and retries them at the next run.
  */
 export function startUpkeep(
-  { store, signOuts, keeper, grantUses }: UpkeepPorts,
+  { store, signOuts, keeper, grantUses, attempts }: UpkeepPorts,
   runtime: Pick<Runtime, 'now' | 'sleep'>,
   report: (event: 'upkeep_failed', fields: { error: unknown }) => void,
 ): Upkeep {
@@ -46,6 +48,7 @@ export function startUpkeep(
     repeat((isStopped) => signOuts.run(isStopped), signOutEveryMs, report),
     repeat(() => keeper.saveUnsaved(), saveEveryMs, report),
     repeat(() => grantUses.flush(), useEveryMs, report),
+    repeat(() => attempts.flush(), saveEveryMs, report),
     repeat((isStopped) => trimClients(store, runtime, isStopped), trimEveryMs, report),
   ]
   return {

@@ -6,6 +6,15 @@ import { refuseSecretsOfCommand, type ServerProcess, type ServerSettings } from 
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 
+const otherClock = new URL('../support/other-clock.ts', import.meta.url).href
+
+/** What a command is given besides its words; its clock is that many seconds ahead. */
+export interface CommandOptions {
+  settings?: ServerSettings
+  input?: string
+  aheadSeconds?: number
+}
+
 /** How a command next to a server ended. */
 export interface CommandEnd {
   code: number | null
@@ -26,12 +35,16 @@ export interface RunningCommand {
 export function startCommand(
   server: ServerProcess,
   argv: readonly string[],
-  { settings = {}, input = '' }: { settings?: ServerSettings; input?: string } = {},
+  { settings = {}, input = '', aheadSeconds = 0 }: CommandOptions = {},
 ): RunningCommand {
   const { host } = new URL(server.origin.replace('localhost', '127.0.0.1'))
   const all = { BASE_URL: server.baseUrl, LISTEN: host, APP_URL: server.appUrl, ...settings }
   const named = Object.entries(all).map(([name, value]) => [`DRAWBRIDGE_${name}`, value])
-  const env = { PATH: process.env['PATH'] ?? '', ...Object.fromEntries(named) }
+  const clock = aheadSeconds > 0 && {
+    NODE_OPTIONS: `--import=${otherClock}`,
+    CLOCK_AHEAD_SECONDS: String(aheadSeconds),
+  }
+  const env = { PATH: process.env['PATH'] ?? '', ...Object.fromEntries(named), ...clock }
   const child = spawn(process.execPath, [launcher, ...argv], { cwd: server.directory, env })
   child.stdin.end(input)
   const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]).then(
@@ -47,7 +60,7 @@ export function startCommand(
 export function runCommand(
   server: ServerProcess,
   argv: readonly string[],
-  options?: { settings?: ServerSettings; input?: string },
+  options?: CommandOptions,
 ): Promise<CommandEnd> {
   return startCommand(server, argv, options).ended
 }

@@ -187,9 +187,11 @@ function unknownDevice(): OAuthError {
   return new OAuthError('invalid_grant', 'This device code is unknown. Start again.')
 }
 
-// Includes the client, so that one client's code is unknown to all others, and their polls do not count as its own. The code's
-// format separates the parts.
-function deviceHashOf(deviceCode: string, client: Pick<Client, 'id'>): string {
+/**
+ * Returns the hash a device code is stored under. Includes the client, so that one client's code is unknown to all others, and their
+ * polls do not count as its own; the code's format separates the parts.
+ */
+export function deviceHashOf(deviceCode: string, client: Pick<Client, 'id'>): string {
   return hashSecret(`device ${deviceCode} ${client.id}`)
 }
 

@@ -8,7 +8,7 @@ import type { Endpoint } from '../endpoint.ts'
 import type { ErrorCode } from '../error-table.ts'
 import { renderLogin } from './draw.ts'
 import { LoginError, loginHandler, type Visit } from './login-error.ts'
-import { findSubject, type LoginPorts, visitorOf } from './login-subject.ts'
+import { findSubject, type LoginPorts, noteAttempt, visitorOf } from './login-subject.ts'
 import { continueLogin } from './sign-in-form.ts'
 import { provenAccountFailure } from './sign-in-failure.ts'
 
@@ -49,6 +49,7 @@ async function finishSocial(visit: Visit, ports: LoginPorts): Promise<Response> 
   }
   const subject = await findSubject(purpose, visitor, ports)
   if (!subject) throw new LoginError('client_unknown')
+  noteAttempt(subject, context)
   return renderLogin(subject, { failure: provenAccountFailure(failure) }, context, ports)
 }
 
@@ -64,7 +65,10 @@ async function goOn(
   // An incomplete session is already stored, and will be signed out from there.
   const session = step.kind === 'signed_in' ? step.signIn.session : undefined
   const subject = await (session ? keepOrSignOut(session, ports.signIn.provider, find) : find())
-  if (subject) return continueLogin(step, subject, visit, ports)
+  if (subject) {
+    noteAttempt(subject, visit.context)
+    return continueLogin(step, subject, visit, ports)
+  }
   if (session) await endUnusedSession(session, ports.signIn)
   throw new LoginError('client_unknown')
 }

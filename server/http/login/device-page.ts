@@ -9,7 +9,15 @@ import type { Endpoint } from '../endpoint.ts'
 import { renderLogin } from './draw.ts'
 import { type DeviceEntryView, deviceEntryPage } from '../pages/device-entry-page.ts'
 import { LoginError, loginHandler, type Visit } from './login-error.ts'
-import { bindingOf, findSubject, type LoginPorts, loginPaths, sourceOf, visitorOf } from './login-subject.ts'
+import {
+  bindingOf,
+  findSubject,
+  type LoginPorts,
+  loginPaths,
+  noteAttempt,
+  sourceOf,
+  visitorOf,
+} from './login-subject.ts'
 import { readOwnForm, sealErrors, takeLoginForm } from './sign-in-form.ts'
 
 const entryUse = 'drawbridge device entry'
@@ -83,6 +91,7 @@ async function takeCode(
   }
   const subject = await findSubject({ kind: 'device', device, userCode }, visitor, ports)
   if (!subject) throw new LoginError('device_client_unknown')
+  noteAttempt(subject, context)
   context.report('device_code_taken', { client_id: device.clientId })
   return renderLogin(subject, {}, context, ports)
 }

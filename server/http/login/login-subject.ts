@@ -1,5 +1,6 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { AccessControl } from '../../core/access/access-control.ts'
+import { signInKey } from '../../core/attempts/attempt-book.ts'
 import type { AttemptSource } from '../../core/limits/attempt-limit.ts'
 import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
@@ -55,6 +56,13 @@ export const loginPaths: Readonly<Record<LoginSubject['kind'], string>> = {
  */
 export function accountPath({ urls }: Pick<LoginPorts, 'urls'>): string {
   return `${urls.basePath}${loginPaths.account}`
+}
+
+/** Notes which attempt to connect a request belongs to. */
+export function noteAttempt(subject: LoginSubject, { attempt }: Visit['context']): void {
+  if (subject.kind === 'account') return attempt?.(undefined)
+  const of = subject.kind === 'authorization' ? subject.request.codeChallenge : subject.device.deviceHash
+  attempt?.({ clientId: subject.client.id, signIn: signInKey(of) })
 }
 
 /** Returns the part of a subject that is sealed into its pages. */

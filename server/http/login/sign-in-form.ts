@@ -22,7 +22,14 @@ import { redirect } from '../response.ts'
 import { completeLogin, refuseLogin } from './complete.ts'
 import { renderEmailCode, renderLogin, renderSecondFactor } from './draw.ts'
 import { LoginError, type Visit } from './login-error.ts'
-import { findSubject, type LoginPorts, type LoginSubject, purposeOf, visitorOf } from './login-subject.ts'
+import {
+  findSubject,
+  type LoginPorts,
+  type LoginSubject,
+  noteAttempt,
+  purposeOf,
+  visitorOf,
+} from './login-subject.ts'
 import { provenAccountFailure, type SignInFailure, signInFailure } from './sign-in-failure.ts'
 
 const maxShownEmailLength = 320
@@ -88,6 +95,7 @@ async function openForm(
   const { purpose, ...waiting } = opened.value
   const subject = await findSubject(purpose, visitorOf(opened.binding, visit, ports), ports)
   if (!subject) throw new LoginError('client_unknown')
+  noteAttempt(subject, visit.context)
   return { subject, ...waiting }
 }
 

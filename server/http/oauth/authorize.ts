@@ -4,7 +4,14 @@ import { finderFor } from '../../core/clients/client.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
 import { answerClient, authorizationResponseUrl, returnAddress } from '../login/authorization-response.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { bindingOf, loginPaths, type LoginPorts, sourceOf, visitorOf } from '../login/login-subject.ts'
+import {
+  bindingOf,
+  loginPaths,
+  type LoginPorts,
+  noteAttempt,
+  sourceOf,
+  visitorOf,
+} from '../login/login-subject.ts'
 import { renderLogin } from '../login/draw.ts'
 import { LoginError, loginHandler, type Visit } from '../login/login-error.ts'
 import { readOwnForm, takeLoginForm } from '../login/sign-in-form.ts'
@@ -41,6 +48,7 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
       throw new LoginError(parsed.reason, { ...detail })
     }
     case 'refused': {
+      visit.context.attempt?.({ clientId: parsed.client.id })
       visit.context.report('authorization_refused', { error: parsed.error })
       const { redirectUri, description } = parsed
       if (isUnusedRegistration(parsed.client) && isForeignSite(redirectUri)) {
@@ -56,6 +64,7 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
       const { client, request: asked } = parsed
       const email = shownEmail(parameters, parsed.loginHint)
       const subject = { kind: 'authorization', request: asked, client, visitor } as const
+      noteAttempt(subject, visit.context)
       return renderLogin(subject, { email }, visit.context, ports)
     }
   }

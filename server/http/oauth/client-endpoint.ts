@@ -30,6 +30,7 @@ export function createClientEndpoint(
     methods: {
       async POST(request, context) {
         const form = await readForm(request)
+        context.attempt?.({ clientId: form.get('client_id') ?? undefined })
         const client = await readClient(request, form, authenticationFor(context, authentication))
         return answer(client, form, context)
       },

@@ -1,7 +1,9 @@
+import { signInKey } from '../../core/attempts/attempt-book.ts'
 import { type AttemptStore, countWithin, limitsOf } from '../../core/limits/attempt-limit.ts'
 import { isInUse } from '../../core/clients/client-life.ts'
 import { deviceGrantType, requireGrantType } from '../../core/clients/client.ts'
 import {
+  deviceHashOf,
   type DeviceAuthorizationPorts,
   startDeviceAuthorization,
 } from '../../core/authorization/device-authorization.ts'
@@ -41,6 +43,7 @@ export function createDeviceAuthorizationEndpoint(
       address,
     }
     const response = await startDeviceAuthorization(request, ports)
+    context.attempt?.({ signIn: signInKey(deviceHashOf(response.device_code, client)) })
     context.report('device_authorization_started', { client_id: client.id })
     return json(response, 200, noCache)
   })

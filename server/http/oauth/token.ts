@@ -1,4 +1,5 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { signInKey } from '../../core/attempts/attempt-book.ts'
 import { isSameSource } from '../../core/address-block.ts'
 import { redeemAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import {
@@ -9,7 +10,12 @@ import {
   requireGrantType,
 } from '../../core/clients/client.ts'
 import type { KeepClient } from '../../core/clients/client-life.ts'
-import { type DevicePorts, redeemDeviceCode } from '../../core/authorization/device-authorization.ts'
+import {
+  deviceHashOf,
+  type DevicePorts,
+  redeemDeviceCode,
+} from '../../core/authorization/device-authorization.ts'
+import { hashSecret } from '../../core/seal.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import type { GrantUses } from '../../core/session/grant-use.ts'
 import {
@@ -119,8 +125,11 @@ type Redemption = (
 ) => Promise<RefreshedTokens>
 
 const redemptions: Readonly<Record<GrantType, Redemption>> = {
-  async authorization_code(client, form, _context, ports) {
+  async authorization_code(client, form, context, ports) {
     requireGrantType(client, 'authorization_code')
+    // The S256 challenge of a verifier is its SHA-256.
+    const challenge = hashSecret(optionalParameter(form, 'code_verifier') ?? '')
+    context.attempt?.({ signIn: signInKey(challenge) })
     const request = {
       client,
       code: requiredParameter(form, 'code'),
@@ -141,9 +150,10 @@ const redemptions: Readonly<Record<GrantType, Redemption>> = {
     }
     return rotateRefreshToken(request, ports)
   },
-  async [deviceGrantType](client, form, _context, ports) {
+  async [deviceGrantType](client, form, context, ports) {
     requireGrantType(client, deviceGrantType)
     const deviceCode = requiredParameter(form, 'device_code')
+    context.attempt?.({ signIn: signInKey(deviceHashOf(deviceCode, client)) })
     return redeemDeviceCode({ client, deviceCode, resources: form.getAll('resource') }, ports)
   },
 }

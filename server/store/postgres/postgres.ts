@@ -1,4 +1,5 @@
 import type { Store } from '../../core/store.ts'
+import { createAttemptSteps } from '../sql/attempt-steps.ts'
 import { createClients } from '../sql/clients.ts'
 import { createCodeReads } from '../sql/codes.ts'
 import { createDevices } from '../sql/devices.ts'
@@ -28,6 +29,7 @@ import { createPostgresTokens } from './tokens.ts'
 export function openPostgresStore(url: string): Store {
   const database = openPostgresDatabase(url)
   return {
+    ...createAttemptSteps(database),
     ...createClients(database),
     ...createDevices(database),
     ...createSignIns(database),

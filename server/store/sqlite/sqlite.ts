@@ -5,6 +5,7 @@ import { resealOwnerPrefix } from '../../core/session/session-seal.ts'
 import type { PendingSignOut } from '../../core/session/sign-out-worker.ts'
 import type { Store } from '../../core/store.ts'
 import { createPrivateFile, lockBeside, makeDataFolder } from '../data-file.ts'
+import { createAttemptSteps } from '../sql/attempt-steps.ts'
 import { createClients } from '../sql/clients.ts'
 import { createCodeReads } from '../sql/codes.ts'
 import { createDevices } from '../sql/devices.ts'
@@ -97,6 +98,7 @@ function createStore(file: DatabaseSync, work: SqliteWork, close: () => void): S
   let closed = false
 
   return {
+    ...createAttemptSteps(database),
     ...createClients(database),
     ...createDevices(database),
     ...createSignIns(database),

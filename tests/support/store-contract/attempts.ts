@@ -1,10 +1,25 @@
 import { describe, expect, it } from 'vitest'
+import type { StoredStep } from '../../../server/core/attempts/attempt.ts'
 import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 import { awkwardTexts } from './texts.ts'
 
-/** Store contract: counted attempts. */
+/** Store contract: counted attempts, and the steps of clients that connect. */
 export function describeAttempts({ store, race }: StoreInstances): void {
+  describe('steps of attempts', () => {
+    it('are listed newest first, those written together in their order, until they expire', async () => {
+      const step = (record: string): StoredStep => ({ attempt: 'a', record })
+      const texts = awkwardTexts.map(([, text]) => text)
+      await store().addAttemptSteps(texts.map(step), start + 60)
+      await store().addAttemptSteps([step('last')], start + 120)
+      const all = [...texts, 'last'].map(step).toReversed()
+      expect(await store().listAttemptSteps(100)).toEqual(all)
+      expect(await store().listAttemptSteps(2)).toEqual(all.slice(0, 2))
+      expect(await store().collectExpired(start + 60, 500)).toBe(texts.length)
+      expect(await store().listAttemptSteps(100)).toEqual([step('last')])
+    })
+  })
+
   describe('attempts', () => {
     it('are counted within a window that begins with the first', async () => {
       const counts = []

@@ -1,0 +1,209 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { addressBlocks, addressNetwork } from '../address-block.ts'
+import { BoundedMap } from '../bounded-map.ts'
+import { RateLimit } from '../limits/rate-limit.ts'
+import { hashSecret } from '../seal.ts'
+import {
+  type AttemptStep,
+  attemptSeconds,
+  attemptSteps,
+  type AttemptStepStore,
+  type StepRecord,
+  type StoredStep,
+} from './attempt.ts'
+
+/** Maximum number of remembered keys; an attempt has up to five. */
+const maxKeys = 5000
+const maxSteps = 40
+/** Steps that wait to be stored. Beyond that they are dropped: diagnosis must not hold up what it looks at. */
+const maxUnwritten = 2000
+/** How long requests of one address and program count as one attempt. */
+const peerSeconds = 120
+const maxUserAgentLength = 120
+/** Attempts that nobody has opened a page for are stored at this rate: anyone can begin them. */
+const unopenedRate = { burst: 200, perSecond: 600 / 3600 }
+
+/** A step of a client as one request shows it. */
+export interface Sighting extends Pick<StepRecord, 'step' | 'status' | 'ok' | 'requestId' | 'detail'> {
+  userAgent: string | undefined
+  address: string | undefined
+  clientId?: string | undefined
+  signIn?: string | undefined
+  grantId?: string | undefined
+}
+
+interface OpenAttempt {
+  id: string
+  seenAt: number
+  clientId?: string | undefined
+  signIn?: string | undefined
+  steps: Set<string>
+  reached: Set<AttemptStep>
+  /** False when too many were begun. */
+  isStored: boolean
+}
+
+interface Found {
+  attempt: OpenAttempt
+  probably: boolean
+}
+
+/** Returns the key of a sign-in that every instance derives alike, from the code challenge or the hash of a device's code. */
+export function signInKey(of: string): string {
+  return hashSecret(`attempt ${of}`).slice(0, 16)
+}
+
+const pageIndex = attemptSteps.indexOf('page')
+const beforeThePage = new Set<AttemptStep>(attemptSteps.slice(0, pageIndex))
+// The others belong to an attempt that was seen, or to none: a refused token may be an old one.
+const begins = new Set<AttemptStep>(attemptSteps.slice(0, pageIndex + 1))
+
+/**
+ * Joins the requests by which a client connects into attempts, and stores their steps. A step is joined by its grant, its sign-in,
+ * or its registered client; before there is one by address, program and time, and then it is marked `probably`. A step that succeeds
+ * again counts once. Takes a few map lookups a request; steps are written by {@link AttemptBook.flush}.
+ *
+ * A store failure loses steps and nothing else. Each instance joins what it sees itself; {@link readAttempts} joins the rest.
+ */
+export class AttemptBook {
+  readonly #ports: { store: AttemptStepStore; runtime: Pick<Runtime, 'now' | 'randomBytes'> }
+  readonly #open = new BoundedMap<OpenAttempt>(maxKeys)
+  readonly #unopened = new RateLimit(unopenedRate, 1)
+  #newest: OpenAttempt | undefined
+  #unwritten: StoredStep[] = []
+
+  constructor(ports: { store: AttemptStepStore; runtime: Pick<Runtime, 'now' | 'randomBytes'> }) {
+    this.#ports = ports
+  }
+
+  /** True while calls with tokens of this grant belong to an attempt. */
+  isWaiting(grantId: string): boolean {
+    return this.#open.get(`grant ${grantId}`) !== undefined
+  }
+
+  note(given: Sighting): void {
+    const now = this.#ports.runtime.now()
+    const seen = this.#withKnownKey(given)
+    const found = this.#findByKey(seen) ?? this.#findByPeer(seen, now)
+    if (!found && !begins.has(seen.step)) return
+    const attempt = found?.attempt ?? this.#begin(now)
+    this.#link(attempt, seen, now)
+    if (!isNews(attempt, seen)) return
+    this.#keep(attempt, recordOf(seen, now, found?.probably ?? false))
+    if (attempt.reached.has('list')) for (const key of grantKeys(seen)) this.#open.delete(key)
+  }
+
+  /** Stores what was noted since the last call. */
+  async flush(): Promise<void> {
+    if (this.#unwritten.length === 0) return
+    const steps = this.#unwritten
+    this.#unwritten = []
+    await this.#ports.store.addAttemptSteps(steps, this.#ports.runtime.now() + attemptSeconds)
+  }
+
+  /** A token request with a wrong verifier has the key of no sign-in. */
+  #withKnownKey(seen: Sighting): Sighting {
+    if (seen.ok || seen.step !== 'token' || signInKeys(seen).some((key) => this.#open.get(key))) return seen
+    return { ...seen, signIn: undefined }
+  }
+
+  #findByKey(seen: Sighting): Found | undefined {
+    for (const key of [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen)]) {
+      const attempt = this.#open.get(key)
+      if (attempt && !isOther(attempt, seen)) return { attempt, probably: false }
+    }
+    return undefined
+  }
+
+  #findByPeer(seen: Sighting, now: number): Found | undefined {
+    if (seen.grantId !== undefined) return undefined
+    const isRecent = (attempt: OpenAttempt | undefined): boolean =>
+      attempt !== undefined && now - attempt.seenAt <= peerSeconds
+    const peer = this.#open.get(peerKey(seen))
+    if (peer && isRecent(peer) && !isOther(peer, seen) && !isOver(peer, seen))
+      return { attempt: peer, probably: true }
+    // A client whose servers, not its user's browser, read the metadata.
+    const newest = this.#newest
+    const mayBe = newest && isRecent(newest) && newest.clientId === undefined && !newest.reached.has('page')
+    return mayBe && opensPage(seen) ? { attempt: newest, probably: true } : undefined
+  }
+
+  #begin(now: number): OpenAttempt {
+    const isStored = !this.#unopened.isSpent('', now)
+    if (isStored) this.#unopened.take('', now)
+    const id = encodeBase64url(this.#ports.runtime.randomBytes(9))
+    return { id, seenAt: now, steps: new Set(), reached: new Set(), isStored }
+  }
+
+  #link(attempt: OpenAttempt, seen: Sighting, now: number): void {
+    attempt.seenAt = now
+    attempt.clientId ??= seen.clientId
+    attempt.signIn ??= seen.signIn
+    if (seen.signIn !== undefined) attempt.isStored = true
+    if (seen.step === 'server_metadata' && seen.ok) this.#newest = attempt
+    const keys = [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen), peerKey(seen)]
+    for (const key of keys) {
+      this.#open.set(key, attempt)
+    }
+  }
+
+  #keep({ id, isStored }: OpenAttempt, record: StepRecord): void {
+    if (!isStored || this.#unwritten.length >= maxUnwritten) return
+    this.#unwritten.push({ attempt: id, record: JSON.stringify(record) })
+  }
+}
+
+/** Adds a step to what is known of an attempt. Returns whether that is worth storing. */
+function isNews({ steps, reached }: OpenAttempt, { step, ok, detail = '' }: Sighting): boolean {
+  const mark = `${step} ${detail}`
+  if (steps.size >= maxSteps || (ok && steps.has(mark))) return false
+  steps.add(ok ? mark : `${mark} ${steps.size}`)
+  if (ok) reached.add(step)
+  return true
+}
+
+/** True when the attempt already belongs to another sign-in or client. */
+function isOther({ clientId, signIn }: OpenAttempt, seen: Sighting): boolean {
+  return differs(signIn, seen.signIn) || differs(clientId, seen.clientId)
+}
+
+function differs(known: string | undefined, given: string | undefined): boolean {
+  return known !== undefined && given !== undefined && known !== given
+}
+
+/** A client that is connected, and begins again. */
+function isOver({ reached }: OpenAttempt, { step }: Sighting): boolean {
+  return reached.has('first_call') && beforeThePage.has(step)
+}
+
+function opensPage({ step }: Sighting): boolean {
+  return step === 'page' || step === 'client'
+}
+
+function grantKeys({ grantId }: Sighting): string[] {
+  return grantId === undefined ? [] : [`grant ${grantId}`]
+}
+
+function signInKeys({ signIn }: Sighting): string[] {
+  return signIn === undefined ? [] : [`sign-in ${signIn}`]
+}
+
+function clientKeys({ clientId }: Sighting): string[] {
+  return clientId === undefined ? [] : [`client ${clientId}`]
+}
+
+function peerKey({ address = '', userAgent = '' }: Sighting): string {
+  return `peer ${addressBlocks(address)[0]?.name} ${userAgent.slice(0, maxUserAgentLength)}`
+}
+
+function recordOf(seen: Sighting, at: number, probably: boolean): StepRecord {
+  const { address, userAgent, ...record } = seen
+  return {
+    ...record,
+    at,
+    userAgent: userAgent?.slice(0, maxUserAgentLength),
+    network: address === undefined ? undefined : addressNetwork(address),
+    ...(probably && { probably }),
+  }
+}

@@ -1,0 +1,155 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { ClientStore } from '../clients/client.ts'
+import type { GrantStore } from '../session/grant.ts'
+import { adviceOn } from './advice.ts'
+import { type AttemptStep, type AttemptStepStore, type StepRecord } from './attempt.ts'
+
+const maxStepsRead = 20_000
+/** How long the next request of a client may take, and a person in front of a page. */
+const clientSeconds = 60
+const personSeconds = 600
+
+/** One attempt of a client to connect, as operators see it. Times are epoch seconds. */
+export interface AttemptFacts {
+  id: string
+  /** The client's name, else its id; undefined while it has none. */
+  client: string | undefined
+  started_at: number
+  result: 'connected' | 'under_way' | 'failed'
+  steps: {
+    step: AttemptStep
+    at: number
+    status: number
+    ok: boolean
+    request_id: string
+    detail?: string | undefined
+    user_agent?: string | undefined
+    network?: string | undefined
+    /** Joined by address, program and time only. */
+    probably?: boolean | undefined
+  }[]
+  /** What to look at; undefined unless it failed. */
+  advice: string | undefined
+}
+
+/** Selects attempts: of a client by its id or name, by the id of a request, or those that failed. */
+export interface AttemptChoice {
+  client?: string | undefined
+  request?: string | undefined
+  failed?: boolean | undefined
+}
+
+export interface AttemptListPorts {
+  store: AttemptStepStore & Pick<ClientStore, 'findClient'> & Pick<GrantStore, 'findGrant'>
+  /** Of the operator's file. */
+  configured: ReadonlyMap<string, { name?: string | undefined }>
+  runtime: Pick<Runtime, 'now'>
+}
+
+/** Returns the newest attempts of the last day, newest first, at most `limit`. Reads at most 20,000 steps. */
+export async function readAttempts(
+  choice: AttemptChoice,
+  limit: number,
+  ports: AttemptListPorts,
+): Promise<AttemptFacts[]> {
+  const now = ports.runtime.now()
+  const rows = await ports.store.listAttemptSteps(maxStepsRead)
+  const facts: AttemptFacts[] = []
+  for (const [id, records] of joined(rows)) {
+    if (facts.length === limit) break
+    if (choice.request !== undefined && !records.some(({ requestId }) => requestId === choice.request))
+      continue
+    const found = await factsOf(id, records, now, ports)
+    if (choice.failed && found.result !== 'failed') continue
+    if (choice.client !== undefined && !isOf(choice.client, found, records)) continue
+    facts.push(found)
+  }
+  return facts
+}
+
+function isOf(client: string, { client: name }: AttemptFacts, records: readonly StepRecord[]): boolean {
+  const wanted = client.toLowerCase()
+  return name?.toLowerCase().includes(wanted) === true || records.some(({ clientId }) => clientId === client)
+}
+
+/** Groups rows by attempt, newest attempt first. What several instances saw of one sign-in is one attempt. */
+function joined(rows: readonly { attempt: string; record: string }[]): Map<string, StepRecord[]> {
+  const groups = new Map<string, StepRecord[]>()
+  for (const { attempt, record } of rows) {
+    const read = JSON.parse(record) as StepRecord
+    const known = groups.get(attempt)
+    if (known) known.unshift(read)
+    else groups.set(attempt, [read])
+  }
+  const bySignIn = new Map<string, string>()
+  for (const [id, records] of groups) {
+    const signIn = records.find((each) => each.signIn !== undefined)?.signIn
+    if (signIn === undefined) continue
+    const first = bySignIn.get(signIn)
+    if (first === undefined) {
+      bySignIn.set(signIn, id)
+      continue
+    }
+    groups.set(
+      first,
+      [...records, ...(groups.get(first) ?? [])].toSorted((one, other) => one.at - other.at),
+    )
+    groups.delete(id)
+  }
+  return groups
+}
+
+async function factsOf(
+  id: string,
+  records: readonly StepRecord[],
+  now: number,
+  ports: AttemptListPorts,
+): Promise<AttemptFacts> {
+  const seen = await withCallElsewhere(records, ports)
+  const result = resultOf(seen, now)
+  const clientId = seen.find((each) => each.clientId !== undefined)?.clientId
+  const steps = seen.map(
+    ({ requestId, userAgent, clientId: _client, signIn: _signIn, grantId: _grant, ...step }) => ({
+      ...step,
+      request_id: requestId,
+      user_agent: userAgent,
+    }),
+  )
+  return {
+    id,
+    client: clientId && (await nameOf(clientId, ports)),
+    started_at: seen[0]?.at ?? now,
+    result,
+    steps,
+    advice: result === 'failed' ? adviceOn(seen) : undefined,
+  }
+}
+
+async function nameOf(clientId: string, { store, configured }: AttemptListPorts): Promise<string> {
+  const client = configured.get(clientId) ?? (await store.findClient(clientId))
+  return client?.name ?? clientId
+}
+
+/** Adds the first call if another instance took it: the grant says when it was used. */
+async function withCallElsewhere(
+  records: readonly StepRecord[],
+  { store }: AttemptListPorts,
+): Promise<readonly StepRecord[]> {
+  const token = records.findLast(({ step, ok }) => step === 'token' && ok)
+  if (token?.grantId === undefined || has(records, 'first_call')) return records
+  const use = (await store.findGrant(token.grantId))?.lastUse
+  if (!use) return records
+  return [...records, { step: 'first_call', at: use.usedAt, status: 200, ok: true, requestId: '' }]
+}
+
+function has(records: readonly StepRecord[], wanted: AttemptStep): boolean {
+  return records.some(({ step, ok }) => step === wanted && ok)
+}
+
+function resultOf(records: readonly StepRecord[], now: number): AttemptFacts['result'] {
+  if (has(records, 'first_call')) return 'connected'
+  const last = records.at(-1)
+  const waitsForPerson = last?.ok === true && (last.step === 'page' || last.step === 'sign_in')
+  const patience = waitsForPerson ? personSeconds : clientSeconds
+  return last && now - last.at < patience ? 'under_way' : 'failed'
+}

@@ -1,0 +1,55 @@
+/** What a client and its user do while connecting, in order. Not every client does all of it. */
+export const attemptSteps = [
+  'challenge',
+  'resource_metadata',
+  'server_metadata',
+  'client',
+  'register',
+  'page',
+  'sign_in',
+  'code',
+  'token',
+  'first_call',
+  'list',
+] as const
+
+export type AttemptStep = (typeof attemptSteps)[number]
+
+/** One step as it was seen. No secret and no email address is part of it. */
+export interface StepRecord {
+  step: AttemptStep
+  /** Epoch seconds. */
+  at: number
+  /** HTTP status of the response. */
+  status: number
+  ok: boolean
+  requestId: string
+  /** Why it failed, or what is awaited: a word of the error table, an OAuth error code, a provider failure. */
+  detail?: string | undefined
+  userAgent?: string | undefined
+  /** The network of the address: a /24 or /48. */
+  network?: string | undefined
+  clientId?: string | undefined
+  /** Joins what other instances see of the same sign-in: {@link signInKey}. */
+  signIn?: string | undefined
+  /** Of the tokens that were issued. */
+  grantId?: string | undefined
+  /** Joined by address, program and time only. */
+  probably?: boolean | undefined
+}
+
+/** One step as it is stored: `attempt` is common to what one instance joined, `record` is a {@link StepRecord} as JSON. */
+export interface StoredStep {
+  attempt: string
+  record: string
+}
+
+export interface AttemptStepStore {
+  /** Adds steps in their order; they are deleted after `expiresAt`. */
+  addAttemptSteps(steps: readonly StoredStep[], expiresAt: number): Promise<void>
+  /** Lists the newest steps, newest first. */
+  listAttemptSteps(limit: number): Promise<StoredStep[]>
+}
+
+/** How long steps are stored. */
+export const attemptSeconds = 86_400

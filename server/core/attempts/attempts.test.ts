@@ -1,0 +1,190 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import type { Store } from '../store.ts'
+import type { AttemptStep } from './attempt.ts'
+import { AttemptBook, type Sighting } from './attempt-book.ts'
+import { type AttemptChoice, type AttemptFacts, readAttempts } from './attempt-list.ts'
+
+let runtime: FakeRuntime
+let store: Store
+let book: AttemptBook
+let requests: number
+
+beforeEach(() => {
+  runtime = createFakeRuntime(start)
+  store = openMemoryStore()
+  book = new AttemptBook({ store, runtime })
+  requests = 0
+})
+
+const program = { userAgent: 'client/1', address: '192.0.2.1' }
+const browser = { userAgent: 'Mozilla/5.0', address: '198.51.100.7' }
+
+function see(step: AttemptStep, more: Partial<Sighting> = {}, by = book): void {
+  requests += 1
+  const requestId = `request ${requests}`
+  by.note({ step, status: 200, ok: true, requestId, ...program, ...more })
+}
+
+async function read(choice: AttemptChoice = {}, books = [book]): Promise<AttemptFacts[]> {
+  for (const each of books) await each.flush()
+  return readAttempts(choice, 100, { store, configured: new Map([['c', { name: 'Sample' }]]), runtime })
+}
+
+const steps = ({ steps: all }: AttemptFacts): string => all.map(({ step }) => step).join(' ')
+
+describe('steps are joined', () => {
+  it('by registered client, sign-in and grant, whatever address they come from', async () => {
+    see('challenge')
+    see('register', { clientId: 'c' })
+    see('page', { ...browser, clientId: 'c', signIn: 's' })
+    see('sign_in', { ...browser, address: '203.0.113.9', signIn: 's' })
+    see('token', { address: '203.0.113.10', userAgent: 'server', signIn: 's', grantId: 'g' })
+    see('first_call', { address: '203.0.113.11', userAgent: 'other', grantId: 'g' })
+    const [attempt, ...more] = await read()
+    expect(more).toEqual([])
+    expect(attempt).toMatchObject({ client: 'Sample', result: 'connected', started_at: start })
+    expect(attempt && steps(attempt)).toBe('challenge register page sign_in token first_call')
+    expect(attempt?.steps.map(({ probably }) => probably === true)).toEqual([
+      false,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ])
+  })
+
+  it('by address, program and two minutes as long as there is nothing better', async () => {
+    see('challenge')
+    runtime.advance(120)
+    see('resource_metadata')
+    see('resource_metadata', { userAgent: 'another' })
+    see('resource_metadata', { address: '192.0.2.2' })
+    runtime.advance(121)
+    see('server_metadata')
+    expect((await read()).map(steps)).toEqual([
+      'server_metadata',
+      'resource_metadata',
+      'resource_metadata',
+      'challenge resource_metadata',
+    ])
+  })
+
+  it('to the newest attempt where a browser opens the page of a client whose servers read the metadata', async () => {
+    see('challenge')
+    see('server_metadata')
+    see('page', { ...browser, clientId: 'https://client.example/id', signIn: 's' })
+    const [attempt, ...more] = await read()
+    expect(more).toEqual([])
+    expect(attempt && steps(attempt)).toBe('challenge server_metadata page')
+    expect(attempt?.steps.at(-1)).toMatchObject({ probably: true })
+  })
+
+  it('not to that of another client, nor of another sign-in', async () => {
+    see('register', { clientId: 'c' })
+    see('page', { clientId: 'c', signIn: 's' })
+    see('page', { clientId: 'c', signIn: 's2' })
+    see('page', { clientId: 'd', signIn: 's3' })
+    expect((await read()).map(steps)).toEqual(['page', 'page', 'register page'])
+  })
+
+  it('anew for a client that is connected and begins again', async () => {
+    see('register', { clientId: 'c' })
+    see('token', { clientId: 'c', grantId: 'g' })
+    see('first_call', { grantId: 'g' })
+    see('list', { grantId: 'g' })
+    expect(book.isWaiting('g')).toBe(false)
+    see('first_call', { grantId: 'g' })
+    see('challenge')
+    expect((await read()).map(steps)).toEqual(['challenge', 'register token first_call list'])
+  })
+
+  it('over instances that share the store', async () => {
+    const other = new AttemptBook({ store, runtime })
+    see('register', { clientId: 'c' })
+    see('page', { ...browser, clientId: 'c', signIn: 's' })
+    see('page', { ...browser, clientId: 'c', signIn: 's' }, other)
+    see('token', { signIn: 's', grantId: 'g' }, other)
+    expect((await read({}, [book, other])).map(steps)).toEqual(['register page page token'])
+  })
+
+  it('and a call with a refused or a forgotten token begins none', async () => {
+    see('first_call', { ok: false, status: 401 })
+    see('token', { ok: false, status: 400 })
+    see('list', { grantId: 'g' })
+    expect(await read()).toEqual([])
+  })
+})
+
+describe('what is kept', () => {
+  it('is each success once, and each refusal with its request, of which there are forty at most', async () => {
+    for (let n = 0; n < 100; n += 1) see('challenge')
+    for (let n = 0; n < 100; n += 1) see('register', { ok: false, status: 429 })
+    const [attempt] = await read()
+    expect(attempt?.steps).toHaveLength(40)
+    expect((await read({ request: 'request 102' })).map(({ id }) => id)).toEqual([attempt?.id])
+    expect(await read({ request: 'request 99' })).toEqual([])
+  })
+
+  it('is what anybody can begin at a bounded rate, and every attempt that has a page', async () => {
+    for (let n = 0; n < 300; n += 1) see('challenge', { address: `192.0.2.${n}` })
+    see('page', { ...browser, signIn: 's' })
+    expect((await store.listAttemptSteps(1000)).length).toBe(0)
+    await book.flush()
+    expect((await store.listAttemptSteps(1000)).length).toBe(201)
+  })
+
+  it('is deleted after a day', async () => {
+    see('challenge')
+    await read()
+    expect(await store.collectExpired(start + 86_399, 100)).toBe(0)
+    expect(await store.collectExpired(start + 86_400, 100)).toBe(1)
+    expect(await read()).toEqual([])
+  })
+
+  it('has the network of an address, and no address', async () => {
+    see('challenge', { userAgent: 'x'.repeat(5000) })
+    expect(JSON.stringify(await store.listAttemptSteps(10))).not.toContain('192.0.2.1')
+    const [attempt] = await read()
+    expect(attempt?.steps[0]).toMatchObject({ network: '192.0.2.0/24', user_agent: 'x'.repeat(120) })
+  })
+})
+
+describe('the result', () => {
+  it.each<[step: AttemptStep, patience: number]>([
+    ['challenge', 60],
+    ['page', 600],
+    ['sign_in', 600],
+    ['code', 60],
+  ])('of %s and nothing more is failure after %i seconds', async (step, patience) => {
+    see('page', { signIn: 's' })
+    see(step, { signIn: 's' })
+    runtime.advance(patience - 1)
+    expect(await read()).toMatchObject([{ result: 'under_way', advice: undefined }])
+    expect(await read({ failed: true })).toEqual([])
+    runtime.advance(1)
+    expect(await read({ failed: true })).toMatchObject([{ result: 'failed', advice: expect.any(String) }])
+  })
+
+  it('names the client by its id or a part of its name', async () => {
+    see('register', { clientId: 'c' })
+    see('register', { clientId: 'd', userAgent: 'another' })
+    expect(await read({ client: 'sam' })).toMatchObject([{ client: 'Sample' }])
+    expect(await read({ client: 'd' })).toMatchObject([{ client: 'd' }])
+    expect(await read({ client: 'x' })).toEqual([])
+  })
+
+  it('is about the refusal when nothing later succeeded', async () => {
+    see('register', { ok: false, status: 400, detail: 'invalid_redirect_uri' })
+    runtime.advance(60)
+    expect(await read()).toMatchObject([
+      { advice: expect.stringMatching(/refused.*\(invalid_redirect_uri\)$/) },
+    ])
+    see('register', { clientId: 'c' })
+    runtime.advance(60)
+    expect(await read()).toMatchObject([{ advice: expect.stringMatching(/nobody opened/) }])
+  })
+})
