@@ -142,9 +142,8 @@ export class AttemptBook {
     attempt.signIn ??= seen.signIn
     if (seen.signIn !== undefined) attempt.isStored = true
     if (seen.step === 'server_metadata' && seen.ok) this.#newest = attempt
-    const keys = [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen), peerKey(seen)]
-    for (const key of keys) {
-      this.#open.set(key, attempt)
+    for (const key of [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen), peerKey(seen)]) {
+      if (this.#open.get(key) !== attempt) this.#open.set(key, attempt)
     }
   }
 
