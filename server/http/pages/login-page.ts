@@ -34,6 +34,7 @@ export interface LoginView extends SignInView {
 export function loginPage(view: LoginView): string {
   const words = subjectWords(view.subject)
   return layout({
+    look: view.look,
     links: view.links,
     title: `${view.error === undefined ? '' : 'Not signed in: '}${words.signInTitle}`,
     bridge: 'lowering',
