@@ -196,6 +196,16 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     },
   )
 
+  test('a logo with a version for dark pages keeps the one for its white plate', async () => {
+    const { page } = await open('brand-login')
+    const pictureOf = async (value: string): Promise<string> => {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
+      return page.screenshot({ clip: { x: 160, y: 44, width: 28, height: 24 }, encoding: 'base64' })
+    }
+    expect(await pictureOf('dark')).toBe(await pictureOf('light'))
+    await page.close()
+  })
+
   test('a wide logo leaves room for the name, and both fit', async () => {
     const { page } = await open('brand-login-unbreakable', { width: 320 })
     const [logo, name] = (await page.evaluate(

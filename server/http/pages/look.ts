@@ -22,6 +22,7 @@ export interface LookSettings {
   appAccent?: Accent | undefined
 }
 
+/** Makes the look. Does not check the contrast of the accent: `parseAccent` has. */
 export function createLook({ appName, logoUrl, appAccent }: LookSettings): Look {
   const sheet = appAccent === undefined ? style : `${style}${accentStyle(appAccent)}`
   return {
