@@ -3,7 +3,6 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../support/remote/remote.ts'
 import { type BridgeChild, modernClaims } from '../support/bridge/process/bridge-child.ts'
 import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
-import { legacyServer, modernServer, reply } from '../support/bridge/proxy/scripted-server.ts'
 
 const eras = ['legacy', 'modern'] as const
 const all = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
@@ -60,20 +59,14 @@ describe.concurrent.each(eras)('a %s client of a server of its own era', (era) =
   it(
     'reaches methods that nobody knows, and unknown members arrive as they were written',
     staged(async (stage) => {
-      const make = era === 'legacy' ? legacyServer : modernServer
-      const server = await stage.scripted(
-        make({
-          handle({ body: { id, method }, response }) {
-            if (method !== 'example/own') return false
-            reply(response, {
-              jsonrpc: '2.0',
-              id,
-              result: { resultType: 'complete', odd: [1, { '': null }] },
-            })
-            return true
-          },
-        }),
-      )
+      const server = await stage.remote({
+        era,
+        handle({ body: { method }, answer }) {
+          if (method !== 'example/own') return false
+          answer({ result: { resultType: 'complete', odd: [1, { '': null }] } })
+          return true
+        },
+      })
       const bridge = stage.bridge(server.url)
       await open(bridge, era)
       const _meta = { ...(era === 'modern' && modernClaims(all)), 'example.com/odd': { a: [1, null] } }

@@ -3,12 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { peakMegabytes, textOf } from '../support/bridge/process/bridge-child.ts'
 import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
-import {
-  legacyServer,
-  modernServer,
-  reply,
-  type TestServer,
-} from '../support/bridge/proxy/scripted-server.ts'
+import type { Remote } from '../support/remote/remote.ts'
 
 const megabyte = 1024 * 1024
 
@@ -33,21 +28,19 @@ function startLongServer(
   era: 'legacy' | 'modern',
   text: string,
   gate?: Promise<void>,
-): Promise<TestServer> {
-  const make = era === 'legacy' ? legacyServer : modernServer
-  return stage.scripted(
-    make({
-      handle({ body: { id, method }, response }) {
-        if (method !== 'tools/call') return false
-        const result = { resultType: 'complete', content: [{ type: 'text', text }] }
-        void Promise.resolve(gate).then(() => reply(response, { jsonrpc: '2.0', id, result }))
-        return true
-      },
-    }),
-  )
+): Promise<Remote> {
+  return stage.remote({
+    era,
+    async handle({ body: { method }, answer }) {
+      if (method !== 'tools/call') return false
+      await gate
+      answer({ result: { resultType: 'complete', content: [{ type: 'text', text }] } })
+      return true
+    },
+  })
 }
 
-const callsOf = (server: TestServer): number =>
+const callsOf = (server: Remote): number =>
   server.received.filter(({ body }) => body['method'] === 'tools/call').length
 
 describe('megabytes', () => {

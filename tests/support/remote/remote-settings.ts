@@ -1,3 +1,6 @@
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Received } from './received.ts'
+
 /** A staged fault of a response. */
 export type Fault =
   /** A login page with status 200. */
@@ -37,6 +40,23 @@ export interface RemoteSettings {
   reply: 'json' | 'sse' | 'polled'
   /** `retry:` of streams; 0 for none. */
   sseRetryMs: number
+  /**
+   * Sees every request first, on any path. Answers it itself, byte by byte if need be, where it returns true; throwing
+   * makes a 500.
+   */
+  handle: ((request: Received) => unknown) | undefined
+  /** Replaces the tools; each result is the arguments as JSON. */
+  tools: JsonObject[] | undefined
+  /** Replaces members of the result of `initialize`. */
+  opening: JsonObject
+  /** Headers of every answer of the MCP endpoint. */
+  headers: Record<string, string | string[]>
+  /** Issues session ids, and wants them back; every request is served without. */
+  sessions: boolean
+  /** Status of a request in a session that is not known. */
+  lostSessionStatus: 400 | 404
+  /** Status of the answer to GET; 200 is a stream. */
+  streamStatus: number
   /** Delay of every response, on every path but `/control`. */
   delayMs: number
   /** Replaces the responses to the next `faultTimes` POSTs of `/mcp`. */
@@ -52,6 +72,8 @@ export interface RemoteSettings {
 
   /** Requires a bearer token at `/mcp`. */
   auth: boolean
+  /** The only accepted token, in place of those that are issued. */
+  token: string | undefined
   /** The scope required by `/mcp`, also named in challenges; the tool `admin` requires `mcp:admin` as well. */
   scope: string
   /** `none`: no header at all. */
@@ -90,6 +112,13 @@ export const usualSettings: RemoteSettings = {
   revisions: ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
   reply: 'json',
   sseRetryMs: 0,
+  handle: undefined,
+  tools: undefined,
+  opening: {},
+  headers: {},
+  sessions: true,
+  lostSessionStatus: 404,
+  streamStatus: 200,
   delayMs: 0,
   fault: undefined,
   faultTimes: 0,
@@ -97,6 +126,7 @@ export const usualSettings: RemoteSettings = {
   retryAfter: '1',
   cookies: false,
   auth: false,
+  token: undefined,
   scope: 'mcp',
   challenge: 'full',
   protectedResourceMetadata: true,

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Remote, type RemoteOptions, startRemote } from '../../remote/remote.ts'
-import { type Received, startServer, type TestServer } from '../proxy/scripted-server.ts'
 import {
   type BridgeChild,
   bridgeLauncher,
@@ -25,8 +24,6 @@ export interface Stage {
   /** Home folder of the user who runs the bridges, initially empty. */
   home: string
   remote(options?: RemoteOptions): Promise<Remote>
-  /** Starts a server that does as `handle` says, for what a remote never does. */
-  scripted(handle: (request: Received) => unknown): Promise<TestServer>
   bridge(url: string, options?: BridgeOptions): BridgeChild
   /** Runs `drawbridge` with these arguments until it exits. Its stdin is empty. */
   command(words: readonly string[], options?: BridgeOptions): Promise<CommandOutcome>
@@ -52,11 +49,6 @@ export function staged(test: (stage: Stage) => Promise<void>): () => Promise<voi
         const remote = await startRemote(options)
         cleanups.push(() => remote.close())
         return remote
-      },
-      async scripted(handle) {
-        const server = await startServer(handle)
-        cleanups.push(() => server.close())
-        return server
       },
       bridge(url, options = {}) {
         const started = startBridgeChild(url, { home, ...options })
