@@ -14,13 +14,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { version } from '../../config/version.ts'
-import { createAuthorizationServer } from '../../../tests/support/bridge/cli/authorization-server.ts'
+import { startLoginServer, withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
+import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Remote, RemoteOptions } from '../../../tests/support/remote/remote.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
-import {
-  type McpServer,
-  type McpServerOptions,
-  startMcpServer,
-} from '../../../tests/support/bridge/cli/mcp-server.ts'
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url))
 
@@ -35,21 +32,19 @@ interface Bridge {
 
 describe('a connection', () => {
   let home: string
-  let server: McpServer | undefined
+  let server: Remote
   const children: ChildProcess[] = []
 
   beforeEach(() => {
     home = mkdtempSync(join(tmpdir(), 'drawbridge-connect-'))
   })
-  afterEach(async () => {
+  afterEach(() => {
     for (const child of children.splice(0)) child.kill('SIGKILL')
-    await server?.close()
-    server = undefined
     rmSync(home, { recursive: true, force: true })
   })
 
-  async function serve(options: McpServerOptions = {}): Promise<string> {
-    server = await startMcpServer(options)
+  async function serve(token?: string, options: RemoteOptions = {}): Promise<string> {
+    server = await startServer({ ...withoutMetadata(token), ...options })
     return server.url
   }
 
@@ -98,15 +93,15 @@ describe('a connection', () => {
 
   it('carries initialize and tools/list, and ends with stdin', async () => {
     const bridge = start([await serve()])
-    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
+    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
     bridge.child.stdin?.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     expect(await bridge.ask({ method: 'tools/list' })).toMatchObject({
       result: { tools: [{ name: 'echo' }] },
     })
     bridge.child.stdin?.end()
     expect(await bridge.exit).toEqual({ code: 0, signal: null })
-    expect(server?.seen).toContain('DELETE')
-    expect(bridge.stderr()).toBe(`drawbridge ${version}: ${server?.origin ?? ''}, no login stored\n`)
+    expect(server.log()).toContain('DELETE')
+    expect(bridge.stderr()).toBe(`drawbridge ${version}: ${server.origin}, no login stored\n`)
   })
 
   it.skipIf(!existsSync('/usr/bin/script'))(
@@ -154,7 +149,7 @@ describe('a connection', () => {
   })
 
   it('with a token that is refused says which one, and the profile where there is one', async () => {
-    const url = await serve({ token: 'another' })
+    const url = await serve('another')
     const fixed = start([url], { DRAWBRIDGE_TOKEN: 'sEcReT-token' })
     expect(await fixed.ask(initialize)).toMatchObject({
       error: {
@@ -162,30 +157,33 @@ describe('a connection', () => {
         data: { code: 'server_sign_in_needed', next_step: expect.stringContaining('unset DRAWBRIDGE_TOKEN') },
       },
     })
-    const named = start([`${server?.origin ?? ''}/other`, '--profile', 'work'])
+    const named = start([`${server.origin}/other`, '--profile', 'work'])
     expect(await named.ask(initialize)).toMatchObject({
       error: { data: { next_step: expect.stringContaining(`/other --profile work`) } },
     })
   })
 
   it('sends headers, and a token in place of a login', async () => {
-    const bridge = start([await serve({ token: 'sEcReT-token' }), '--header', 'X-Team: ${TEAM}'], {
+    const bridge = start([await serve('sEcReT-token'), '--header', 'X-Team: ${TEAM}'], {
       DRAWBRIDGE_TOKEN: 'sEcReT-token',
       TEAM: 'blue',
     })
     await bridge.ask(initialize)
     bridge.child.stdin?.end()
     await bridge.exit
-    expect(server?.headers[0]).toMatchObject({ 'x-team': 'blue', authorization: 'Bearer sEcReT-token' })
+    expect(server.received[0]?.headers).toMatchObject({
+      'x-team': 'blue',
+      authorization: 'Bearer sEcReT-token',
+    })
     expect(bridge.stderr()).toContain('token of DRAWBRIDGE_TOKEN')
     expect(bridge.stderr()).not.toContain('sEcReT')
   })
 
   it('signs in with what is stored', async () => {
-    const url = await serve({ token: 'sEcReT-access' })
+    const url = await serve('sEcReT-access')
     await storeLogin(home, url)
     const bridge = start([url])
-    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
+    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
     bridge.child.stdin?.end()
     expect((await bridge.exit).code).toBe(0)
     expect(bridge.stderr()).toContain('login stored')
@@ -193,8 +191,8 @@ describe('a connection', () => {
   })
 
   it('answers at once when a sign-in is needed, opens the browser once, and goes on signed in', async () => {
-    const issuer = createAuthorizationServer()
-    const url = await serve(issuer.options)
+    server = await startLoginServer()
+    const { url } = server
     const browser = join(home, 'browser')
     writeFileSync(
       browser,
@@ -215,14 +213,14 @@ describe('a connection', () => {
     bridge.child.stdin?.end()
     expect(await bridge.exit).toEqual({ code: 0, signal: null })
     expect(readFileSync(`${browser}.log`, 'utf8')).toBe('opened ')
-    expect(bridge.stderr()).toContain(`Sign in here: ${server?.origin ?? ''}/authorize?`)
+    expect(bridge.stderr()).toContain(`Sign in here: ${server.origin}/authorize?`)
     expect(bridge.stderr() + bridge.stdout()).not.toContain('sEcReT')
     const again = start([url])
-    expect(await again.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
+    expect(await again.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
   })
 
   it.each(['stdin', 'SIGTERM'])('ends soon while a sign-in is pending, on %s', async (how) => {
-    const bridge = start([await serve(createAuthorizationServer().options), '--no-open'])
+    const bridge = start([(await startLoginServer()).url, '--no-open'])
     await bridge.ask(initialize)
     await vi.waitFor(() => expect(bridge.stderr()).toContain('Sign in here:'), 10_000)
     const before = performance.now()
@@ -234,11 +232,10 @@ describe('a connection', () => {
 
   it('renews a stored login that has ended, and stores what it got', async () => {
     const forms: string[] = []
-    const url = await serve({
-      token: 'sEcReT-next',
-      other({ path, body, json }) {
+    const url = await serve('sEcReT-next', {
+      handle({ path, text, json }) {
         if (path !== '/token') return false
-        forms.push(body)
+        forms.push(text)
         const tokens = { access_token: 'sEcReT-next', refresh_token: 'sEcReT-rotated', expires_in: 3600 }
         json(200, { token_type: 'Bearer', ...tokens })
         return true
@@ -251,7 +248,7 @@ describe('a connection', () => {
       tokens: { accessToken: 'sEcReT-old', refreshToken: 'sEcReT-refresh', issuedAt: 1000, expiresAt: 2000 },
     })
     const bridge = start([url])
-    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
+    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
     bridge.child.stdin?.end()
     expect((await bridge.exit).code).toBe(0)
     expect(forms).toEqual([expect.stringContaining('refresh_token=sEcReT-refresh')])
@@ -262,7 +259,7 @@ describe('a connection', () => {
 
   it('answers the client when the server is not there, and says what to do', async () => {
     const url = await serve()
-    await server?.close()
+    await server.stop()
     const bridge = start([url, '--retry', 'off'])
     const answer = await bridge.ask(initialize)
     expect(answer).toMatchObject({ error: { code: -32_603, data: { code: 'network_refused' } } })
@@ -271,7 +268,7 @@ describe('a connection', () => {
   })
 
   it('with --debug writes a log of its owner, with no secret in it', async () => {
-    const bridge = start([await serve({ token: 'sEcReT-token' }), '--debug'], {
+    const bridge = start([await serve('sEcReT-token'), '--debug'], {
       DRAWBRIDGE_TOKEN: 'sEcReT-token',
     })
     await bridge.ask(initialize)

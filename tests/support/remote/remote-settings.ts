@@ -76,10 +76,12 @@ export interface RemoteSettings {
   token: string | undefined
   /** The scope required by `/mcp`, also named in challenges; the tool `admin` requires `mcp:admin` as well. */
   scope: string
-  /** `none`: no header at all. */
-  challenge: 'full' | 'none'
+  /** `bare`: no parameters; `none`: no header at all. */
+  challenge: 'full' | 'bare' | 'none'
   /** Serves protected resource metadata. */
   protectedResourceMetadata: boolean
+  /** Replaces the `resource` of that. */
+  resource: string | undefined
 
   /** Origin of the login page and device page, if not the issuer. */
   pageOrigin: string | undefined
@@ -130,6 +132,7 @@ export const usualSettings: RemoteSettings = {
   scope: 'mcp',
   challenge: 'full',
   protectedResourceMetadata: true,
+  resource: undefined,
   pageOrigin: undefined,
   iss: 'right',
   deviceGrant: true,

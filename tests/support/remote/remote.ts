@@ -40,9 +40,9 @@ export interface Remote {
   readonly counters: RemoteCounters
   /** All requests so far, on any path, in order. */
   readonly received: Received[]
-  /** Returns the JSON-RPC methods of the POSTs so far; `response` for one. */
+  /** Returns what `/mcp` was asked so far: the JSON-RPC methods of POSTs, `response` for one. */
   methods(): string[]
-  /** Returns the same with the HTTP methods of other requests. */
+  /** Returns the same with `GET` and `DELETE`. */
   log(): string[]
   /** The open GET streams of 2025-11-25. */
   readonly streams: ReadonlySet<ServerResponse>
@@ -112,6 +112,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
 
   function challenge(scope: string, error?: string): Record<string, string> {
     if (settings.challenge === 'none') return {}
+    if (settings.challenge === 'bare') return { 'WWW-Authenticate': 'Bearer' }
     const resourceMetadata = `${origins.mcp}/.well-known/oauth-protected-resource/mcp`
     return { 'WWW-Authenticate': bearerChallenge({ resourceMetadata, scope, error }) }
   }
@@ -192,12 +193,16 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     if (request.method !== 'GET' || !settings.protectedResourceMetadata) return false
     if (url.pathname !== name && url.pathname !== `${name}/mcp`) return false
     sendJson(response, 200, {
-      resource: `${origins.mcp}/mcp`,
+      resource: settings.resource ?? `${origins.mcp}/mcp`,
       authorization_servers: [origins.issuer],
       scopes_supported: [settings.scope],
       bearer_methods_supported: ['header'],
     })
     return true
+  }
+
+  function log(): string[] {
+    return received.filter(({ path }) => path === '/mcp').map(nameOf)
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse, roles: string): Promise<void> {
@@ -269,8 +274,8 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     settings,
     counters,
     received,
-    methods: () => received.filter(({ method }) => method === 'POST').map(nameOf),
-    log: () => received.map(nameOf),
+    methods: () => log().filter((name) => name !== 'GET' && name !== 'DELETE'),
+    log,
     streams: legacy.streams,
     secrets: grants.secrets,
     set: (changes) => void Object.assign(settings, changes),
