@@ -1,6 +1,5 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import {
   claims,
   type Era,
@@ -13,6 +12,7 @@ import {
 } from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote } from '../../tests/support/remote/remote.ts'
 import type { Json, Received } from '../../tests/support/remote/received.ts'
+import { until } from '../../tests/support/until.ts'
 
 /** A server of that era, and the calls of its tools, which a test answers. */
 async function heldCalls(era: Era): Promise<{ to: Remote; calls: Received[] }> {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
 import {
   claims,
@@ -11,6 +10,7 @@ import {
   type Rig,
 } from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Received } from '../../tests/support/remote/received.ts'
+import { until } from '../../tests/support/until.ts'
 
 const opening = {
   jsonrpc: '2.0',

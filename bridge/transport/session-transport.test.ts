@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FallbackTransport, SessionTransport } from './session-transport.ts'
 import { readMessageText, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import type { Received } from '../../tests/support/remote/received.ts'
 import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
 import {
@@ -9,6 +8,7 @@ import {
   exchange,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import { until } from '../../tests/support/until.ts'
 
 let server: Remote
 let harness: TransportHarness

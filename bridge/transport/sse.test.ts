@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { SseTransport } from './sse.ts'
 import type { Transport } from './transport.ts'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import type { Received } from '../../tests/support/remote/received.ts'
 import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
 import {
@@ -10,6 +9,7 @@ import {
   exchange,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import { until } from '../../tests/support/until.ts'
 
 let peer: Remote
 let harness: TransportHarness

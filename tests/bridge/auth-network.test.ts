@@ -7,9 +7,9 @@ import {
   echoes,
   inAuthScene,
   textOf,
-  until,
   visit,
 } from '../support/bridge/sign-in/auth-scene.ts'
+import { until } from '../support/until.ts'
 
 const slowMs = 400
 

@@ -5,7 +5,8 @@ import { type BridgeHome, createBridgeHome, launcher, startBridge } from '../e2e
 import { type Remote, type RemoteOptions, startRemote } from '../support/remote/remote.ts'
 import { buildGoServer, type GoServer, startGoServer } from '../support/bridge/process/go-server.ts'
 import { readServerMemory } from '../support/bridge/process/server-memory.ts'
-import { call, inAuthScene, until, visit } from '../support/bridge/sign-in/auth-scene.ts'
+import { call, inAuthScene, visit } from '../support/bridge/sign-in/auth-scene.ts'
+import { until } from '../support/until.ts'
 
 let home: BridgeHome
 beforeEach(() => {

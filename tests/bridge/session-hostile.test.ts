@@ -1,13 +1,13 @@
-import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { type BridgeChild, errorOf, peakMegabytes, textOf } from '../support/bridge/process/bridge-child.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { nameOf, type Received } from '../support/remote/received.ts'
 import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
+import { until } from '../support/until.ts'
 
 type Give = (call: Received) => void
 
@@ -195,14 +195,14 @@ describe.concurrent('a server that answers with', () => {
       })
       bridge.child.stdout?.pause()
       let before = -1
-      await until('no more is taken', async () => {
+      await until(async () => {
         before = written
         await delay(700)
         return before > 0 && before === written
-      })
+      }, 'no more is taken')
       expect(peakMegabytes(bridge)).toBeLessThan(150)
       bridge.child.stdout?.resume()
-      await until('more is taken', () => written > before)
+      await until(() => written > before, 'more is taken')
     }),
   )
 
@@ -286,7 +286,7 @@ describe.concurrent('a server whose streams', () => {
             response.end(`retry: 20\nid: ${id}\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n`)
         },
       })
-      await until('the last stream', () => streams > ids.length)
+      await until(() => streams > ids.length, 'the last stream')
       const sent = crook.received.filter(({ method }) => method === 'GET').slice(1)
       const key = Buffer.from('ключ').toString('latin1')
       expect(sent.map(({ headers }) => headers['last-event-id'])).toEqual([
@@ -315,7 +315,7 @@ describe.concurrent('a server whose streams', () => {
       expect(textOf(await bridge.ask('tools/call', call, 7))).toBe('fine')
       const answered = (): unknown[] =>
         crook.received.filter(({ body }) => 'result' in body).map(({ body }) => body['id'] as unknown)
-      await until('the answers', () => answered().length === 4)
+      await until(() => answered().length === 4, 'the answers')
       expect(new Set(answered())).toEqual(new Set([7, 1, 'x', 1.5]))
     }),
   )

@@ -8,10 +8,10 @@ import {
   echoes,
   inAuthScene,
   textOf,
-  until,
   visit,
 } from '../support/bridge/sign-in/auth-scene.ts'
 import { type Browser, createBrowser } from '../support/bridge/sign-in/browser.ts'
+import { until } from '../support/until.ts'
 
 async function withBrowser(
   pauseMs: number | 'never',

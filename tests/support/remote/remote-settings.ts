@@ -1,27 +1,6 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Fault } from './exchange-parts.ts'
 import type { Received } from './received.ts'
-
-/** A staged fault of a response. */
-export type Fault =
-  /** A login page with status 200. */
-  | 'html'
-  /** JSON other than JSON-RPC, status 200. */
-  | 'json'
-  /** A reset connection instead of a response. */
-  | 'reset'
-  /** No response at all. */
-  | 'hang'
-  /** Half a response, then a reset connection. */
-  | 'cut'
-  | 400
-  | 403
-  | 405
-  /** With `Retry-After` of `retryAfter`. */
-  | 429
-  | 500
-  | 502
-  /** With `Retry-After` of `retryAfter`. */
-  | 503
 
 /** Behaviour of the remote. Every member may be changed while it runs. */
 export interface RemoteSettings {

@@ -10,8 +10,8 @@ import {
   describeFailure,
   RefusedError,
   turns,
-  until,
 } from '../../../../tests/support/adapter/fakes.ts'
+import { until } from '../../../../tests/support/until.ts'
 
 const everything = {
   tools: { listChanged: true },

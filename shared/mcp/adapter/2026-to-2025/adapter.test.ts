@@ -10,10 +10,10 @@ import {
   describeFailure,
   RefusedError,
   turns,
-  until,
   type Arrival,
   type FakeSession2025,
 } from '../../../../tests/support/adapter/fakes.ts'
+import { until } from '../../../../tests/support/until.ts'
 
 const everything = {
   tools: { listChanged: true },

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Remote, type RemoteOptions, startRemote } from '../../remote/remote.ts'
 import {
   type BridgeChild,
@@ -106,16 +105,4 @@ function filesIn(folder: string): Map<string, string> {
       .map((entry) => join(entry.parentPath, entry.name))
       .map((path) => [path.slice(folder.length + 1), readFileSync(path, 'latin1')]),
   )
-}
-
-/** Resolves when the condition holds; rejects when it still does not after `patienceMs`. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  patienceMs = 20_000,
-): Promise<void> {
-  for (const end = performance.now() + patienceMs; performance.now() < end; await delay(10)) {
-    if (await holds()) return
-  }
-  throw new Error(`Never: ${what}`)
 }

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import {
   type CredentialStore,
@@ -209,13 +208,6 @@ export function textOf(answer: Answer): string {
 export async function visit(link: string): Promise<{ status: number; page: string }> {
   const response = await fetch(link)
   return { status: response.status, page: await response.text() }
-}
-
-export async function until(condition: () => unknown, what: string, waitMs = 25_000): Promise<void> {
-  for (const end = performance.now() + waitMs; performance.now() < end; await delay(10)) {
-    if (await condition()) return
-  }
-  throw new Error(`Nothing came of it within ${waitMs} ms: ${what}`)
 }
 
 function refuseLeaks(remote: Remote, home: BridgeHome, said: string): void {
