@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
 import {
   claims,
   initialize,
@@ -48,16 +47,6 @@ it('ends each session at the server once', async () => {
     await rig.over
     expect(to.received.map(({ method }) => method)).toEqual(['DELETE'])
   }
-})
-
-it('cancels a pending sign-in at the end', async () => {
-  const pending = pendingSignIn()
-  const to = await startServer({ auth: true })
-  const rig = startProxy(to, { ports: { signIn: pending.signIn } })
-  await initialize(rig)
-  rig.input.end()
-  await rig.over
-  expect(pending.cancelled()).toBe(true)
 })
 
 describe('silence', () => {

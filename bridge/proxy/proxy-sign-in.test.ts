@@ -196,12 +196,6 @@ describe('sign-in', () => {
     expect((await held)['result'].content).toHaveLength(1)
   })
 
-  it('leaves a refusal as it is where nobody can sign in', async () => {
-    const to = await startServer({ auth: true })
-    const rig = startProxy(to)
-    expect((await initialize(rig))['error'].data.fault).toBe('sign_in_needed')
-  })
-
   it('answers a silent server from memory, and follows up', async () => {
     const { given, give } = createSignal()
     const to = await startServer({

@@ -1,23 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { version } from '../../config/version.ts'
-import { startLoginServer, withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
+import { withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote, RemoteOptions } from '../../../tests/support/remote/remote.ts'
-import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url))
 
@@ -35,12 +24,9 @@ describe('a connection', () => {
   let server: Remote
   const children: ChildProcess[] = []
 
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-connect-'))
-  })
+  beforeEach(() => void (home = temporaryFolder()))
   afterEach(() => {
     for (const child of children.splice(0)) child.kill('SIGKILL')
-    rmSync(home, { recursive: true, force: true })
   })
 
   async function serve(token?: string, options: RemoteOptions = {}): Promise<string> {
@@ -127,27 +113,6 @@ describe('a connection', () => {
     },
   )
 
-  it('remembers the server for the next one, for its owner alone', async () => {
-    const bridge = start([await serve()])
-    await bridge.ask(initialize)
-    bridge.child.stdin?.end()
-    await bridge.exit
-    const folder = join(home, '.drawbridge', 'servers')
-    const [name = ''] = readdirSync(folder)
-    expect(name).toMatch(/^[0-9a-f]{64}\.json$/)
-    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
-    expect(statSync(folder).mode & 0o777).toBe(0o700)
-    expect(JSON.parse(readFileSync(join(folder, name), 'utf8'))).toMatchObject({ version: 1, era: 'legacy' })
-    expect(existsSync(join(home, '.drawbridge', 'credentials'))).toBe(false)
-  })
-
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends with 0 on %s', async (signal) => {
-    const bridge = start([await serve()])
-    await bridge.ask(initialize)
-    bridge.child.kill(signal)
-    expect(await bridge.exit).toEqual({ code: 0, signal: null })
-  })
-
   it('with a token that is refused says which one, and the profile where there is one', async () => {
     const url = await serve('another')
     const fixed = start([url], { DRAWBRIDGE_TOKEN: 'sEcReT-token' })
@@ -177,110 +142,6 @@ describe('a connection', () => {
     })
     expect(bridge.stderr()).toContain('token of DRAWBRIDGE_TOKEN')
     expect(bridge.stderr()).not.toContain('sEcReT')
-  })
-
-  it('signs in with what is stored', async () => {
-    const url = await serve('sEcReT-access')
-    await storeLogin(home, url)
-    const bridge = start([url])
-    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
-    bridge.child.stdin?.end()
-    expect((await bridge.exit).code).toBe(0)
-    expect(bridge.stderr()).toContain('login stored')
-    expect(bridge.stderr()).not.toContain('sEcReT')
-  })
-
-  it('answers at once when a sign-in is needed, opens the browser once, and goes on signed in', async () => {
-    server = await startLoginServer()
-    const { url } = server
-    const browser = join(home, 'browser')
-    writeFileSync(
-      browser,
-      `#!${process.execPath}
-      require('node:fs').appendFileSync(__filename + '.log', 'opened ')
-      fetch(process.argv[2]).then((response) => response.text())`,
-    )
-    chmodSync(browser, 0o700)
-    const bridge = start([url], { BROWSER: browser })
-    expect(await bridge.ask(initialize)).toHaveProperty('result')
-    await vi.waitFor(
-      async () => {
-        const listed = JSON.stringify(await bridge.ask({ method: 'tools/list' }))
-        expect(listed).toContain('"echo"')
-      },
-      { timeout: 20_000, interval: 100 },
-    )
-    bridge.child.stdin?.end()
-    expect(await bridge.exit).toEqual({ code: 0, signal: null })
-    expect(readFileSync(`${browser}.log`, 'utf8')).toBe('opened ')
-    expect(bridge.stderr()).toContain(`Sign in here: ${server.origin}/authorize?`)
-    expect(bridge.stderr() + bridge.stdout()).not.toContain('sEcReT')
-    const again = start([url])
-    expect(await again.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
-  })
-
-  it.each(['stdin', 'SIGTERM'])('ends soon while a sign-in is pending, on %s', async (how) => {
-    const bridge = start([(await startLoginServer()).url, '--no-open'])
-    await bridge.ask(initialize)
-    await vi.waitFor(() => expect(bridge.stderr()).toContain('Sign in here:'), 10_000)
-    const before = performance.now()
-    if (how === 'stdin') bridge.child.stdin?.end()
-    else bridge.child.kill('SIGTERM')
-    expect(await bridge.exit).toEqual({ code: 0, signal: null })
-    expect(performance.now() - before).toBeLessThan(5000)
-  })
-
-  it('renews a stored login that has ended, and stores what it got', async () => {
-    const forms: string[] = []
-    const url = await serve('sEcReT-next', {
-      handle({ path, text, json }) {
-        if (path !== '/token') return false
-        forms.push(text)
-        const tokens = { access_token: 'sEcReT-next', refresh_token: 'sEcReT-rotated', expires_in: 3600 }
-        json(200, { token_type: 'Bearer', ...tokens })
-        return true
-      },
-    })
-    const { origin } = new URL(url)
-    await storeLogin(home, url, {
-      issuer: origin,
-      tokenEndpoint: `${origin}/token`,
-      tokens: { accessToken: 'sEcReT-old', refreshToken: 'sEcReT-refresh', issuedAt: 1000, expiresAt: 2000 },
-    })
-    const bridge = start([url])
-    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
-    bridge.child.stdin?.end()
-    expect((await bridge.exit).code).toBe(0)
-    expect(forms).toEqual([expect.stringContaining('refresh_token=sEcReT-refresh')])
-    const again = start([url])
-    await again.ask(initialize)
-    expect(forms).toHaveLength(1)
-  })
-
-  it('answers the client when the server is not there, and says what to do', async () => {
-    const url = await serve()
-    await server.stop()
-    const bridge = start([url, '--retry', 'off'])
-    const answer = await bridge.ask(initialize)
-    expect(answer).toMatchObject({ error: { code: -32_603, data: { code: 'network_refused' } } })
-    bridge.child.stdin?.end()
-    expect((await bridge.exit).code).toBe(0)
-  })
-
-  it('with --debug writes a log of its owner, with no secret in it', async () => {
-    const bridge = start([await serve('sEcReT-token'), '--debug'], {
-      DRAWBRIDGE_TOKEN: 'sEcReT-token',
-    })
-    await bridge.ask(initialize)
-    bridge.child.stdin?.end()
-    await bridge.exit
-    const folder = join(home, '.drawbridge', 'logs')
-    const [name = ''] = readdirSync(folder)
-    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
-    const log = readFileSync(join(folder, name), 'utf8')
-    expect(log).toContain(`drawbridge ${version}`)
-    expect(log).not.toContain('sEcReT')
-    expect(bridge.stderr()).toContain(join(folder, name))
   })
 
   it('with faults on its command line tells them all and is 2', async () => {

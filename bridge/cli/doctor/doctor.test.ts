@@ -1,12 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { runCommand, type CommandRun } from '../../../tests/support/bridge/cli/command-run.ts'
 import { withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote, RemoteOptions } from '../../../tests/support/remote/remote.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 type Check = { name: string; state: string; message: string; fix?: string }
 
@@ -20,10 +20,7 @@ const withMetadata = (token?: string, metadata: Record<string, unknown> = {}): R
 
 describe('doctor', () => {
   let home: string
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
-  })
-  afterEach(() => rmSync(home, { recursive: true }))
+  beforeEach(() => void (home = temporaryFolder()))
 
   const serve = (options: RemoteOptions = {}): Promise<Remote> =>
     startServer({ ...withoutMetadata(), ...options })
