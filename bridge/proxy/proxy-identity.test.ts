@@ -120,6 +120,17 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
     expect(rig.messages.some((message) => message['id'] === cancelled && 'result' in message)).toBe(false)
   })
 
+  it("cancels nothing for an id that has its answer, or is nobody's: the server could take it for another", async () => {
+    const { call, cancel, rig, to } = await connect(pair, (asked) =>
+      streamed(asked, [response(asked.body['id'], textIn(asked))]),
+    )
+    expect(textOf(await call(11, 'over'))).toBe('over')
+    for (const id of [11, 'nobody']) cancel(id)
+    rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: {} })
+    expect(textOf(await call(12, 'next'))).toBe('next')
+    expect(to.methods()).not.toContain('notifications/cancelled')
+  })
+
   const cuts: Record<string, (asked: Received) => void> = {
     'before the head of the answer': ({ response: cut }) => void cut.socket?.destroy(),
     'by a reset': ({ response: cut }) => void cut.socket?.resetAndDestroy(),

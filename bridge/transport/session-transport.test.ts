@@ -314,6 +314,26 @@ describe('a stream that is cut', () => {
     expect(resumes).toEqual(['e1', 'g1', 'g2'])
   })
 
+  it('is resumed after waits that grow while nothing comes, and begin anew when something does', async () => {
+    server.settings.streamStatus = 405
+    harness = createHarness(100)
+    transport = createTransport()
+    await open()
+    await until(() => server.log().includes('GET'))
+    const streams = ['id: e1\ndata:\n\n', '', '', `id: e2\n${notice('one')}`, ok(5)]
+    server.settings.handle = ({ method, body, events }) => {
+      if (method !== 'GET' && body['method'] !== 'tools/call') return false
+      events(streams.shift()).end()
+      return true
+    }
+    expect(await exchange(transport, call(5))).toHaveLength(2)
+    // Less up to a quarter by chance.
+    for (const [turn, most] of [1400, 2800, 5600, 1400].entries()) {
+      expect(harness.sleeps[turn]).toBeLessThanOrEqual(most)
+      expect(harness.sleeps[turn]).toBeGreaterThanOrEqual(most * 0.75)
+    }
+  })
+
   it('is lost when the server does not resume', async () => {
     await open()
     answerCalls((request) => void (request.events(`id: e1\nretry: 10\ndata:\n\n`), request.response.end()))
