@@ -1,14 +1,15 @@
-import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { loginId } from '../../credentials/credential-store.ts'
 import { type CommandRun, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
 import { startLoginServer, withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
+import { startCommand } from '../../../tests/support/bridge/process/bridge-child.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote } from '../../../tests/support/remote/remote.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { until } from '../../../tests/support/until.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 describe('login and logout', () => {
@@ -210,16 +211,14 @@ describe('login and logout', () => {
 
   it('that is stopped says what is left, and is 3', async () => {
     const url = await serve()
-    const main = fileURLToPath(new URL('../../main.ts', import.meta.url))
-    const child = spawn(process.execPath, [main, 'login', url, '--no-open'], {
-      env: { HOME: home, PATH: process.env['PATH'], DRAWBRIDGE_CREDENTIAL_STORE: 'file' },
-    })
-    let stderr = ''
-    child.stderr.on('data', (chunk) => (stderr += String(chunk)))
-    const exit = new Promise((resolve) => child.on('close', resolve))
-    await vi.waitFor(() => expect(stderr).toContain('Sign in here:'), 20_000)
-    child.kill('SIGINT')
-    expect(await exit).toBe(3)
+    const launcher = fileURLToPath(new URL('../../main.ts', import.meta.url))
+    const environment = { DRAWBRIDGE_CREDENTIAL_STORE: 'file' }
+    const login = startCommand(['login', url, '--no-open'], { home, launcher, environment })
+    onTestFinished(() => login.kill())
+    await until(() => login.stderr().includes('Sign in here:'), 'the link')
+    login.kill('SIGINT')
+    expect(await login.ended).toBe(3)
+    const stderr = login.stderr()
     expect(stderr).toContain('Stopped. What was stored before is as it was.')
     expect(stderr.trimEnd().split('\n').at(-1)).toBe(`drawbridge login ${url}`)
   })

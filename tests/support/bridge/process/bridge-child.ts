@@ -83,7 +83,7 @@ export interface CommandProcess {
   stderr(): string
   /** Returns the exit code, or the signal that killed it. */
   readonly ended: Promise<number | NodeJS.Signals>
-  kill(): void
+  kill(signal?: NodeJS.Signals): void
 }
 
 /** Runs `drawbridge` with these arguments. Its stdin is empty. */
@@ -100,7 +100,7 @@ export function startCommand(words: readonly string[], options: BridgeOptions): 
     ended: new Promise((resolve) => {
       child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'))
     }),
-    kill: () => void child.kill('SIGKILL'),
+    kill: (signal = 'SIGKILL') => void child.kill(signal),
   }
 }
 

@@ -70,7 +70,7 @@ export function staged(test: (stage: Stage) => Promise<void>): () => Promise<voi
 
 async function runCommand(words: readonly string[], options: BridgeOptions): Promise<CommandOutcome> {
   const command = startCommand(words, options)
-  const timer = setTimeout(command.kill, commandTimeoutMs)
+  const timer = setTimeout(() => command.kill(), commandTimeoutMs)
   const code = await command.ended
   clearTimeout(timer)
   return { code: typeof code === 'number' ? code : -1, stdout: command.stdout(), stderr: command.stderr() }
