@@ -154,7 +154,8 @@ describe('doctor', () => {
       message: expect.stringContaining(`for all of ${origin} and not only for ${url}`) as string,
       fix: expect.stringContaining('--resource') as string,
     })
-    expect(stateOf((await look([url, '--resource', url])).checks)).not.toHaveProperty('resource')
+    for (const settled of [url, origin])
+      expect(stateOf((await look([url, '--resource', settled])).checks)).not.toHaveProperty('resource')
   })
 
   it.each([
