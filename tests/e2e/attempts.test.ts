@@ -6,7 +6,8 @@ import type { AttemptFacts } from '../../server/core/attempts/attempt-list.ts'
 import { runCommand } from './command-process.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { until } from '../support/until.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
 
 let server: ServerProcess
 let person: Person
