@@ -1,18 +1,22 @@
+import type { PeerCertificate } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Checks, fail, ok, type Outcome, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { isAtBaseUrl } from './base-url-check.ts'
-import type { CertificateChain, ChainLink } from './certificate-chain.ts'
+import type { CertificateChain } from './certificate-chain.ts'
 import { type DocumentVisit, isHeld, type OutsideFacts } from './outside.ts'
 import { remedy } from './remedy.ts'
 import type { Visit } from './visit.ts'
 
 type Answers = NonNullable<OutsideFacts['answers']>
 
-/** Applies a check only if this server responds at BASE_URL. */
-const atServer =
+/** Applies a check only if this server responds at BASE_URL, and `/mcp` with 401: other checks say why if not. */
+const atMcp =
   (check: (answers: Answers, facts: OutsideFacts) => Said): ((facts: OutsideFacts) => Said) =>
   (facts) =>
-    facts.answers && isAtBaseUrl(facts.base) ? check(facts.answers, facts) : undefined
+    facts.answers && isAtBaseUrl(facts.base) && statusOf(facts.base.challenge) === 401
+      ? check(facts.answers, facts)
+      : undefined
 
 /** Checks what hosted clients meet between them and this server. All requests come from this machine. */
 export const outsideChecks: Checks<OutsideFacts> = {
@@ -28,7 +32,7 @@ export const outsideChecks: Checks<OutsideFacts> = {
   },
   'tls-chain': ({ chain, base, now }) =>
     chain && judgeChain(chain, new URL(base.config.baseUrl).hostname, new Date(now * 1000)),
-  'answers-programs': atServer(({ programs }, { base }) => {
+  'answers-programs': atMcp(({ programs }, { base }) => {
     const [resource, challenge] = [gist(base.resource), gist(base.challenge)]
     const others = programs.flatMap((program) => {
       if (gist(program.resource) !== resource) return [`${program.agent} ${seen(program.resource)}`]
@@ -42,8 +46,8 @@ export const outsideChecks: Checks<OutsideFacts> = {
       remedy('programs', 'Let every User-Agent through to /mcp, /oauth/ and /.well-known/.'),
     )
   }),
-  'keeps-headers': atServer(({ refusedToken }, { base }) => headerOutcome(refusedToken, base.challenge)),
-  'no-buffering': atServer(({ stream }) => {
+  'keeps-headers': atMcp(({ refusedToken }) => headerOutcome(refusedToken)),
+  'no-buffering': atMcp(({ stream }) => {
     const { answer, gapMs } = stream
     if (gapMs === undefined) {
       const step = 'Let the proxy pass everything below /mcp on, and run doctor again.'
@@ -58,63 +62,55 @@ export const outsideChecks: Checks<OutsideFacts> = {
   'exact-paths': ({ answers }) => answers && documentOutcome(answers.documents),
 }
 
-function judgeChain({ sent, found, fault }: CertificateChain, host: string, now: Date): Outcome {
+function judgeChain(chain: CertificateChain, host: string, now: Date): Outcome {
+  const { sent, found, fault } = chain
   const [own, last] = [sent[0], sent.at(-1)]
-  const day = (date: Date | undefined): string => date?.toISOString().slice(0, 10) ?? 'an unknown day'
-  const names = (links: readonly ChainLink[]): string => links.map(({ subject }) => subject).join(', ')
-  const missing = found.filter(
-    ({ isSelfSigned, fingerprint }) =>
-      !isSelfSigned && sent.every((link) => link.fingerprint !== fingerprint),
-  )
+  const clock = `The clock of this machine says ${now.toISOString()}.`
   const complete = remedy('chain', 'Send the intermediate certificates too, behind its own.')
-  const clock = `The clock of this machine says ${now.toISOString().slice(0, 16)}Z.`
   switch (fault) {
-    case undefined:
-      return missing.length === 0
-        ? ok(`The chain is complete: ${names(found)}.`)
-        : fail(
-            `The server does not send ${names(missing)}. This machine happens to know it; clients do not.`,
-            complete,
-          )
+    case undefined: {
+      const missing = found.filter((one) => !isRoot(one) && !sent.some((other) => isSame(one, other)))
+      if (missing.length === 0) return ok(`The chain is complete: ${found.map(subjectOf).join(', ')}.`)
+      const names = missing.map(subjectOf).join(', ')
+      return fail(`The server does not send ${names}. This machine knows it, clients do not.`, complete)
+    }
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return fail(`The server does not send the certificate of ${own?.issuer}, its issuer.`, complete)
+      return fail(`The server does not send the certificate of its issuer, ${nameIn(own?.issuer)}.`, complete)
     case 'CERT_HAS_EXPIRED': {
-      const expired = sent.find(({ validTo }) => validTo < now) ?? own
-      return fail(
-        `The certificate of ${expired?.subject} expired on ${day(expired?.validTo)}. ${clock}`,
-        remedy('renewal', 'Renew it; or set the clock.'),
-      )
+      const old = sent.find(({ valid_to: end }) => new Date(end) < now) ?? own
+      const problem = `The certificate of ${subjectOf(old)} has expired, on ${old?.valid_to}.`
+      return fail(`${problem} ${clock}`, remedy('renewal', 'Renew it, or set the clock.'))
     }
     case 'CERT_NOT_YET_VALID': {
-      const early = sent.find(({ validFrom }) => validFrom > now) ?? own
-      return fail(
-        `The certificate of ${early?.subject} is valid from ${early?.validFrom.toISOString().slice(0, 16)}Z on. ${clock}`,
-        'Set the clock of this machine (timedatectl set-ntp true), or wait: clients with a right clock refuse it until then.',
-      )
+      const early = sent.find(({ valid_from: start }) => new Date(start) > now) ?? own
+      const problem = `The certificate of ${subjectOf(early)} is not valid before ${early?.valid_from}.`
+      return fail(`${problem} ${clock}`, 'Set the clock of this machine (timedatectl set-ntp true), or wait.')
     }
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return fail(
-        `The certificate, of ${own?.subject}, is not for ${host}.`,
-        remedy('host', 'Serve a certificate for this name.'),
+        `The certificate, of ${subjectOf(own)}, is not for ${host}.`,
+        remedy('host', 'Serve one for it.'),
       )
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+      return fail('The certificate is self-signed: clients refuse it.', remedy('authority', 'Get another.'))
+    default:
       return fail(
-        'The certificate is self-signed: clients refuse it.',
-        remedy('authority', 'Get one of a public authority.'),
+        `The chain ends at ${subjectOf(last)}, whose issuer ${nameIn(last?.issuer)} this machine does not know (${fault}).`,
+        remedy(
+          'authority',
+          'Send what is missing of it. Of an authority of your own: programs take it with NODE_EXTRA_CA_CERTS or the like, hosted clients never.',
+        ),
       )
-    default: {
-      const step = `Add what is missing of the chain; if the authority is your own: hosted clients refuse it, other programs take it with NODE_EXTRA_CA_CERTS or their like.`
-      return fail(
-        `The chain ends at ${last?.subject}, of ${last?.issuer}, which this machine does not know (${fault}).`,
-        remedy('authority', step),
-      )
-    }
   }
 }
 
-function headerOutcome(refusedToken: Visit, challenge: Visit): Said {
-  // Reported by the check of that name.
-  if (challenge.kind !== 'answered' || challenge.status !== 401) return undefined
+const isRoot = ({ subject, issuer }: PeerCertificate): boolean => isDeepStrictEqual(subject, issuer)
+const isSame = (one: PeerCertificate, other: PeerCertificate): boolean =>
+  one.fingerprint256 === other.fingerprint256
+const subjectOf = (certificate: PeerCertificate | undefined): string => nameIn(certificate?.subject)
+const nameIn = (name: PeerCertificate['subject'] | undefined): string => String(name?.CN ?? name?.O)
+
+function headerOutcome(refusedToken: Visit): Outcome {
   if (refusedToken.kind !== 'answered' || refusedToken.status !== 401)
     return fail(
       `With a token that does not exist /mcp ${seen(refusedToken)} instead of 401.`,
@@ -131,8 +127,7 @@ function headerOutcome(refusedToken: Visit, challenge: Visit): Said {
       'Authorization does not arrive at this server: every token is refused, and clients sign in without end.',
       remedy('authorization', 'Let the proxy pass Authorization on.'),
     )
-  const exposed =
-    challenge.kind === 'answered' ? challenge.headers.get('access-control-expose-headers') : null
+  const exposed = refusedToken.headers.get('access-control-expose-headers')
   const lost = ['Mcp-Session-Id', 'MCP-Protocol-Version', 'WWW-Authenticate'].filter(
     (name) => !exposed?.toLowerCase().includes(name.toLowerCase()),
   )
@@ -179,7 +174,7 @@ function documentFault(row: DocumentVisit): DocumentFault | undefined {
   const { url, answer, expected, isRare } = row
   if (isExpected(row)) return undefined
   const { pathname } = new URL(url)
-  const status = answer.kind === 'answered' ? answer.status : undefined
+  const status = statusOf(answer)
   if (status !== undefined && status >= 300 && status < 400)
     return { fault: 'redirect', text: `${pathname} ${seen(answer)}`, isRare }
   if (expected) {
@@ -191,6 +186,10 @@ function documentFault(row: DocumentVisit): DocumentFault | undefined {
   }
   const misleads = answer.kind === 'answered' && status === 200 && answer.json === undefined
   return misleads ? { fault: 'paths', text: `${pathname} ${seen(answer)}, not 404`, isRare } : undefined
+}
+
+function statusOf(answer: Visit): number | undefined {
+  return answer.kind === 'answered' ? answer.status : undefined
 }
 
 /** What has to be the same for every program. */
