@@ -36,18 +36,13 @@ export function createStreamCheckEndpoint(basePath: string, { sleep }: Pick<Runt
 
 function twoEvents(second: Promise<void>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  let isWanted = true
+  let sent = 0
   return new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(encoder.encode('data: 1\n\n'))
-      void second.then(() => {
-        if (!isWanted) return
-        controller.enqueue(encoder.encode('data: 2\n\n'))
-        controller.close()
-      })
-    },
-    cancel() {
-      isWanted = false
+    async pull(controller) {
+      sent += 1
+      if (sent === 2) await second
+      if (sent > 2) controller.close()
+      else controller.enqueue(encoder.encode(`data: ${sent}\n\n`))
     },
   })
 }

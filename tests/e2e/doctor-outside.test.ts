@@ -90,7 +90,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
       `location / { default_type text/html; if ($http_user_agent ~ "python|Go-http") { return 403 '<html>no</html>'; } ${pass} }`,
     expected: {
       findings: ['answers-programs fail'],
-      says: 'python-httpx/0.28 answers 403 text/html; Go-http-client/2.0 answers 403 text/html.',
+      says: 'python-httpx/0.28 answers 403, text/html; Go-http-client/2.0 answers 403, text/html.',
       mends: 'Bot Fight Mode off',
     },
   },
@@ -99,7 +99,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
       `location = /mcp { default_type text/html; if ($http_user_agent = Claude-User) { return 200 '<html>wait</html>'; } ${pass} } ${all}`,
     expected: {
       findings: ['answers-programs fail'],
-      says: 'programs: Claude-User answers 200 text/html at /mcp.',
+      says: 'programs: Claude-User answers 200, text/html at /mcp.',
       mends: '$http_user_agent',
     },
   },
@@ -109,7 +109,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
       `location /base/ { proxy_pass http://drawbridge/; } location /.well-known/ { ${pass} } location / { return 404; }`,
     expected: {
       findings: ['challenge fail', 'exact-paths warn'],
-      says: '/base/.well-known/oauth-authorization-server answers 404',
+      says: '/base/.well-known/oauth-authorization-server answers 404, application/json',
       mends: 'with no path behind it',
     },
   },
@@ -119,7 +119,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
       `location /base/ { ${pass} } location / { default_type text/html; return 200 '<html>app</html>'; }`,
     expected: {
       findings: ['base-url fail', 'exact-paths fail'],
-      says: '/.well-known/oauth-authorization-server/base answers 200 text/html',
+      says: '/.well-known/oauth-authorization-server/base answers 200, text/html',
       mends: '/.well-known/ too',
     },
   },
@@ -129,7 +129,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
       `location /base/ { ${pass} } location ~ ^/\\.well-known/.*/base { ${pass} } location / { default_type text/html; return 200 '<html>app</html>'; }`,
     expected: {
       findings: ['exact-paths warn'],
-      says: '/.well-known/openid-configuration answers 200 text/html, not 404',
+      says: '/.well-known/openid-configuration answers 200, text/html',
       mends: '/.well-known/',
     },
   },
@@ -146,7 +146,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
       `sub_filter_types application/json; sub_filter '"issuer":"http://localhost:${port}"' '"issuer":"http://localhost:${port}/"'; ${all}`,
     expected: {
       findings: ['base-url fail', 'exact-paths fail'],
-      says: 'does not name',
+      says: '200, application/json, without issuer http://localhost',
       mends: '/.well-known/',
     },
   },
@@ -180,7 +180,7 @@ const setUps: Readonly<Record<string, SetUp>> = {
     site: () => `location /mcp/ { return 404; } ${all}`,
     expected: {
       findings: ['no-buffering warn', 'exact-paths warn'],
-      says: 'answers 404 text/html: not seen',
+      says: 'answers 404, text/html: not seen',
       mends: '/.well-known/',
     },
   },
@@ -325,7 +325,7 @@ describe('a TLS server', () => {
     setDefaultCACertificates([...known, certificates.authority])
     expect(found).toMatchObject({
       state: 'fail',
-      message: expect.stringContaining('does not send intermediate.'),
+      message: expect.stringContaining('does not send intermediate, which this machine knows'),
     })
     expect(found?.fix).toContain('fullchain.pem')
   })

@@ -3,7 +3,7 @@ import { publicUrls } from '../../http/public-urls.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { fail, type Checks, ok, type Outcome, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { remedy } from './remedy.ts'
-import { type Visit, visit, type VisitInit } from './visit.ts'
+import { redirectOf, type Visit, visit, type VisitInit } from './visit.ts'
 
 /** Responses of the server at BASE_URL, as a client gets them. */
 export interface BaseUrlFacts {
@@ -148,27 +148,19 @@ export const baseUrlChecks: Checks<BaseUrlFacts> = {
   }),
 }
 
-function noMetadata(
-  config: BaseUrlFacts['config'],
-  { status, headers, text }: Extract<Visit, { kind: 'answered' }>,
-): Outcome {
+function noMetadata(config: BaseUrlFacts['config'], metadata: Extract<Visit, { kind: 'answered' }>): Outcome {
   const { baseUrl } = config
-  const location = headers.get('location')
-  if (location !== null && status >= 300 && status < 400) {
-    const to = location.split(/[?#]/)[0]
-    const step = 'Let nothing redirect it, or set DRAWBRIDGE_BASE_URL to where it leads.'
+  const target = redirectOf(metadata)
+  if (target !== undefined)
     return fail(
-      `${baseUrl} redirects to ${to} instead of answering: few clients follow.`,
-      remedy('redirect', step),
+      `${baseUrl} redirects ${target} instead of answering.`,
+      remedy('redirect', 'Let nothing redirect it, or set DRAWBRIDGE_BASE_URL to where it leads.'),
     )
-  }
-  // The first byte of gzip: what should be JSON is compressed within the compression that was removed.
-  if (text.startsWith('\u001F'))
-    return fail(
-      `${baseUrl} answers with a document that is compressed twice.`,
-      remedy('compression', 'Compress once.'),
-    )
-  return fail(`${baseUrl} answers ${status} instead of the metadata of this server.`, proxyHint(config))
+  // What gzip begins with: there is a compression within the one that was removed.
+  if (metadata.text.startsWith('\u001F'))
+    return fail(`${baseUrl} answers what is compressed twice.`, remedy('compression', 'Compress once.'))
+  const problem = `${baseUrl} answers ${metadata.status} instead of the metadata of this server.`
+  return fail(problem, proxyHint(config))
 }
 
 function proxyHint({ listen }: Pick<ServerConfig, 'listen'>): string {

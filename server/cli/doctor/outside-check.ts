@@ -1,12 +1,10 @@
-import type { PeerCertificate } from 'node:tls'
-import { isDeepStrictEqual } from 'node:util'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Checks, fail, ok, type Outcome, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { isAtBaseUrl } from './base-url-check.ts'
-import type { CertificateChain } from './certificate-chain.ts'
+import { chainOutcome } from './certificate-chain.ts'
 import { type DocumentVisit, isHeld, type OutsideFacts } from './outside.ts'
 import { remedy } from './remedy.ts'
-import type { Visit } from './visit.ts'
+import { redirectOf, type Visit } from './visit.ts'
 
 type Answers = NonNullable<OutsideFacts['answers']>
 
@@ -31,7 +29,7 @@ export const outsideChecks: Checks<OutsideFacts> = {
     )
   },
   'tls-chain': ({ chain, base, now }) =>
-    chain && judgeChain(chain, new URL(base.config.baseUrl).hostname, new Date(now * 1000)),
+    chain && chainOutcome(chain, new URL(base.config.baseUrl).hostname, new Date(now * 1000)),
   'answers-programs': atMcp(({ programs }, { base }) => {
     const [resource, challenge] = [gist(base.resource), gist(base.challenge)]
     const others = programs.flatMap((program) => {
@@ -62,54 +60,6 @@ export const outsideChecks: Checks<OutsideFacts> = {
   'exact-paths': ({ answers }) => answers && documentOutcome(answers.documents),
 }
 
-function judgeChain(chain: CertificateChain, host: string, now: Date): Outcome {
-  const { sent, found, fault } = chain
-  const [own, last] = [sent[0], sent.at(-1)]
-  const clock = `The clock of this machine says ${now.toISOString()}.`
-  const complete = remedy('chain', 'Send the intermediate certificates too, behind its own.')
-  switch (fault) {
-    case undefined: {
-      const missing = found.filter((one) => !isRoot(one) && !sent.some((other) => isSame(one, other)))
-      if (missing.length === 0) return ok(`The chain is complete: ${found.map(subjectOf).join(', ')}.`)
-      const names = missing.map(subjectOf).join(', ')
-      return fail(`The server does not send ${names}. This machine knows it, clients do not.`, complete)
-    }
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return fail(`The server does not send the certificate of its issuer, ${nameIn(own?.issuer)}.`, complete)
-    case 'CERT_HAS_EXPIRED': {
-      const old = sent.find(({ valid_to: end }) => new Date(end) < now) ?? own
-      const problem = `The certificate of ${subjectOf(old)} has expired, on ${old?.valid_to}.`
-      return fail(`${problem} ${clock}`, remedy('renewal', 'Renew it, or set the clock.'))
-    }
-    case 'CERT_NOT_YET_VALID': {
-      const early = sent.find(({ valid_from: start }) => new Date(start) > now) ?? own
-      const problem = `The certificate of ${subjectOf(early)} is not valid before ${early?.valid_from}.`
-      return fail(`${problem} ${clock}`, 'Set the clock of this machine (timedatectl set-ntp true), or wait.')
-    }
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return fail(
-        `The certificate, of ${subjectOf(own)}, is not for ${host}.`,
-        remedy('host', 'Serve one for it.'),
-      )
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-      return fail('The certificate is self-signed: clients refuse it.', remedy('authority', 'Get another.'))
-    default:
-      return fail(
-        `The chain ends at ${subjectOf(last)}, whose issuer ${nameIn(last?.issuer)} this machine does not know (${fault}).`,
-        remedy(
-          'authority',
-          'Send what is missing of it. Of an authority of your own: programs take it with NODE_EXTRA_CA_CERTS or the like, hosted clients never.',
-        ),
-      )
-  }
-}
-
-const isRoot = ({ subject, issuer }: PeerCertificate): boolean => isDeepStrictEqual(subject, issuer)
-const isSame = (one: PeerCertificate, other: PeerCertificate): boolean =>
-  one.fingerprint256 === other.fingerprint256
-const subjectOf = (certificate: PeerCertificate | undefined): string => nameIn(certificate?.subject)
-const nameIn = (name: PeerCertificate['subject'] | undefined): string => String(name?.CN ?? name?.O)
-
 function headerOutcome(refusedToken: Visit): Outcome {
   if (refusedToken.kind !== 'answered' || refusedToken.status !== 401)
     return fail(
@@ -139,7 +89,7 @@ function headerOutcome(refusedToken: Visit): Outcome {
       )
 }
 
-/** What is wrong with a document, and with what consequence. */
+/** What is wrong with a document at an address. */
 interface DocumentFault {
   fault: 'redirect' | 'paths'
   text: string
@@ -148,20 +98,14 @@ interface DocumentFault {
 
 function documentOutcome(documents: readonly DocumentVisit[]): Said {
   // Another server's documents are no concern of ours.
-  if (!documents.some((row) => row.expected && isExpected(row))) return undefined
+  if (!documents.some(isExpected)) return undefined
   const faults = documents.flatMap((row) => documentFault(row) ?? [])
-  const [first] = faults
-  if (!first) return ok(`Each of the ${documents.length} addresses where clients look answers for itself.`)
-  const shown = faults.slice(0, 4).map(({ text }) => text)
-  const more = faults.length > shown.length ? `; and ${faults.length - shown.length} more` : ''
-  const message = `${shown.join('; ')}${more}.`
-  const worst = faults.find(({ isRare }) => !isRare)
-  const { fault } = worst ?? first
-  const step =
-    fault === 'redirect'
-      ? 'Let nothing redirect these addresses.'
-      : 'Let the proxy pass these addresses on as they are.'
-  return worst ? fail(message, remedy(fault, step)) : warn(message, remedy(fault, step))
+  const [worst, ...others] = faults.toSorted((a, b) => Number(a.isRare) - Number(b.isRare))
+  if (!worst) return ok(`Each of the ${documents.length} addresses where clients look answers for itself.`)
+  const shown = [worst, ...others.slice(0, 3)].map(({ text }) => text).join('; ')
+  const message = others.length > 3 ? `${shown}; and ${others.length - 3} more.` : `${shown}.`
+  const fix = remedy(worst.fault, 'Let the proxy pass these addresses on as they are.')
+  return worst.isRare ? warn(message, fix) : fail(message, fix)
 }
 
 function isExpected({ expected, answer }: DocumentVisit): boolean {
@@ -173,19 +117,14 @@ function isExpected({ expected, answer }: DocumentVisit): boolean {
 function documentFault(row: DocumentVisit): DocumentFault | undefined {
   const { url, answer, expected, isRare } = row
   if (isExpected(row)) return undefined
-  const { pathname } = new URL(url)
-  const status = statusOf(answer)
-  if (status !== undefined && status >= 300 && status < 400)
-    return { fault: 'redirect', text: `${pathname} ${seen(answer)}`, isRare }
-  if (expected) {
-    const [member, value] = expected
-    const wrong = answer.kind === 'answered' && status === 200 && answer.json !== undefined
-    const text = wrong ? `${pathname} does not name ${value} as ${member}` : `${pathname} ${seen(answer)}`
-    // A client that gets 404 looks elsewhere.
-    return { fault: 'paths', text, isRare: isRare || status === 404 }
-  }
-  const misleads = answer.kind === 'answered' && status === 200 && answer.json === undefined
-  return misleads ? { fault: 'paths', text: `${pathname} ${seen(answer)}, not 404`, isRare } : undefined
+  const text = `${new URL(url).pathname} ${seen(answer)}`
+  if (redirectOf(answer) !== undefined) return { fault: 'redirect', text, isRare }
+  const isFound = answer.kind === 'answered' && answer.status === 200
+  const without = isFound && expected ? `, without ${expected.join(' ')}` : ''
+  // The documents of another app are its own, as long as they are documents.
+  if (!expected && !(isFound && answer.json === undefined)) return undefined
+  // A client that gets 404 looks elsewhere.
+  return { fault: 'paths', text: text + without, isRare: isRare || statusOf(answer) === 404 }
 }
 
 function statusOf(answer: Visit): number | undefined {
@@ -203,8 +142,6 @@ function gist(answer: Visit): string {
 function seen(answer: Visit): string {
   if (answer.kind === 'unreachable') return `gets no answer: ${answer.reason}`
   const { status, headers } = answer
-  const location = headers.get('location')
-  if (location !== null && status >= 300 && status < 400)
-    return `answers ${status}, to ${location.split(/[?#]/)[0]}`
-  return `answers ${status} ${headers.get('content-type')?.split(';')[0] ?? 'without a type'}`
+  const type = headers.get('content-type')?.split(';')[0] ?? 'without a type'
+  return `answers ${status}, ${redirectOf(answer) ?? type}`
 }

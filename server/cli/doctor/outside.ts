@@ -83,7 +83,11 @@ async function askServer(
   const [programs, refusedToken, documents, stream] = await Promise.all([
     Promise.all(agents.map(programVisit)),
     askMcp(baseUrl, runtime, { headers: { authorization: `Bearer ${unknownToken}` } }),
-    Promise.all(documentsOf(baseUrl).map(async (row) => ({ ...row, answer: await visit(row.url, runtime) }))),
+    Promise.all(
+      documentsOf(baseUrl).map(async ({ url, expected, isRare }) => {
+        return { url, expected, isRare, answer: await visit(url, runtime) }
+      }),
+    ),
     askStream(baseUrl, runtime),
   ])
   return { programs, refusedToken, documents, stream }
@@ -91,21 +95,20 @@ async function askServer(
 
 function documentsOf(baseUrl: string): Omit<DocumentVisit, 'answer'>[] {
   const { basePath, issuer, resource } = publicUrls(baseUrl)
-  const { origin } = new URL(baseUrl)
-  return (
-    [
-      ['oauth-authorization-server', ['issuer', issuer]],
-      ['openid-configuration', ['issuer', issuer]],
-      ['oauth-protected-resource', ['resource', resource]],
-    ] as const
-  ).flatMap(([name, expected]) => {
+  const documents = [
+    ['oauth-authorization-server', ['issuer', issuer]],
+    ['openid-configuration', ['issuer', issuer]],
+    ['oauth-protected-resource', ['resource', resource]],
+  ] as const
+  return documents.flatMap(([name, expected]) => {
     const paths = documentPaths(name, basePath)
-    const atRoot = `/.well-known/${name}`
-    return [
-      ...paths.map((path, index) => ({ url: origin + path, expected, isRare: index > 1 })),
-      ...paths.slice(0, 2).map((path) => ({ url: `${origin}${path}/`, expected, isRare: true })),
-      ...(paths.includes(atRoot) ? [] : [{ url: origin + atRoot, expected: undefined, isRare: true }]),
-    ]
+    const usual = paths.slice(0, 2)
+    const all = new Set([...paths, ...usual.map((path) => `${path}/`), `/.well-known/${name}`])
+    return [...all].map((path) => ({
+      url: new URL(path, baseUrl).href,
+      expected: paths.includes(path.replace(/\/$/, '')) ? expected : undefined,
+      isRare: !usual.includes(path),
+    }))
   })
 }
 
@@ -124,8 +127,7 @@ export function isHeld({ gapMs }: StreamVisit): boolean {
 }
 
 async function streamVisit(baseUrl: string, runtime: Pick<Runtime, 'fetch'>): Promise<StreamVisit> {
-  const { origin } = new URL(baseUrl)
-  const url = origin + streamCheckPath(publicUrls(baseUrl).basePath)
+  const url = new URL(streamCheckPath(publicUrls(baseUrl).basePath), baseUrl).href
   const times: number[] = []
   const answer = await visit(url, runtime, {
     headers: { accept: 'text/event-stream' },

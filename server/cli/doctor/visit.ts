@@ -16,6 +16,12 @@ export type Visit =
     }
   | { kind: 'unreachable'; reason: string }
 
+/** Returns where a response redirects to, without the query; undefined for any other. */
+export function redirectOf(answer: Visit): string | undefined {
+  if (answer.kind === 'unreachable' || answer.status < 300 || answer.status > 399) return undefined
+  return `to ${(answer.headers.get('location') ?? 'nowhere').split(/[?#]/)[0]}`
+}
+
 /** What a request has besides its address. */
 export interface VisitInit {
   method?: string
