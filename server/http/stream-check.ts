@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts'
 import { tooManyRequests } from './response.ts'
 
 /** Time between the two events. */
-export const streamCheckMs = 1000
+const streamCheckMs = 1000
 const maxStreams = 8
 
 /** Returns the path of the endpoint: below `/mcp`, so that a proxy treats it as it does `/mcp`. */
