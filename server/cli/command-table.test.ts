@@ -7,6 +7,7 @@ import { baseUrlChecks } from './doctor/base-url-check.ts'
 import { cookieChecks } from './doctor/cookie-check.ts'
 import { keyChecks } from './doctor/key-ring-check.ts'
 import { oidcChecks } from './doctor/oidc-check.ts'
+import { outsideChecks } from './doctor/outside-check.ts'
 import { postgresChecks } from './doctor/postgres-check.ts'
 import { providerChecks } from './doctor/provider-check.ts'
 import { providerUseChecks, reachChecks, settingChecks } from './doctor/setting-check.ts'
@@ -21,6 +22,7 @@ const doctorChecks = [
   postgresChecks,
   reachChecks,
   baseUrlChecks,
+  outsideChecks,
   supabaseChecks,
   oidcChecks,
   providerChecks,

@@ -1,3 +1,5 @@
+import { eventStreamHeaders } from '@drawbridge/shared/text-response.ts'
+
 /** The interval of keep-alive comments on a silent stream. */
 export const keepAliveMs = 15_000
 
@@ -31,12 +33,7 @@ export function openEventStream(onCancel: () => void): EventStream {
   })
   return {
     response: new Response(body, {
-      headers: {
-        'content-type': 'text/event-stream',
-        'cache-control': 'no-cache, no-transform',
-        connection: 'keep-alive',
-        'x-accel-buffering': 'no',
-      },
+      headers: { ...eventStreamHeaders, connection: 'keep-alive' },
     }),
     send(message) {
       write(messageEvent(message))

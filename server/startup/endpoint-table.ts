@@ -20,6 +20,7 @@ import { createDeviceAuthorizationEndpoint } from '../http/oauth/device-authoriz
 import { createDevicePageEndpoint } from '../http/login/device-page.ts'
 import type { Endpoint } from '../http/endpoint.ts'
 import { createHealthEndpoints, type ReadinessChecks } from '../http/health.ts'
+import { createStreamCheckEndpoint } from '../http/stream-check.ts'
 import { createBackchannelLogoutEndpoint } from '../http/oauth/backchannel-logout.ts'
 import { createIntrospectEndpoint, createRevokeEndpoint } from '../http/oauth/revoke-introspect.ts'
 import type { LoginCookies } from '../http/login/cookies.ts'
@@ -118,6 +119,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createDeviceAuthorizationEndpoint(basePath, ports),
     ...(readLogout ? [createBackchannelLogoutEndpoint(basePath, { ...ports, readLogout })] : []),
     withConnectPage(gate, showConnect),
+    createStreamCheckEndpoint(basePath, parts.runtime),
     ...(tools.keySet ? [createKeySetEndpoint(basePath, tools.keySet)] : []),
     ...createHealthEndpoints(basePath, parts.readiness, { isDraining }),
   ]

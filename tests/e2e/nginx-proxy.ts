@@ -51,26 +51,41 @@ export async function startNginx(addresses: NginxAddresses): Promise<NginxProxy>
   writeFileSync(file('drawbridge.conf'), siteConfiguration(addresses, file))
   writeFileSync(file('drawbridge-proxy.conf'), blockWith('proxy_buffer_size', 2))
 
-  const child = spawn(findProgram('nginx') ?? '', ['-p', folder, '-c', file('nginx.conf'), '-e', 'stderr'])
+  const close = await runNginx(folder, addresses.port)
+  return {
+    certificate: readFileSync(file('certificate.pem'), 'utf8'),
+    accessLog: () => readFileSync(file('access.log'), 'utf8'),
+    close,
+  }
+}
+
+/** Starts nginx with `site`, what is within its `http`, and waits for `port`. Returns what ends it. */
+export async function startNginxSite(site: string, port: number): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-nginx-'))
+  writeFileSync(join(folder, 'nginx.conf'), mainConfiguration(folder))
+  writeFileSync(join(folder, 'drawbridge.conf'), site)
+  return runNginx(folder, port)
+}
+
+/** Runs nginx in `folder`, which is removed at its end. */
+async function runNginx(folder: string, port: number): Promise<() => Promise<void>> {
+  const configuration = join(folder, 'nginx.conf')
+  const child = spawn(findProgram('nginx') ?? '', ['-p', folder, '-c', configuration, '-e', 'stderr'])
   let said = ''
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   await until(
-    () => child.exitCode !== null || isOpen(addresses.port),
+    () => child.exitCode !== null || isOpen(port),
     () => `nginx; it said: ${said}`,
   )
   if (child.exitCode !== null) {
     rmSync(folder, { recursive: true, force: true })
     throw new Error(`nginx does not take the configuration:\n${said}`)
   }
-  return {
-    certificate: readFileSync(file('certificate.pem'), 'utf8'),
-    accessLog: () => readFileSync(file('access.log'), 'utf8'),
-    async close() {
-      child.kill('SIGTERM')
-      await ended
-      rmSync(folder, { recursive: true, force: true })
-    },
+  return async () => {
+    child.kill('SIGTERM')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 

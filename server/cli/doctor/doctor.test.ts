@@ -1,12 +1,14 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
 import { startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { exitCode } from '../command.ts'
+import type { CertificateChain } from './certificate-chain.ts'
 import { doctor } from './doctor.ts'
 
 let folder: string
@@ -25,8 +27,9 @@ async function examine(
     createCommandFixture({ STORE: `sqlite:${folder}/server.db`, ...settings }, { json: isJson, runtime }),
   )
   if (!plain || !json) throw new Error('There are two.')
-  const code = await doctor(plain.input)
-  expect(await doctor(json.input)).toBe(code)
+  const whole = async (): Promise<CertificateChain> => ({ sent: [], found: [], fault: undefined })
+  const code = await doctor(plain.input, whole)
+  expect(await doctor(json.input, whole)).toBe(code)
   const facts = json.facts() as unknown as {
     ok: boolean
     checks: Finding[]
@@ -66,10 +69,20 @@ async function project(request: Request): Promise<Response> {
 function ownServer(request: Request): Response {
   const base = 'https://mcp.example.com'
   if (request.method === 'POST') {
-    const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"`
-    return new Response('', { status: 401, headers: { 'www-authenticate': challenge } })
+    const error = request.headers.has('authorization') ? ', error="invalid_token"' : ''
+    const challenge = `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource/mcp"${error}`
+    const exposed = 'WWW-Authenticate, MCP-Protocol-Version, Mcp-Session-Id'
+    const headers = { 'www-authenticate': challenge, 'access-control-expose-headers': exposed }
+    return new Response('', { status: 401, headers })
   }
+  if (request.url === `${base}/mcp/stream-check`) return new Response(ReadableStream.from(twoEvents()))
   return Response.json({ issuer: base, resource: `${base}/mcp` })
+}
+
+async function* twoEvents(): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode('data: 1\n\n')
+  await delay(400)
+  yield new TextEncoder().encode('data: 2\n\n')
 }
 
 describe('doctor', () => {
@@ -85,6 +98,12 @@ describe('doctor', () => {
       'ok base-url',
       'ok challenge',
       'ok long-headers',
+      'ok public-port',
+      'ok tls-chain',
+      'ok answers-programs',
+      'ok keeps-headers',
+      'ok no-buffering',
+      'ok exact-paths',
       'ok provider',
       'ok sign-in-methods',
       'warn issuer',
@@ -94,7 +113,7 @@ describe('doctor', () => {
       'ok cookie-reach',
     ])
     expect([code, ok]).toEqual([exitCode.ok, true])
-    expect(text).toContain('\n14 ok, 2 warnings, 0 failed.')
+    expect(text).toContain('\n20 ok, 2 warnings, 0 failed.')
   })
 
   it('goes on after what failed, and says first what to do about it', async () => {
@@ -154,7 +173,8 @@ describe('doctor', () => {
   })
 
   it('of the embedded provider asks the server that is running', async () => {
-    const server = await startDrawbridge()
+    const sleep = (ms: number): Promise<void> => delay(ms)
+    const server = await startDrawbridge({}, { ...createFakeRuntime(), sleep })
     const fetch = (request: Request): Promise<Response> =>
       new URL(request.url).port === '8788'
         ? (server.app.sandbox?.fetch(request) ?? nobody())

@@ -12,7 +12,10 @@ import { askBaseUrl, baseUrlChecks } from './base-url-check.ts'
 import { cookieChecks } from './cookie-check.ts'
 import { checkFiles } from './file-check.ts'
 import { keyChecks, readKeySource } from './key-ring-check.ts'
+import { readChain } from './certificate-chain.ts'
 import { askOidc, oidcChecks } from './oidc-check.ts'
+import { askOutside } from './outside.ts'
+import { outsideChecks } from './outside-check.ts'
 import { providerChecks } from './provider-check.ts'
 import { providerUseChecks, reachChecks, settingChecks } from './setting-check.ts'
 import { checkStore } from './store-check.ts'
@@ -20,10 +23,10 @@ import { askSupabase, supabaseChecks } from './supabase-check.ts'
 import { askUpstream, upstreamChecks } from './upstream-check.ts'
 
 /** Checks everything that serving depends on, and prints what to do about faults. Changes nothing. Fails if any check does. */
-export async function doctor(input: CommandInput): Promise<ExitCode> {
+export async function doctor(input: CommandInput, chainOf: typeof readChain = readChain): Promise<ExitCode> {
   const { json, terminal } = input
   const all: Finding[] = []
-  for await (const findings of examine(input)) {
+  for await (const findings of examine(input, chainOf)) {
     all.push(...findings)
     for (const finding of json ? [] : findings)
       terminal.print(findingText(finding, { nameWidth: 18, colour: terminal.colour }))
@@ -36,7 +39,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
 }
 
 /** Runs the groups of checks; the one most likely to explain later failures comes first. What has a faulty setting is not checked. */
-async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]> {
+async function* examine(input: CommandInput, chainOf: typeof readChain): AsyncGenerator<readonly Finding[]> {
   const { runtime, flags, environment } = input
   const checked = checkInput(input)
   const { config, problems } = checked
@@ -53,7 +56,9 @@ async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]>
   const store = faulty.has('store') ? undefined : await checkStore(config, keys?.kids)
   if (store) yield store.findings
   yield findingsOf(reachChecks, config)
-  yield findingsOf(baseUrlChecks, await askBaseUrl(config, runtime, store?.isRunning))
+  const base = await askBaseUrl(config, runtime, store?.isRunning)
+  yield findingsOf(baseUrlChecks, base)
+  yield findingsOf(outsideChecks, await askOutside(base, runtime, chainOf))
   yield providers[config.provider].protocol === 'openid_connect'
     ? await examineOidc(config, runtime)
     : await examineSupabase(config, runtime)

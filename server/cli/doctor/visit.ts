@@ -16,16 +16,31 @@ export type Visit =
     }
   | { kind: 'unreachable'; reason: string }
 
+/** Returns where a response redirects to, without the query; undefined for any other. */
+export function redirectOf(answer: Visit): string | undefined {
+  if (answer.kind === 'unreachable' || answer.status < 300 || answer.status > 399) return undefined
+  return `to ${(answer.headers.get('location') ?? 'nowhere').split(/[?#]/)[0]}`
+}
+
+/** What a request has besides its address. */
+export interface VisitInit {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+  /** Called with the text so far whenever some of it arrives. */
+  arrived?: (text: string) => void
+}
+
 /** Sends one request. Follows no redirects, and never rejects. */
 export async function visit(
   url: string,
   runtime: Pick<Runtime, 'fetch'>,
-  init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  { arrived, ...init }: VisitInit = {},
 ): Promise<Visit> {
   try {
     const request = new Request(url, { ...init, redirect: 'manual' })
     const response = await runtime.fetch(request, { signal: AbortSignal.timeout(timeoutMs) })
-    const text = (await response.text()).slice(0, maxBodyLength)
+    const text = await textOf(response, arrived)
     return {
       kind: 'answered',
       status: response.status,
@@ -38,6 +53,18 @@ export async function visit(
   }
 }
 
+/** Reads as much of a body as a document may have. */
+async function textOf({ body }: Response, arrived: VisitInit['arrived']): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true })
+    arrived?.(text)
+    if (text.length > maxBodyLength) break
+  }
+  return text.slice(0, maxBodyLength)
+}
+
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was cut',
@@ -47,6 +74,8 @@ const reasons: Readonly<Record<string, string>> = {
   ENETUNREACH: 'there is no way to its network',
   ETIMEDOUT: 'it does not answer',
   UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+  Z_DATA_ERROR: 'its answer is compressed otherwise than its headers say',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an authority that this Node does not know',

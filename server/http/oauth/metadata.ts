@@ -96,6 +96,11 @@ function documentEndpoints(name: string, basePath: string, document: object): En
     isUnchanged(request.headers.get('if-none-match'), etag)
       ? { status: 304, headers, body: null }
       : { status: 200, headers, body }
+  return documentPaths(name, basePath).map((path) => ({ path, methods: { GET: get }, cors: everyone }))
+}
+
+/** Returns every path of a well-known document; the standards' own forms, with the path behind the name, come first. */
+export function documentPaths(name: string, basePath: string): readonly string[] {
   const paths = new Set([
     `/.well-known/${name}${basePath}`,
     `/.well-known/${name}${basePath}/mcp`,
@@ -103,7 +108,7 @@ function documentEndpoints(name: string, basePath: string, document: object): En
     `${basePath}/.well-known/${name}/mcp`,
     `${basePath}/mcp/.well-known/${name}`,
   ])
-  return [...paths].map((path) => ({ path, methods: { GET: get }, cors: everyone }))
+  return [...paths]
 }
 
 /** Returns whether If-None-Match contains our tag, also after a proxy has weakened it by compressing (RFC 9110 section 13.1.2). */

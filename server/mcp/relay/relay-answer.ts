@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Reply } from '@drawbridge/shared/text-response.ts'
+import { eventStreamHeaders, type Reply } from '@drawbridge/shared/text-response.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { Incoming } from '../incoming.ts'
 import type { OpenStreams } from '../open-streams.ts'
@@ -109,12 +109,7 @@ export class RelayAnswer {
       failed: (reason, error) => this.#ports.report('upstream_failed', { reason, error }),
       failureText: `The MCP server behind this endpoint broke off its answer. ${nextStep}`,
     })
-    const headers = {
-      ...this.#headers(answer, exchange),
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-    }
+    const headers = { ...this.#headers(answer, exchange), ...eventStreamHeaders }
     if (typeof relayed === 'string') {
       slot?.release()
       return { status: 200, headers, body: relayed }

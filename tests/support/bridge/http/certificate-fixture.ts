@@ -16,6 +16,10 @@ export interface Certificates {
   valid: Identity
   /** Was valid in 2020. */
   expired: Identity
+  /** Will be valid in 2090. */
+  early: Identity
+  /** Signed by an intermediate authority, whose certificate is the second of the PEM. */
+  chained: Identity
   /** For another name. */
   misnamed: Identity
   selfSigned: Identity
@@ -60,21 +64,26 @@ export function makeCertificates(): Certificates {
       '/CN=Test authority',
       ...days,
     )
-    const sign = (name: string, names: string, start: string, end: string): Identity => {
+    const sign = (name: string, extension: string, years: [number, number], by = 'ca'): Identity => {
       const request = ['-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`]
-      openssl('req', '-new', ...newKey, ...request, '-addext', `subjectAltName=${names}`)
-      const times = ['-startdate', start, '-enddate', end]
-      const signing = ['-keyfile', 'ca.key', '-cert', 'ca.pem', '-in', `${name}.csr`, '-out', `${name}.pem`]
+      openssl('req', '-new', ...newKey, ...request, '-addext', extension)
+      const times = ['-startdate', `${years[0]}0101000000Z`, '-enddate', `${years[1]}0101000000Z`]
+      const issuer = ['-keyfile', `${by}.key`, '-cert', `${by}.pem`]
+      const signing = [...issuer, '-in', `${name}.csr`, '-out', `${name}.pem`]
       openssl('ca', '-batch', '-notext', '-config', 'ca.cnf', ...signing, ...times)
       return { key: read(`${name}.key`), cert: read(`${name}.pem`) }
     }
-    const loopback = 'DNS:localhost,IP:127.0.0.1,DNS:mcp.test'
+    const loopback = 'subjectAltName=DNS:localhost,IP:127.0.0.1,DNS:mcp.test'
     openssl('req', '-x509', ...newKey, '-keyout', 's.key', '-out', 's.pem', '-subj', '/CN=localhost', ...days)
+    const intermediate = sign('intermediate', 'basicConstraints=critical,CA:TRUE', [2020, 2099])
+    const { key, cert } = sign('chained', loopback, [2020, 2099], 'intermediate')
     return {
       authority: read('ca.pem'),
-      valid: sign('valid', loopback, '20200101000000Z', '20990101000000Z'),
-      expired: sign('expired', loopback, '20200101000000Z', '20210101000000Z'),
-      misnamed: sign('misnamed', 'DNS:other.example', '20200101000000Z', '20990101000000Z'),
+      valid: sign('valid', loopback, [2020, 2099]),
+      expired: sign('expired', loopback, [2020, 2021]),
+      early: sign('early', loopback, [2090, 2099]),
+      chained: { key, cert: cert + intermediate.cert },
+      misnamed: sign('misnamed', 'subjectAltName=DNS:other.example', [2020, 2099]),
       selfSigned: { key: read('s.key'), cert: read('s.pem') },
     }
   } finally {

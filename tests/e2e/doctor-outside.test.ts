@@ -1,0 +1,360 @@
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
+import { askBaseUrl, baseUrlChecks } from '../../server/cli/doctor/base-url-check.ts'
+import { readChain } from '../../server/cli/doctor/certificate-chain.ts'
+import { outsideChecks } from '../../server/cli/doctor/outside-check.ts'
+import { askOutside } from '../../server/cli/doctor/outside.ts'
+import { type Listener, listen } from '../../server/http/listener/listener.ts'
+import { systemRuntime } from '../../server/startup/system-runtime.ts'
+import {
+  type Certificates,
+  type Identity,
+  makeCertificates,
+} from '../support/bridge/http/certificate-fixture.ts'
+import { configSample } from '../support/server/config-sample.ts'
+import { type DrawbridgeFixture, startDrawbridge } from '../support/server/drawbridge-fixture.ts'
+import { createFakeRuntime } from '../support/server/fake-runtime.ts'
+import { freePort } from '../support/server/free-port.ts'
+import { hasNginx, startNginxSite } from './nginx-proxy.ts'
+
+/** What doctor says about a BASE_URL from outside. */
+async function examine(baseUrl: string): Promise<Finding[]> {
+  const base = await askBaseUrl(configSample({ baseUrl }), systemRuntime, true)
+  const outside = await askOutside(base, systemRuntime, readChain)
+  return [...findingsOf(baseUrlChecks, base), ...findingsOf(outsideChecks, outside)]
+}
+
+const unsound = (findings: readonly Finding[]): string[] =>
+  findings.filter(({ state }) => state !== 'ok').map(({ name, state }) => `${name} ${state}`)
+
+/** Between the events of a stream: less than in production, as it is waited for so often here. */
+const streamMs = 600
+
+/** Sound except for `findings`, each with words of its message and of its fix. */
+interface Expected {
+  findings: readonly string[]
+  says: string
+  mends: string
+}
+
+interface SetUp {
+  /** Within `server { }`. */
+  site: (port: number) => string
+  path?: string
+  expected?: Expected
+}
+
+const pass = 'proxy_pass http://drawbridge;'
+const all = `location / { ${pass} }`
+const notPost = 'if ($request_method = POST) { return 405; }'
+
+const setUps: Readonly<Record<string, SetUp>> = {
+  'passes everything on': { site: () => all },
+  'passes a path of its own on, and serves another app at the root': {
+    path: '/base',
+    site: () => `location / { return 404; } location /base/ { ${pass} }
+      location ~ ^/\\.well-known/(?:oauth-authorization-server|oauth-protected-resource|openid-configuration)/base(?:/mcp)?/?$ { ${pass} }`,
+  },
+  'drops POST': {
+    site: () => `location / { ${notPost} ${pass} }`,
+    expected: { findings: ['challenge fail'], says: '/mcp answers 405', mends: 'nginx: no limit_except' },
+  },
+  'takes WWW-Authenticate away': {
+    site: () => `proxy_hide_header WWW-Authenticate; ${all}`,
+    expected: {
+      findings: ['challenge fail', 'keeps-headers fail'],
+      says: 'WWW-Authenticate does not come through',
+      mends: 'no proxy_hide_header WWW-Authenticate',
+    },
+  },
+  'takes Authorization away': {
+    site: () => `location / { proxy_set_header Authorization ""; proxy_set_header Host $http_host; ${pass} }`,
+    expected: {
+      findings: ['keeps-headers fail'],
+      says: 'Authorization does not arrive',
+      mends: 'proxy_set_header Authorization $http_authorization;',
+    },
+  },
+  'judges tokens itself': {
+    site: () => `location / { if ($http_authorization) { return 403; } ${pass} }`,
+    expected: {
+      findings: ['keeps-headers fail'],
+      says: 'does not exist /mcp answers 403',
+      mends: 'no basicAuth.removeHeader',
+    },
+  },
+  'keeps the headers of MCP from browsers': {
+    site: () =>
+      `proxy_hide_header Access-Control-Expose-Headers; add_header Access-Control-Expose-Headers "WWW-Authenticate" always; ${all}`,
+    expected: {
+      findings: ['keeps-headers warn'],
+      says: 'with Mcp-Session-Id, MCP-Protocol-Version:',
+      mends: 'Access-Control-*',
+    },
+  },
+  'answers HTML to programs': {
+    site: () =>
+      `location / { default_type text/html; if ($http_user_agent ~ "python|Go-http") { return 403 '<html>no</html>'; } ${pass} }`,
+    expected: {
+      findings: ['answers-programs fail'],
+      says: 'python-httpx/0.28 answers 403, text/html; Go-http-client/2.0 answers 403, text/html.',
+      mends: 'Bot Fight Mode off',
+    },
+  },
+  'answers a page with 200 to the posts of one program': {
+    site: () =>
+      `location = /mcp { default_type text/html; if ($http_user_agent = Claude-User) { return 200 '<html>wait</html>'; } ${pass} } ${all}`,
+    expected: {
+      findings: ['answers-programs fail'],
+      says: 'programs: Claude-User answers 200, text/html at /mcp.',
+      mends: '$http_user_agent',
+    },
+  },
+  'takes the path of BASE_URL away': {
+    path: '/base',
+    site: () =>
+      `location /base/ { proxy_pass http://drawbridge/; } location /.well-known/ { ${pass} } location / { return 404; }`,
+    expected: {
+      findings: ['challenge fail', 'exact-paths warn'],
+      says: '/base/.well-known/oauth-authorization-server answers 404, application/json',
+      mends: 'with no path behind it',
+    },
+  },
+  'keeps the well-known documents with the path behind to itself': {
+    path: '/base',
+    site: () =>
+      `location /base/ { ${pass} } location / { default_type text/html; return 200 '<html>app</html>'; }`,
+    expected: {
+      findings: ['base-url fail', 'exact-paths fail'],
+      says: '/.well-known/oauth-authorization-server/base answers 200, text/html',
+      mends: '/.well-known/ too',
+    },
+  },
+  'serves the page of an app where old clients look': {
+    path: '/base',
+    site: () =>
+      `location /base/ { ${pass} } location ~ ^/\\.well-known/.*/base { ${pass} } location / { default_type text/html; return 200 '<html>app</html>'; }`,
+    expected: {
+      findings: ['exact-paths warn'],
+      says: '/.well-known/openid-configuration answers 200, text/html',
+      mends: '/.well-known/',
+    },
+  },
+  'adds a slash': {
+    site: () => `rewrite ^(/\\.well-known/.*[^/])$ $1/ permanent; ${all}`,
+    expected: {
+      findings: ['base-url fail', 'exact-paths fail'],
+      says: '/.well-known/oauth-authorization-server answers 301, to http://localhost',
+      mends: 'no rewrite ... permanent',
+    },
+  },
+  'adds a slash to the issuer': {
+    site: (port) =>
+      `sub_filter_types application/json; sub_filter '"issuer":"http://localhost:${port}"' '"issuer":"http://localhost:${port}/"'; ${all}`,
+    expected: {
+      findings: ['base-url fail', 'exact-paths fail'],
+      says: '200, application/json, without issuer http://localhost',
+      mends: '/.well-known/',
+    },
+  },
+  'redirects to https': {
+    site: () => 'return 301 https://$http_host$request_uri;',
+    expected: { findings: ['base-url fail'], says: 'redirects to https://localhost', mends: 'Full (strict)' },
+  },
+  'compresses twice': {
+    site: () =>
+      'gzip on; gzip_types application/json; proxy_hide_header Content-Encoding; location / { proxy_pass http://compressing; }',
+    expected: { findings: ['base-url fail'], says: 'compressed twice', mends: 'one place' },
+  },
+  'says that it compresses and does not': {
+    site: () => `add_header Content-Encoding gzip; ${all}`,
+    expected: {
+      findings: ['base-url fail'],
+      says: 'compressed otherwise than its headers say',
+      mends: 'Let the proxy pass',
+    },
+  },
+  'buffers streams': {
+    site: () =>
+      `proxy_buffering on; proxy_ignore_headers X-Accel-Buffering; gzip on; gzip_types text/event-stream; ${all}`,
+    expected: {
+      findings: ['no-buffering fail'],
+      says: 'held back until the answer ends',
+      mends: 'proxy_buffering off;',
+    },
+  },
+  'has no stream': {
+    site: () => `location /mcp/ { return 404; } ${all}`,
+    expected: {
+      findings: ['no-buffering warn', 'exact-paths warn'],
+      says: 'answers 404, text/html: not seen',
+      mends: '/.well-known/',
+    },
+  },
+  'limits bodies': {
+    site: () => `client_max_body_size 1m; ${all}`,
+    expected: {
+      findings: ['long-bodies warn'],
+      says: '413 to a body of 1.2 MB',
+      mends: 'client_max_body_size 8m;',
+    },
+  },
+}
+
+describe.skipIf(!hasNginx())('an nginx', () => {
+  const apps = new Map<string, DrawbridgeFixture>()
+  const ports: Record<string, number> = {}
+  let listener: Listener
+  let stop: () => Promise<void>
+
+  beforeAll(async () => {
+    for (const name of Object.keys(setUps)) ports[name] = await freePort()
+    const compressing = await freePort()
+    // One process for all: the Host header says whose BASE_URL is meant.
+    listener = await listen(
+      async (request) => (await apps.get(new URL(request.url).host)?.app.fetch(request)) ?? Response.error(),
+      { host: '127.0.0.1', port: 0 },
+    )
+    const sites = Object.entries(setUps).map(
+      ([name, { site }]) => `server { listen 127.0.0.1:${ports[name]}; ${site(ports[name] ?? 0)} }`,
+    )
+    stop = await startNginxSite(
+      `upstream drawbridge { server 127.0.0.1:${listener.port}; }
+upstream compressing { server 127.0.0.1:${compressing}; }
+proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;
+proxy_buffering off; client_max_body_size 8m; large_client_header_buffers 4 144k;
+server { listen 127.0.0.1:${compressing}; gzip on; gzip_types application/json; ${all} }
+${sites.join('\n')}`,
+      compressing,
+    )
+  })
+  afterAll(async () => {
+    await stop?.()
+    await listener?.close()
+    await Promise.all([...apps.values()].map((app) => app.close()))
+  })
+
+  it.each(Object.entries(setUps))('that %s', async (name, { path = '', expected }) => {
+    const baseUrl = `http://localhost:${ports[name]}${path}`
+    const runtime = { ...createFakeRuntime(), sleep: () => systemRuntime.sleep(streamMs) }
+    apps.set(new URL(baseUrl).host, await startDrawbridge({ baseUrl }, runtime))
+    const findings = await examine(baseUrl)
+    expect(unsound(findings)).toEqual(expected?.findings ?? [])
+    const text = findings
+      .filter(({ state }) => state !== 'ok')
+      .map(({ message, fix }) => `${message} -> ${fix}`)
+      .join('\n')
+    expect(text).toContain(expected?.says ?? '')
+    expect(text).toContain(expected?.mends ?? '')
+  })
+})
+
+describe('a TLS server', () => {
+  let certificates: Certificates
+  const servers: Server[] = []
+  const known = getCACertificates('default')
+
+  beforeAll(() => {
+    certificates = makeCertificates()
+    setDefaultCACertificates([...known, certificates.authority])
+  })
+  afterAll(() => {
+    setDefaultCACertificates(known)
+    for (const server of servers) server.close()
+  })
+
+  /** Starts a server with this certificate; behind it is no server of ours. */
+  async function serve(identity: Identity): Promise<string> {
+    const server = createServer(identity, (_, response) => void response.writeHead(404).end())
+    servers.push(server)
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    return `https://localhost:${(server.address() as AddressInfo).port}`
+  }
+  const chainAt = async (baseUrl: string): Promise<Finding | undefined> =>
+    (await examine(baseUrl)).find(({ name }) => name === 'tls-chain')
+  const leafOf = ({ key, cert }: Identity): Identity => ({
+    key,
+    cert: cert.split(/(?<=-----END CERTIFICATE-----\n)/)[0] ?? '',
+  })
+
+  it('with a whole chain, of an authority that this machine knows', async () => {
+    expect(await chainAt(await serve(certificates.chained))).toMatchObject({
+      state: 'ok',
+      message: 'The chain is complete: chained, intermediate, Test authority.',
+    })
+    expect(await chainAt(await serve(certificates.valid))).toMatchObject({ state: 'ok' })
+  })
+
+  it.each<[what: string, identity: () => Identity, says: RegExp, mends: string]>([
+    [
+      'without the intermediate',
+      () => leafOf(certificates.chained),
+      /does not send the certificate of its issuer, intermediate\.$/,
+      'fullchain.pem',
+    ],
+    [
+      'that has expired',
+      () => certificates.expired,
+      /of expired has expired, on Jan +1 .* 2021/,
+      'certbot renew',
+    ],
+    [
+      'whose time has not come',
+      () => certificates.early,
+      /not valid before Jan +1 .* 2090.* clock/,
+      'timedatectl',
+    ],
+    ['for another host', () => certificates.misnamed, /of misnamed, is not for localhost/, 'server_name'],
+    ['that signed itself', () => certificates.selfSigned, /self-signed/, 'certbot'],
+  ])('with a certificate %s', async (_, identity, says, mends) => {
+    const findings = await examine(await serve(identity()))
+    expect(findings.map(({ name }) => name)).toEqual(['base-url', 'tls-chain'])
+    expect(findings[0]).toMatchObject({ state: 'fail', fix: 'See tls-chain below.' })
+    const found = findings[1]
+    expect(found).toMatchObject({ state: 'fail', message: expect.stringMatching(says) })
+    expect(found?.fix).toContain(mends)
+  })
+
+  it('of an authority that this machine does not know', async () => {
+    setDefaultCACertificates(known)
+    const found = await chainAt(await serve(certificates.chained))
+    setDefaultCACertificates([...known, certificates.authority])
+    expect(found).toMatchObject({ state: 'fail', message: expect.stringContaining('issuer Test authority') })
+    expect(found?.fix).toContain('NODE_EXTRA_CA_CERTS')
+  })
+
+  it('without an intermediate that only this machine knows', async () => {
+    const intermediate = certificates.chained.cert.split(/(?<=-----END CERTIFICATE-----\n)/)[1] ?? ''
+    // Before this process knows it: a server of OpenSSL sends what it knows.
+    const baseUrl = await serve(leafOf(certificates.chained))
+    setDefaultCACertificates([...known, certificates.authority, intermediate])
+    const found = await chainAt(baseUrl)
+    setDefaultCACertificates([...known, certificates.authority])
+    expect(found).toMatchObject({
+      state: 'fail',
+      message: expect.stringContaining('does not send intermediate, which this machine knows'),
+    })
+    expect(found?.fix).toContain('fullchain.pem')
+  })
+
+  it('that does not speak TLS', async () => {
+    expect(await readChain('https://localhost:1')).toBeUndefined()
+  })
+})
+
+it('a port that is not 443 is a warning, unless only this computer connects', () => {
+  const portOf = (baseUrl: string): unknown =>
+    findingsOf(outsideChecks, {
+      base: { config: configSample({ baseUrl }) } as never,
+      now: 0,
+      chain: undefined,
+      answers: undefined,
+    }).map(({ state, fix }) => [state, fix?.includes('listen 443')])
+  expect(portOf('https://mcp.example.com:8443')).toEqual([['warn', true]])
+  expect(portOf('https://mcp.example.com')).toEqual([['ok', undefined]])
+  expect(portOf('http://localhost:8787')).toEqual([])
+})
