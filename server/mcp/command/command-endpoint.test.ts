@@ -93,6 +93,15 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
     expect(await client.call('fail')).toMatchObject({ result: { isError: true } })
   })
 
+  it('says that a resource is missing with the code of the revision of the client', async () => {
+    const client = open(['--era', era]).client()
+    const error = { data: { uri: 'test://none' } }
+    const earlier = await client.request('resources/read', error.data)
+    expect(earlier).toMatchObject({ error: { ...error, code: -32_002 } })
+    const of2026 = await client.request2026('resources/read', error.data)
+    expect(of2026).toMatchObject({ error: { ...error, code: -32_602 } })
+  })
+
   it('tells of progress with the token of the call', async () => {
     const client = open(['--era', era]).client()
     const params = { name: 'echo', arguments: { value: 'x' }, _meta: { progressToken: 'mine' } }
