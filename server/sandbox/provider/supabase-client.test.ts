@@ -44,6 +44,15 @@ describe('an unmodified supabase-js client', () => {
     expect(error).toMatchObject({ name: 'AuthWeakPasswordError', code: 'weak_password', reasons: ['length'] })
   })
 
+  it('is refused until its address is confirmed', async () => {
+    const { admin, client } = startProvider()
+    const { id } = await admin.createUser({ ...ADA, confirmed: false })
+    const first = await client().auth.signInWithPassword(ADA)
+    expect(first.error?.code).toBe('email_not_confirmed')
+    admin.confirmUser(id)
+    expect((await client().auth.signInWithPassword(ADA)).error).toBeNull()
+  })
+
   it('reads the user and the verified claims of its token', async () => {
     const { admin, client, runtime } = startProvider()
     const { id } = await admin.createUser(ADA)
