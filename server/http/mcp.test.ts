@@ -46,26 +46,12 @@ describe('401 with a challenge before anything else', () => {
       expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
     },
   )
-
-  it('neither the body nor the content type is looked at first', async () => {
-    expect((await drawbridge.mcp('not json', { 'content-type': 'text/plain' })).status).toBe(401)
-    expect((await drawbridge.mcp('x'.repeat(5_000_000))).status).toBe(401)
-  })
 })
 
 describe('credential (a): an access token of this server', () => {
   it('Spec 1: a bare tools/list, as the requirement shows it, is answered with JSON', async () => {
     const { tokens } = await drawbridge.connect()
     const response = await drawbridge.mcp(listTools, { authorization: `Bearer ${tokens.access_token}` })
-    expect(await toolList(response)).toEqual(toolNames)
-  })
-
-  it.each(['*/*', 'application/json', ''])('also with Accept "%s"', async (accept) => {
-    const { tokens } = await drawbridge.connect()
-    const response = await drawbridge.mcp(listTools, {
-      authorization: `Bearer ${tokens.access_token}`,
-      accept,
-    })
     expect(await toolList(response)).toEqual(toolNames)
   })
 

@@ -60,11 +60,6 @@ describe('a time-out', () => {
     const made = argumentsOf('new Request(', readFileSync(folder + path, 'utf8'))
     expect(made.filter((text) => /\bsignal\b/.test(text))).toEqual([])
   })
-
-  test('is looked for in the whole of what a request is made of', () => {
-    const text = 'a(new Request(u(1), { b: f(2), signal: s() }), { c })\nnew Request(v), { signal }'
-    expect(argumentsOf('new Request(', text)).toEqual(['u(1), { b: f(2), signal: s() }', 'v'])
-  })
 })
 
 /** Returns the text between each `opening` in `text` and its closing parenthesis. */

@@ -132,15 +132,6 @@ describe('openKeyFile', () => {
     expect(events).toEqual(['key_ring_changed {"kids":["two","one"]}'])
   })
 
-  it('refresh looks at once, also when it has just looked', () => {
-    const path = write('one')
-    const { kids, ring } = open(path)
-    ring.refresh()
-    write('two,one')
-    ring.refresh()
-    expect(kids()).toBe('two one')
-  })
-
   it('a file put in the place of the old one is noticed even with the same size and time', () => {
     const path = write('one')
     const { kids, ring } = open(path)

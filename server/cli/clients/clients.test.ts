@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseStore } from '../../config/store-address.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { Store } from '../../core/store.ts'
@@ -9,7 +9,6 @@ import { openStore } from '../../startup/open-store.ts'
 import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { addClient } from './clients-add.ts'
 import { listClients, removeClient } from './clients.ts'
@@ -18,21 +17,10 @@ import { type CommandFailure, type CommandOptions, exitCode } from '../command.t
 const redirectUris = ['https://app.example/callback']
 
 let folder: string
-let postgres: PostgresServer
-beforeAll(async () => {
+beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
-  postgres = await startPostgres()
 })
-afterAll(async () => {
-  await postgres?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-let files = 0
-const addresses = {
-  sqlite: async () => `sqlite:${join(folder, `${(files += 1)}.db`)}`,
-  postgres: () => postgres.createDatabase(),
-}
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function writeClients(): string {
   const path = join(folder, 'clients.json')
@@ -43,13 +31,13 @@ function writeClients(): string {
   return path
 }
 
-describe.each(['sqlite', 'postgres'] as const)('clients on %s, beside a running server', (kind) => {
+describe('clients, beside a running server', () => {
   let runtime: FakeRuntime
   let address: string
   let store: Store
   beforeEach(async () => {
     runtime = createFakeRuntime(start + 60)
-    address = await addresses[kind]()
+    address = `sqlite:${join(folder, 'server.db')}`
     store = openStore(parseStore(address))
     await store.prepare()
   })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { parseStore } from '../../config/store-address.ts'
@@ -9,7 +9,7 @@ import { type CommandFixture, createCommandFixture } from '../../../tests/suppor
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
+import { startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { type CommandFailure, type CommandOptions, exitCode } from '../command.ts'
 import { listGrants, revokeGrants } from './grants.ts'
 
@@ -24,33 +24,24 @@ const settings = {
 }
 
 let folder: string
-let postgres: PostgresServer
-beforeAll(async () => {
+beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'drawbridge-grants-'))
-  postgres = await startPostgres()
 })
-afterAll(async () => {
-  await postgres?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-let files = 0
-const addresses = {
-  sqlite: async () => `sqlite:${join(folder, `${(files += 1)}.db`)}`,
-  postgres: () => postgres.createDatabase(),
-}
-
-describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running server', (kind) => {
+describe('grants, beside a running server', () => {
   let runtime: FakeRuntime
   let address: string
   let store: Store
-  beforeEach(async () => {
+  beforeEach(() => open(`sqlite:${join(folder, 'server.db')}`))
+  afterEach(() => store.close())
+
+  async function open(at: string): Promise<void> {
     runtime = createFakeRuntime(start + 60)
-    address = await addresses[kind]()
+    address = at
     store = openStore(parseStore(address))
     await store.prepare()
-  })
-  afterEach(() => store.close())
+  }
 
   const line = (json = true): CommandFixture =>
     createCommandFixture({ ...settings, STORE: address }, { json, runtime })
@@ -199,6 +190,18 @@ describe.each(['sqlite', 'postgres'] as const)('grants on %s, beside a running s
     await expect(revoked(choice)).rejects.toMatchObject({ message: expect.stringContaining('2 grants') })
     expect(await revoked({ ...choice, yes: true })).toMatchObject({ revoked: 2 })
     expect(await listed()).toEqual([])
+  })
+
+  it('are listed and revoked on Postgres as well', async () => {
+    const postgres = await startPostgres()
+    await store.close()
+    await open(await postgres.createDatabase())
+    await addGrant(store, grantSample('a', person('ada')))
+    expect(ids(await listed({ user: 'ada@example.com' }))).toEqual(['grant a'])
+    expect(await revoked({ grantId: 'grant a' })).toMatchObject({ revoked: 1 })
+    expect((await store.findGrant('grant a'))?.end?.reason).toBe('revoked_by_operator')
+    await store.close()
+    await postgres.close()
   })
 
   it('fails for a grant that is not there', async () => {

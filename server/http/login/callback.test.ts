@@ -51,16 +51,6 @@ describe('social sign-in', () => {
     expect((await choose(browser, google, 'allow')).url.searchParams.get('state')).toBe('s2')
   })
 
-  it('a refusal while two tabs are at the provider is not put down to either', async () => {
-    const browser = drawbridge.browser()
-    const first = await toGoogle(browser, 'first')
-    const second = await toGoogle(browser, 'second')
-    const refused = await choose(browser, second, 'deny')
-    expect(refused.response?.status).toBe(400)
-    expect(refused.html).toContain('not completed')
-    expect((await choose(browser, first, 'allow')).url.searchParams.get('state')).toBe('first')
-  })
-
   it('login CSRF: another browser cannot finish it, and nobody can finish it twice', async () => {
     const browser = drawbridge.browser()
     const google = await toGoogle(browser, 's3')

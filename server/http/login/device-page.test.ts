@@ -47,13 +47,6 @@ async function enter(userCode: string, by = browser): Promise<Visit> {
 }
 
 describe('GET /oauth/device', () => {
-  it('asks for a code', async () => {
-    const entry = await browser.visit(page)
-    expect(status(entry)).toBe(200)
-    expect(entry.html).toContain('Enter the code on your device')
-    expect(entry.response?.headers.get('cache-control')).toBe('no-store')
-  })
-
   it('RFC 8628 3.3.1: a code in the link is filled in to be compared, and nothing is done with it', async () => {
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const entry = await browser.visit(`${page}?user_code=${userCode.toLowerCase().replace('-', '')}`)

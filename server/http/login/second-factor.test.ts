@@ -7,7 +7,6 @@ import {
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
-  authorizationRequest,
   providerSample,
   secondFactorStep,
   signInSample,
@@ -61,17 +60,6 @@ function status(visit: Visit): number | undefined {
 }
 
 describe('the second step', () => {
-  it('comes after the password, and only then the client gets its code', async () => {
-    const page = await toCodePage()
-    expect(status(page)).toBe(200)
-    expect(page.html).toContain('Enter the code from your authenticator app')
-    const done = await enter(page, rightCode)
-    expect(`${done.url.origin}${done.url.pathname}`).toBe(authorizationRequest().redirectUri)
-    expect(done.url.searchParams.has('code')).toBe(true)
-    expect(done.url.searchParams.get('state')).toBe('state')
-    expect(await login.toSignOut()).toEqual([])
-  })
-
   it('comes after a social sign-in just the same', async () => {
     const away = await browser.submit(await login.open(browser), 'provider', { provider: 'google' })
     expect(away.url.origin).toBe('https://provider')
@@ -113,15 +101,6 @@ describe('the second step', () => {
 })
 
 describe('a wrong code', () => {
-  it('comes back to the same page, which says how many are left', async () => {
-    const page = await toCodePage()
-    const wrong = await enter(page, '000000')
-    expect(status(wrong)).toBe(400)
-    expect(wrong.html).toContain('Wrong code')
-    expect(wrong.html).toContain('4\u00a0attempts are left.')
-    expect((await enter(wrong, rightCode)).url.searchParams.has('code')).toBe(true)
-  })
-
   it('the fifth leads to the login page, where everything begins anew', async () => {
     let page = await toCodePage()
     for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')

@@ -153,7 +153,7 @@ describe('POST /oauth/authorize', () => {
     const now = drawbridge.runtime.now()
     const code = computeTotp(secret, now)
     const wrong = await browser.submit(asked, 'code', { code: computeTotp(secret, now - 600) })
-    expect(wrong.html).toContain('Wrong code')
+    expect(wrong.html).toMatch(/Wrong code.* 4\u00a0attempts are left\./)
     const { url } = await browser.submit(wrong, 'code', { code })
     const tokens = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
     const { access_token: token } = (await tokens.json()) as { access_token: string }

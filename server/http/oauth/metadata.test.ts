@@ -109,6 +109,12 @@ describe('discovery of what is switched off', () => {
 })
 
 describe('MCP auth Authorization-Server-Metadata, RFC 8414 3.1: discovery of a base URL with a path', () => {
+  let drawbridge: DrawbridgeFixture
+  beforeAll(async () => {
+    drawbridge = await startDrawbridge({ baseUrl: `${baseUrl}/door` })
+  })
+  afterAll(() => drawbridge.close())
+
   it.each([
     ['/.well-known/oauth-authorization-server/door', 'issuer'],
     ['/.well-known/oauth-authorization-server/door/mcp', 'issuer'],
@@ -116,7 +122,6 @@ describe('MCP auth Authorization-Server-Metadata, RFC 8414 3.1: discovery of a b
     ['/.well-known/oauth-protected-resource/door/mcp', 'resource'],
     ['/door/.well-known/oauth-protected-resource', 'resource'],
   ])('%s', async (path, member) => {
-    const drawbridge = await startDrawbridge({ baseUrl: `${baseUrl}/door` })
     const response = await drawbridge.app.fetch(new Request(`${baseUrl}${path}`))
     const document = (await response.json()) as Record<string, unknown>
     expect(document[member]).toBe(member === 'issuer' ? `${baseUrl}/door` : `${baseUrl}/door/mcp`)
@@ -124,6 +129,5 @@ describe('MCP auth Authorization-Server-Metadata, RFC 8414 3.1: discovery of a b
     expect(challenge.headers.get('www-authenticate')).toContain(
       `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/door/mcp"`,
     )
-    await drawbridge.close()
   })
 })

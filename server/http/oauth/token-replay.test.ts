@@ -59,14 +59,6 @@ describe('a used refresh token', () => {
     expect(events('grant_ended')).toMatchObject([{ reason: 'refresh_token_reuse' }])
   })
 
-  it('a lost answer is given again for 120 seconds, whatever the old access token is used for meanwhile', async () => {
-    const { clientId, tokens } = await drawbridge.connect()
-    await tokensOf(await refreshFrom(owner, clientId, tokens.refresh_token))
-    expect(await use(tokens.access_token)).toBe(200)
-    drawbridge.runtime.advance(120)
-    expect((await refreshFrom(owner, clientId, tokens.refresh_token)).status).toBe(200)
-  })
-
   it('the first use of an access token is written once, and never of one that no refresh brought', async () => {
     const written: string[] = []
     const { store } = drawbridge.app

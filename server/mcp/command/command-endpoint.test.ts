@@ -1,27 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { anonymousCaller } from '../../core/tokens/caller.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
-import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
-import {
-  callerOf,
-  type CommandFixture,
-  openCommand,
-  responseOf,
-  upstreamSample,
-} from '../../../tests/support/server/mcp/command-fixture.ts'
+import { callerOf, createCommands, responseOf } from '../../../tests/support/server/mcp/command-fixture.ts'
 
-const opened: CommandFixture[] = []
-function open(args: string[] = [], more: Partial<CommandUpstream> = {}): CommandFixture {
-  const fixture = openCommand(upstreamSample(args, more))
-  opened.push(fixture)
-  return fixture
-}
-afterEach(async () => {
-  const all = opened.splice(0)
-  await Promise.all(all.map((each) => each.close()))
-  expect(all.flatMap((each) => each.processes())).toEqual([])
-})
+const { open, end } = createCommands()
+afterEach(async () => expect(await end()).toEqual([]))
 
 const names = (message: { result?: Record<string, unknown> }): unknown[] =>
   ((message.result ?? {})['tools'] as { name: unknown }[]).map(({ name }) => name)
@@ -107,6 +91,15 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
     expect(await client.call('refuse')).toMatchObject({ error })
     expect(await client.request2026('tools/call', { name: 'refuse' })).toMatchObject({ error })
     expect(await client.call('fail')).toMatchObject({ result: { isError: true } })
+  })
+
+  it('says that a resource is missing with the code of the revision of the client', async () => {
+    const client = open(['--era', era]).client()
+    const error = { data: { uri: 'test://none' } }
+    const earlier = await client.request('resources/read', error.data)
+    expect(earlier).toMatchObject({ error: { ...error, code: -32_002 } })
+    const of2026 = await client.request2026('resources/read', error.data)
+    expect(of2026).toMatchObject({ error: { ...error, code: -32_602 } })
   })
 
   it('tells of progress with the token of the call', async () => {

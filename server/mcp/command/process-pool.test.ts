@@ -2,33 +2,21 @@ import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fullAccess } from '../../core/access/access-rules.ts'
-import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { anonymousCaller, type SignedInCaller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
 import {
   callerOf,
   type CommandClient,
-  type CommandFixture,
-  openCommand,
+  createCommands,
   responseOf,
-  upstreamSample,
 } from '../../../tests/support/server/mcp/command-fixture.ts'
 import { underLoad } from '../../../tests/support/under-load.ts'
 import { userPath } from './process/child-environment.ts'
 
 const runtime = createFakeRuntime(1_750_000_000)
-const opened: CommandFixture[] = []
-function open(args: string[] = [], more: Partial<CommandUpstream> = {}): CommandFixture {
-  const fixture = openCommand(upstreamSample(args, more), { runtime })
-  opened.push(fixture)
-  return fixture
-}
-afterEach(async () => {
-  const all = opened.splice(0)
-  await Promise.all(all.map((each) => each.close()))
-  expect(all.flatMap((each) => each.processes())).toEqual([])
-})
+const { open, end } = createCommands({ runtime })
+afterEach(async () => expect(await end()).toEqual([]))
 
 interface About {
   pid: number
@@ -108,16 +96,6 @@ describe('a process', () => {
     expect(refused).toContain('serves everybody')
     // To each other the sessions are unknown.
     expect((await bob.post(hang, headers)).status).toBe(404)
-  })
-
-  it('is out of reach with the session of another person or grant', async () => {
-    const fixture = open()
-    const { headers } = await fixture.client().open()
-    for (const caller of [callerOf('bob'), callerOf('ada', { grantId: 'another' })])
-      expect((await fixture.client(caller).post(hang, headers)).status).toBe(404)
-    expect((await fixture.client().send('DELETE', headers)).status).toBe(200)
-    expect(fixture.processes()).toHaveLength(1)
-    expect((await fixture.client().send('GET')).status).toBe(405)
   })
 
   it('of its own gets exactly what its client has declared, and ends with the session', async () => {
@@ -272,18 +250,7 @@ describe('the limits', () => {
     return response.status
   }
 
-  it('hold for how often one person has processes started', async () => {
-    const fixture = open([], { maxPerUser: 100, maxProcesses: 100 })
-    const client = fixture.client()
-    const statuses = []
-    for (let round = 0; round < 31; round += 1) statuses.push(await startAndEnd(client))
-    expect(statuses).toEqual([...Array<number>(30).fill(200), 503])
-    expect(await about(fixture.client(callerOf('bob')))).toMatchObject({ pid: expect.any(Number) })
-    runtime.advance(2)
-    expect(await startAndEnd(client)).toBe(200)
-  }, 60_000)
-
-  it('refuse a session a start only for as long as they say, and leave a process that was to be replaced', async () => {
+  it('hold for how often one person has processes started, and leave a process that was to be replaced', async () => {
     const env = { TOKEN: [{ user: 'provider_token' }] } as const
     const fixture = open([], { maxPerUser: 100, maxProcesses: 100, env })
     const clientWith = (token: string): CommandClient =>
@@ -292,13 +259,14 @@ describe('the limits', () => {
     const { headers } = await client.open()
     await client.call('die')
     while ((await startAndEnd(client)) === 200);
-    const starts = fixture.reported('upstream_started').length
+    expect(fixture.reported('upstream_started')).toHaveLength(30)
     expect((await client.post(callOf('about'), headers)).status).toBe(503)
+    expect(await about(fixture.client(callerOf('bob')))).toMatchObject({ pid: expect.any(Number) })
     runtime.advance(2)
     const { pid } = await about(client, headers)
     expect((await clientWith('two').post(callOf('about'), headers)).status).toBe(503)
     expect((await about(client, headers)).pid).toBe(pid)
-    expect(fixture.reported('upstream_started')).toHaveLength(starts + 1)
+    expect(fixture.reported('upstream_started')).toHaveLength(32)
   }, 60_000)
 })
 
@@ -554,11 +522,7 @@ describe('a process that dies', () => {
   })
 
   it('tells the operator why with the last of its error output', async () => {
-    const fixture = openCommand(
-      { ...upstreamSample(), command: '/bin/sh', args: ['-c', 'echo "no database" >&2; exit 1'] },
-      { runtime },
-    )
-    opened.push(fixture)
+    const fixture = open([], { command: '/bin/sh', args: ['-c', 'echo "no database" >&2; exit 1'] })
     for (let death = 0; death < 3; death += 1) await fixture.client().post(hang)
     expect(fixture.reported('upstream_broken')).toMatchObject([{ sub: 'ada', stderr: 'no database\n' }])
   })

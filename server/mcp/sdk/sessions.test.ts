@@ -239,21 +239,6 @@ describe('a session of the revisions up to 2025-11-25', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(running[0]?.aborted).toBe(true)
   })
-
-  it('says nothing about what a registered tool threw', async () => {
-    const failures: unknown[] = []
-    const config = {
-      ...endpointConfigSample(module),
-      report: (...given: unknown[]) => void failures.push(given),
-    }
-    const reporting = createSdkEndpoint(config)
-    const response = await sendMessage(reporting, ada, call('fail'))
-    const text = await response.text()
-    expect(text).toContain('failed on the server')
-    expect(text).not.toContain('1234')
-    expect(failures).toEqual([['tool_failed', new Error('the password is 1234')]])
-    await reporting.close()
-  })
 })
 
 describe('notices of a session', () => {

@@ -62,13 +62,13 @@ describe('keeping a real session', () => {
     expect(embedded.admin.counters.token.refresh_token).toBe(1)
   })
 
-  it('ten days of hourly refreshes, with every tenth reply lost and every tenth answer a 503', async () => {
+  it('four days of hourly refreshes, with every tenth reply lost and every tenth answer a 503', async () => {
     const { embedded, provider, runtime } = fixture
     const { keeperOf, stored, sub } = await connect()
     const ports = { runtime, report: () => {} }
     const keepers = [keeperOf('one', ports), keeperOf('two', ports)] as const
     embedded.admin.setReuseInterval(0)
-    for (let hour = 1; hour <= 240; hour += 1) {
+    for (let hour = 1; hour <= 96; hour += 1) {
       runtime.advance(3600)
       if (hour % 10 === 3) embedded.admin.setFaults({ dropReplyAfterRotation: 1 })
       if (hour % 10 === 7) embedded.admin.setFaults({ failNext: { status: 503, count: 1 } })
@@ -77,7 +77,7 @@ describe('keeping a real session', () => {
       const token = keepers[0].open(kept.session).accessToken
       expect((await provider.verify(token)).sub).toBe(sub)
     }
-    expect(embedded.admin.counters).toMatchObject({ rotations: 240, reuseRevocations: 0 })
-    expect(await stored()).toMatchObject({ version: 241 })
+    expect(embedded.admin.counters).toMatchObject({ rotations: 96, reuseRevocations: 0 })
+    expect(await stored()).toMatchObject({ version: 97 })
   })
 })

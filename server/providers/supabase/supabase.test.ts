@@ -39,11 +39,6 @@ const failing = (failure: ProviderFailure, more: Partial<ProviderError> = {}) =>
   ...more,
 })
 
-const refreshed = (session: ProviderSession, refreshToken: string): ProviderSession => ({
-  ...session,
-  refreshToken,
-})
-
 describe('capabilities', () => {
   it('are what the provider reports, with what people call it', async () => {
     expect(await provider.capabilities()).toMatchObject({
@@ -60,13 +55,6 @@ describe('capabilities', () => {
       social: [],
       captcha,
     })
-  })
-
-  it.each<[what: string, response: () => Response, failure: ProviderFailure]>([
-    ['no settings in the answer', () => Response.json({}), 'protocol'],
-    ['a page of a gateway', () => new Response('<html>', { status: 502 }), 'transient'],
-  ])('fail for %s', async (_what, response, failure) => {
-    await expect(answering(response).capabilities()).rejects.toMatchObject(failing(failure))
   })
 })
 
@@ -88,15 +76,6 @@ describe('password sign-in', () => {
     const strict = fixture.configured({ issuer: 'https://other' })
     await expect(strict.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
     expect(embedded.admin.listSessions(id)).toEqual([])
-  })
-
-  it('HS256 projects need the configured secret', async () => {
-    await embedded.admin.createUser(ada)
-    embedded.admin.setAlgorithm('HS256')
-    await expect(provider.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
-    const { jwtSecret: hs256Secret } = embedded.admin
-    const { identity } = completed(await fixture.configured({ hs256Secret }).passwordSignIn(ada))
-    expect(identity.email).toBe(ada.email)
   })
 
   it('an answer without tokens is a protocol failure', async () => {
@@ -158,18 +137,6 @@ describe('social sign-in', () => {
     expect((await provider.socialStart({ method: 'google', callbackUrl })).secret).not.toBe(begun.secret)
   })
 
-  it('yields a session and a verified identity', async () => {
-    const { session, identity } = await fixture.signInSocially()
-    expect(identity.email).toMatch(/@/)
-    expect(await provider.verify(session.accessToken)).toEqual(identity)
-  })
-
-  it('a return that took too long is expired', async () => {
-    const late = await fixture.returned()
-    runtime.advance(300)
-    await expect(provider.socialFinish(late)).rejects.toMatchObject(failing('expired'))
-  })
-
   it('a database that is behind by a refresh: the session is over, not in trouble for good', async () => {
     const { session } = await fixture.signInSocially()
     const refreshed = await provider.refresh(session)
@@ -177,12 +144,6 @@ describe('social sign-in', () => {
       embedded.admin.rewindSession(id)
     }
     await expect(provider.refresh(refreshed)).rejects.toMatchObject(failing('terminal'))
-  })
-
-  it('a ban between return and exchange is a refusal', async () => {
-    const mine = await fixture.returned()
-    embedded.admin.banUser(embedded.admin.findUser('ada@google.example')?.id ?? '')
-    await expect(provider.socialFinish(mine)).rejects.toMatchObject(failing('terminal'))
   })
 
   it('a key that is newer than the key set known here is asked for at once: the provider has just used it', async () => {
@@ -195,13 +156,10 @@ describe('social sign-in', () => {
     }
   })
 
-  it.each<[query: string, failure: ProviderFailure]>([
-    ['error=access_denied', 'denied'],
-    ['', 'expired'],
-    ['code=', 'expired'],
-  ])('a return with "%s" asks nobody: %s', async (query, failure) => {
-    const returned = { params: new URLSearchParams(query), secret: 'x'.repeat(43), callbackUrl }
-    await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing(failure))
+  it('a return without a code asks nobody', async () => {
+    const params = new URLSearchParams('error=access_denied')
+    const returned = { params, secret: 'x'.repeat(43), callbackUrl }
+    await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing('denied'))
     expect(embedded.admin.counters.token.pkce).toBe(0)
   })
 })
@@ -227,17 +185,6 @@ describe('a second factor', () => {
     expect(session.expiresAt).toBe(start + 3600)
   })
 
-  it('is asked for after a password', async () => {
-    const { id } = await embedded.admin.createUser(ada)
-    embedded.admin.enrollTotp(id)
-    embedded.admin.enrollTotp(id)
-    const step = await provider.passwordSignIn(ada)
-    expect(step).toMatchObject({
-      kind: 'second_factor',
-      factors: [{ label: 'totp 1' }, { label: 'totp 2' }],
-    })
-  })
-
   it('proven yields a session of its own; the half-way one is of no use any more', async () => {
     const { session, factorId, code, id } = await halfWay()
     const signIn = await provider.verifySecondFactor({ session, factorId, code: code() })
@@ -248,17 +195,9 @@ describe('a second factor', () => {
     await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal'))
   })
 
-  it.each<[what: string, end: (account: { id: string }) => void]>([
-    [
-      'a session that was ended',
-      ({ id }) => embedded.admin.endSession(embedded.admin.listSessions(id)[0]?.id ?? ''),
-    ],
-    ['a banned account', ({ id }) => embedded.admin.banUser(id)],
-    ['a deleted account', ({ id }) => embedded.admin.deleteUser(id)],
-    ['a session older than its token', () => runtime.advance(3600)],
-  ])('%s: the sign-in is over', async (_what, end) => {
-    const { session, factorId, code, id } = await halfWay()
-    end({ id })
+  it('a session older than its token: the sign-in is over', async () => {
+    const { session, factorId, code } = await halfWay()
+    runtime.advance(3600)
     const result = provider.verifySecondFactor({ session, factorId, code: code() })
     await expect(result).rejects.toMatchObject(failing('expired'))
   })
@@ -329,16 +268,6 @@ describe('a second factor', () => {
     expect(embedded.admin.listSessions(id)).toEqual([])
   })
 
-  describe('policy ignore', () => {
-    it('never asks', async () => {
-      await enrolled()
-      const ignoring = fixture.configured({ secondFactor: 'ignore' })
-      const { identity, session } = completed(await ignoring.socialFinish(await fixture.returned()))
-      expect(identity.secondFactor).toBe(false)
-      expect(await ignoring.verify(session.accessToken)).toEqual(identity)
-    })
-  })
-
   describe('policy require', () => {
     it('refuses an account without one, and ends the session', async () => {
       const { identity } = await fixture.signInSocially()
@@ -377,23 +306,12 @@ describe('a second factor', () => {
 
 describe('refresh', () => {
   let session: ProviderSession
-  let userId: string
   beforeEach(async () => {
-    const signIn = await fixture.signInSocially()
-    session = signIn.session
-    userId = signIn.identity.sub
+    ;({ session } = await fixture.signInSocially())
   })
 
-  it.each<[what: string, end: () => void]>([
-    ['a ban', () => embedded.admin.banUser(userId)],
-    ['a deleted account', () => embedded.admin.deleteUser(userId)],
-    [
-      'a signed-out session',
-      () => embedded.admin.endSession(embedded.admin.listSessions(userId)[0]?.id ?? ''),
-    ],
-    ['a session past its time', () => embedded.admin.setSessionLimits({ timeboxSeconds: 0 })],
-  ])('%s is terminal', async (_what, end) => {
-    end()
+  it('a session past its time is terminal', async () => {
+    embedded.admin.setSessionLimits({ timeboxSeconds: 0 })
     await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal', { outcomeKnown: true }))
   })
 
@@ -420,17 +338,6 @@ describe('refresh', () => {
   it('a session without its tokens leaves the outcome open', async () => {
     const odd = answering(() => Response.json({ access_token: 'a' }))
     await expect(odd.refresh(session)).rejects.toMatchObject(failing('protocol', { outcomeKnown: false }))
-  })
-
-  it('too many refreshes are transient', async () => {
-    embedded.admin.setFaults({ rateLimit: { limit: 0, windowSeconds: 60 } })
-    await expect(provider.refresh(session)).rejects.toMatchObject(
-      failing('transient', { outcomeKnown: true }),
-    )
-  })
-
-  it('nonsense is terminal', async () => {
-    await expect(provider.refresh(refreshed(session, 'nonsense'))).rejects.toMatchObject(failing('terminal'))
   })
 })
 
@@ -567,23 +474,5 @@ describe('a ping', () => {
     answers = false
     await expect(tested.capabilities()).resolves.toBeDefined()
     await expect(tested.ping()).rejects.toMatchObject(failing('transient'))
-  })
-})
-
-describe('keys of the provider', () => {
-  it('tokens of an old key verify after a rotation, and those of a new key', async () => {
-    const { session, identity } = await fixture.signInSocially()
-    embedded.admin.rotateSigningKey()
-    expect((await provider.verify(session.accessToken)).sub).toBe(identity.sub)
-    runtime.advance(30)
-    expect((await fixture.signInSocially()).identity.sub).toBe(identity.sub)
-    expect((await provider.verify(session.accessToken)).sub).toBe(identity.sub)
-  })
-
-  it('tokens of a dropped key stop verifying', async () => {
-    const { session } = await fixture.signInSocially()
-    embedded.admin.rotateSigningKey({ dropOld: true })
-    runtime.advance(600)
-    await expect(provider.verify(session.accessToken)).rejects.toMatchObject(failing('invalid_token'))
   })
 })

@@ -141,7 +141,7 @@ describe('the cookies', () => {
         expect(data.session?.access_token).toBe(written.access_token)
         expect(data.session?.refresh_token).toBe(written.refresh_token)
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     )
   })
 })

@@ -104,11 +104,10 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     expect(overflow).toBe(0)
   }
 
+  // Contrast does not depend on the width, nor the layout on the colours.
   it.each([
-    { scheme: 'light', width: 320 },
-    { scheme: 'light', width: 1200 },
     { scheme: 'dark', width: 320 },
-    { scheme: 'dark', width: 1200 },
+    { scheme: 'light', width: 1200 },
   ] as const)('every page is accessible, $scheme at $width px', async ({ scheme, width }) => {
     const { page, close, blocked } = await openPage(scheme, width)
     await page.goto(site)

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
-  AUTH,
+  openWebApp,
   SITE,
   startProvider,
   type ProviderFixture,
 } from '../../../tests/support/sandbox/provider-fixture.ts'
-import { createWebApp } from './web-app.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 
@@ -22,17 +21,7 @@ interface Site {
 
 function openSite(): Site {
   const provider = startProvider()
-  const app = createWebApp(
-    {
-      appUrl: SITE,
-      authUrl: AUTH,
-      cookieName: 'sb-localhost-auth-token',
-      database: ':memory:',
-      mcpUrl: `${SITE}/mcp`,
-      connectionsUrl: `${SITE}/account/connections`,
-    },
-    { runtime: provider.runtime, authFetch: (request) => provider.fetch(request), mails: () => [] },
-  )
+  const app = openWebApp(provider)
   return {
     provider,
     call(method, path, { token, body, authorization } = {}) {
@@ -88,31 +77,18 @@ describe('the notes API', () => {
   })
 
   it.each([
-    { method: 'POST', path: '/api/notes', body: '{', status: 400, error: 'invalid_json' },
-    { method: 'POST', path: '/api/notes', body: '[]', status: 422, error: 'invalid_text' },
-    { method: 'POST', path: '/api/notes', body: 'null', status: 422, error: 'invalid_text' },
-    { method: 'POST', path: '/api/notes', body: '{}', status: 422, error: 'invalid_text' },
-    { method: 'POST', path: '/api/notes', body: '{"text":7}', status: 422, error: 'invalid_text' },
-    { method: 'POST', path: '/api/notes', body: '{"text":" \\n "}', status: 422, error: 'invalid_text' },
-    {
-      method: 'POST',
-      path: '/api/notes',
-      body: JSON.stringify({ text: 'x'.repeat(2001) }),
-      status: 422,
-      error: 'invalid_text',
-    },
-    {
-      method: 'POST',
-      path: '/api/notes',
-      body: JSON.stringify({ text: 'x'.repeat(20_000) }),
-      status: 413,
-      error: 'too_large',
-    },
-    { method: 'DELETE', path: '/api/notes/unknown', status: 404, error: 'not_found' },
-    { method: 'PUT', path: '/api/notes', body: '{}', status: 405, error: 'method_not_allowed' },
-    { method: 'GET', path: '/api/notes/x', status: 405, error: 'method_not_allowed' },
-    { method: 'GET', path: '/api/other', status: 404, error: 'not_found' },
-  ])('answers $method $path $body with $status $error', async ({ method, path, body, status, error }) => {
+    ['POST', '/api/notes', '{', 400, 'invalid_json'],
+    ['POST', '/api/notes', '[]', 422, 'invalid_text'],
+    ['POST', '/api/notes', 'null', 422, 'invalid_text'],
+    ['POST', '/api/notes', '{"text":7}', 422, 'invalid_text'],
+    ['POST', '/api/notes', '{"text":" \\n "}', 422, 'invalid_text'],
+    ['POST', '/api/notes', JSON.stringify({ text: 'x'.repeat(2001) }), 422, 'invalid_text'],
+    ['POST', '/api/notes', JSON.stringify({ text: 'x'.repeat(20_000) }), 413, 'too_large'],
+    ['DELETE', '/api/notes/unknown', undefined, 404, 'not_found'],
+    ['PUT', '/api/notes', '{}', 405, 'method_not_allowed'],
+    ['GET', '/api/notes/x', undefined, 405, 'method_not_allowed'],
+    ['GET', '/api/other', undefined, 404, 'not_found'],
+  ])('answers %s %s %s with %i %s', async (method, path, body, status, error) => {
     const { call, signIn } = openSite()
     const token = await signIn()
     const response = await call(method, path, { token, ...(body === undefined ? {} : { body }) })
@@ -168,19 +144,12 @@ describe('a caller of the notes API', () => {
   })
 
   it('is not known by the session cookie', async () => {
-    const { provider } = openSite()
-    const app = createWebApp(
-      {
-        appUrl: SITE,
-        authUrl: AUTH,
-        cookieName: 'c',
-        database: ':memory:',
-        mcpUrl: SITE,
-        connectionsUrl: SITE,
-      },
-      { runtime: provider.runtime, authFetch: (request) => provider.fetch(request), mails: () => [] },
-    )
-    const headers = { cookie: 'c=base64-e30', origin: SITE, 'sec-fetch-site': 'same-origin' }
+    const app = openWebApp(startProvider())
+    const headers = {
+      cookie: 'sb-localhost-auth-token=base64-e30',
+      origin: SITE,
+      'sec-fetch-site': 'same-origin',
+    }
     const response = await app.fetch(new Request(`${SITE}/api/notes`, { headers }))
     expect(response.status).toBe(401)
     app.close()

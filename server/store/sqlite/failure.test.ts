@@ -241,10 +241,4 @@ describe('a closed store', () => {
     expect((await again.countAttempt('key 0', 60, start)).count).toBe(11)
     await again.close()
   })
-
-  it('may be closed again', async () => {
-    const store = openSqliteStore(newFile())
-    await store.close()
-    await store.close()
-  })
 })

@@ -21,14 +21,6 @@ describe('sqlite schema', () => {
     expect(userVersion(path)).toBe(sqliteMigrations.length)
   })
 
-  it('opening again migrates nothing', async () => {
-    const path = newFile()
-    await openSqliteStore(path).close()
-    const before = countRows(path)
-    await openSqliteStore(path).close()
-    expect(countRows(path)).toEqual(before)
-  })
-
   it('a migration that fails leaves the file as it was', () => {
     const path = newFile()
     const database = new DatabaseSync(path)

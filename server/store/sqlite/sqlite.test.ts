@@ -77,14 +77,6 @@ describe('sqlite file', () => {
     await second.close()
   })
 
-  it('an open one can still be read, as a backup does', async () => {
-    const path = newFile()
-    const store = openSqliteStore(path)
-    await addGrant(store, grantSample('a'))
-    expect(countRows(path)).toMatchObject({ grants: 1 })
-    await store.close()
-  })
-
   it('a file that is no database is named, and left as it is', () => {
     const path = newFile()
     const text = 'These are not the bytes of a database. '.repeat(100)
@@ -124,21 +116,6 @@ describe('sqlite file', () => {
     await first.close()
     const second = openSqliteStore(path)
     expect(await second.leaseProviderSession({ ...lease, owner: 'server' }, start)).toEqual({ kind: 'held' })
-    await second.close()
-  })
-
-  it('a replay and a reuse are told apart across a restart', async () => {
-    const path = newFile()
-    const first = openSqliteStore(path)
-    const { tokens } = await addGrant(first, grantSample('a'))
-    const options = rotationTerms(start)
-    await first.rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
-    await first.close()
-    const second = openSqliteStore(path)
-    const again = (now: number) =>
-      second.rotateRefreshToken(tokens.refreshHash, successorSample('x'), { ...options, now })
-    expect(await again(start + 120)).toMatchObject({ kind: 'replayed', sealedTokens: 'sealed pair a 2' })
-    expect(await again(start + 121)).toEqual({ kind: 'reused' })
     await second.close()
   })
 

@@ -191,7 +191,7 @@ const handlers = {
   }),
   'resources/read': ({ uri }) => {
     if (uri === 'test://none')
-      throw Object.assign(new Error('No such resource.'), { code: -32002, data: { uri } })
+      throw Object.assign(new Error('No such resource.'), { code: isModern ? -32602 : -32002, data: { uri } })
     return {
       contents: [{ uri, text: 'one', 'x-unheard': 1 }],
       ...(isModern && { ttlMs: 5, cacheScope: 'public' }),

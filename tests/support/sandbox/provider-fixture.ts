@@ -1,3 +1,4 @@
+import { createWebApp, type WebApp } from '../../../server/sandbox/app/web-app.ts'
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import { createFakeRuntime, type FakeRuntime } from '../server/fake-runtime.ts'
 import type { EmbeddedProviderConfig } from '../../../server/sandbox/provider/auth-services.ts'
@@ -101,4 +102,23 @@ export async function chooseAt(
   )
   const callback = await provider.fetch(new Request(chosen.headers.get('location') ?? ''))
   return new URL(callback.headers.get('location') ?? '')
+}
+
+/** Returns the web app of {@link SITE} in front of `provider`, with a database in memory. */
+export function openWebApp(provider: ProviderFixture): WebApp {
+  return createWebApp(
+    {
+      appUrl: SITE,
+      authUrl: AUTH,
+      cookieName: 'sb-localhost-auth-token',
+      database: ':memory:',
+      mcpUrl: 'http://localhost:8787/mcp',
+      connectionsUrl: 'http://localhost:8787/account/connections',
+    },
+    {
+      runtime: provider.runtime,
+      authFetch: (request) => provider.fetch(request),
+      mails: () => provider.services.mailbox.list(),
+    },
+  )
 }

@@ -1,22 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { CommandUpstream } from '../../../core/gateway/upstream.ts'
 import {
   type CommandFixture,
-  openCommand,
+  createCommands,
   upstreamSample,
 } from '../../../../tests/support/server/mcp/command-fixture.ts'
 
-const opened: CommandFixture[] = []
-function open(args: string[] = [], more: Partial<CommandUpstream> = {}): CommandFixture {
-  const fixture = openCommand(upstreamSample(args, more))
-  opened.push(fixture)
-  return fixture
-}
-afterEach(async () => {
-  const all = opened.splice(0)
-  await Promise.all(all.map((each) => each.close()))
-  expect(all.flatMap((each) => each.processes())).toEqual([])
-})
+const { open, end } = createCommands()
+afterEach(async () => expect(await end()).toEqual([]))
 
 /** How long stopping takes, in seconds. */
 async function secondsToStop(fixture: CommandFixture): Promise<number> {

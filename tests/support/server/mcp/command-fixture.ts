@@ -127,6 +127,27 @@ export function openCommand(
   }
 }
 
+/** The endpoints of one test, in front of {@link upstreamSample}. */
+export function createCommands(config: Partial<CommandEndpointConfig> = {}): {
+  open(args?: readonly string[], more?: Partial<CommandUpstream>): CommandFixture
+  /** Closes them. Returns the processes that are left. */
+  end(): Promise<number[]>
+} {
+  const opened: CommandFixture[] = []
+  return {
+    open(args = [], more = {}) {
+      const fixture = openCommand(upstreamSample(args, more), config)
+      opened.push(fixture)
+      return fixture
+    },
+    async end() {
+      const all = opened.splice(0)
+      await Promise.all(all.map((each) => each.close()))
+      return all.flatMap((each) => each.processes())
+    },
+  }
+}
+
 function clientOf(
   endpoint: CommandEndpoint,
   caller: Caller,
