@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AttemptFacts } from '../../server/core/attempts/attempt-list.ts'
-import { runCommand } from './command-process.ts'
+import { readAttempts } from './attempt-facts.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
 import { until } from '../support/until.ts'
@@ -67,13 +67,6 @@ async function connect(
 }
 
 let attempts: AttemptFacts[]
-
-/** Reads the attempts with the command, as an operator does a quarter of an hour later. */
-async function readAttempts(): Promise<AttemptFacts[]> {
-  const { code, stdout } = await runCommand(server, ['attempts', '--json'], { aheadSeconds: 900 })
-  expect(code).toBe(0)
-  return JSON.parse(stdout) as AttemptFacts[]
-}
 
 function attemptsOf(name: string): AttemptFacts[] {
   return attempts.filter(({ steps }) => steps.some((step) => step.user_agent === name))
@@ -162,7 +155,7 @@ beforeAll(async () => {
   await connect('whole')
   for (const [what, fault] of broken) await connect(what, fault)
   await until(async () => {
-    attempts = await readAttempts()
+    attempts = await readAttempts(server)
     const [last] = attemptsOf(broken.at(-1)?.[0] ?? '')
     return last?.steps.some(({ step }) => step === 'first_call') === true
   }, 'the attempts in the store')
@@ -189,8 +182,7 @@ describe('attempts', () => {
       expect(status).toBeGreaterThanOrEqual(400)
       const id = headers.get('x-request-id') ?? ''
       await until(async () => {
-        const { stdout } = await runCommand(server, ['attempts', '--json', '--request', id])
-        return (JSON.parse(stdout) as AttemptFacts[]).length === 1
+        return (await readAttempts(server, ['--request', id])).length === 1
       }, `the attempt of ${id}`)
     }
   })

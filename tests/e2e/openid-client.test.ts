@@ -1,5 +1,6 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectAllConnected } from './attempt-facts.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, redirectUri } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -11,7 +12,10 @@ beforeAll(async () => {
   server = await startServer()
   person = await createPerson(server)
 })
-afterAll(() => server?.close())
+afterAll(async () => {
+  await expectAllConnected(server, 1)
+  await server.close()
+})
 
 function options(): openid.DynamicClientRegistrationRequestOptions {
   return {

@@ -3,6 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
+import { expectAllConnected } from './attempt-facts.ts'
 import { createPerson, type Person } from './person.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
@@ -16,7 +17,10 @@ beforeAll(async () => {
   server = await startServer({ ACCESS_TOKEN_TTL: `${accessTokenSeconds}s` })
   person = await createPerson(server)
 })
-afterAll(() => server?.close())
+afterAll(async () => {
+  await expectAllConnected(server, 1)
+  await server.close()
+})
 
 /** Restarts the server with its clock that many seconds ahead. */
 async function restart(laterSeconds: number): Promise<void> {

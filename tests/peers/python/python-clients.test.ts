@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectAllConnected } from '../../e2e/attempt-facts.ts'
 import { createPerson, type Person } from '../../e2e/person.ts'
 import { type ServerProcess, startServer } from '../../e2e/server-process.ts'
 import { hasPythonPeers, type PythonPeer, runPythonClient } from './python-peer.ts'
@@ -49,6 +50,7 @@ describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', { t
 
   it('all of that took one sign-in each', async () => {
     expect(granted('authorization_code')).toBe(peers.length)
+    await expectAllConnected(server, peers.length)
     // Both clocks are moved, so that the access tokens have expired for both.
     expect(await server.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     await server.start({ aheadSeconds })
