@@ -83,14 +83,17 @@ function registerSteps(request: AnsweredRequest): SeenStep[] {
   return [{ step: 'register', ok: clientId !== undefined, clientId, detail: refusalOf(request) }]
 }
 
+/** Reasons that a client's metadata document could not be used. */
+const ofDocument: ReadonlySet<string> = new Set([
+  'client_unavailable',
+  'client_document_faulty',
+  'client_limited',
+])
+
 function pageSteps(request: AnsweredRequest): SeenStep[] {
   if (request.method === 'POST') return signInSteps(request)
-  const document = fieldsOf(request, 'client_document_unavailable')
-  if (document)
-    return [
-      { step: 'client', ok: false, clientId: text(document['client_id']), detail: text(document['reason']) },
-    ]
   const detail = refusalOf(request)
+  if (detail !== undefined && ofDocument.has(detail)) return [{ step: 'client', ok: false, detail }]
   const ok = request.status === 200 && detail === undefined
   const page: SeenStep = { step: 'page', ok, detail }
   return ok && request.clientId?.startsWith('https:') ? [{ step: 'client', ok }, page] : [page]

@@ -151,7 +151,64 @@ const broken: readonly [what: string, fault: Fault, walked: string, advice: RegE
   ],
 ]
 
+const strays: readonly [
+  what: string,
+  stray: (name: string) => Promise<void>,
+  walked: string,
+  advice: RegExp,
+][] = [
+  [
+    'a browser keeps no cookies',
+    async (name) => {
+      await connect(name, undefined, {
+        async allow(url) {
+          const page = await (await server.fetch(url, { headers: { 'user-agent': name } })).text()
+          const transaction = /name="transaction" value="([^"]+)"/.exec(page)?.[1] ?? ''
+          await server.fetch(`${server.baseUrl}/oauth/authorize`, {
+            method: 'POST',
+            headers: { 'user-agent': name, origin: server.baseUrl },
+            body: new URLSearchParams({ transaction, email: person.email, password: person.password }),
+          })
+          throw new Error('The browser did not come back.')
+        },
+      })
+    },
+    `${untilPage} !sign_in:foreign_browser`,
+    /cookie/,
+  ],
+  [
+    'a registration is refused',
+    async (name) => {
+      await server.fetch(server.mcpUrl, { method: 'POST', headers: { 'user-agent': name } })
+      await server.fetch(`${server.baseUrl}/oauth/register`, {
+        method: 'POST',
+        headers: { 'user-agent': name, 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: ['http://client.example/callback'] }),
+      })
+    },
+    'challenge !register:invalid_redirect_uri',
+    /registration was refused.*invalid_redirect_uri/,
+  ],
+  [
+    'the host of a client document is down',
+    async (name) => {
+      const url = new URL(`${server.baseUrl}/oauth/authorize`)
+      url.search = new URLSearchParams({
+        client_id: 'https://client.invalid/document',
+        redirect_uri: 'https://client.invalid/callback',
+        response_type: 'code',
+        code_challenge: 'a'.repeat(43),
+        code_challenge_method: 'S256',
+      }).toString()
+      await server.fetch(url, { headers: { 'user-agent': name } })
+    },
+    '!client:client_unavailable',
+    /metadata document.*reach its host/,
+  ],
+]
+
 beforeAll(async () => {
+  for (const [what, stray] of strays) await stray(what)
   await connect('whole')
   for (const [what, fault] of broken) await connect(what, fault)
   await until(async () => {
@@ -168,6 +225,12 @@ describe('attempts', () => {
     expect(attempt).toMatchObject({ client: 'whole', result: 'connected' })
     expect(attempt && walked(attempt)).toBe(`${untilCode} token first_call list`)
     expect(attempt?.advice).toBeUndefined()
+  })
+
+  it.each(strays)('tell when %s', (what, _, expected, advice) => {
+    const [attempt] = attemptsOf(what)
+    expect(attempt && walked(attempt)).toBe(expected)
+    expect(attempt?.advice).toMatch(advice)
   })
 
   it('are found by the request id of what was refused', async () => {

@@ -36,6 +36,7 @@ export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
 async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
   const parameters = new URL(visit.request.url).searchParams
   const visitor = visitorOf(bindingOf(visit, ports), visit, ports)
+  visit.context.attempt?.({ clientId: parameters.get('client_id') ?? undefined })
   const parsed = await parseAuthorizationRequest(parameters, {
     clients: finderFor(sourceOf(visitor), ports.clients),
     resource: ports.urls.resource,
@@ -48,7 +49,6 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
       throw new LoginError(parsed.reason, { ...detail })
     }
     case 'refused': {
-      visit.context.attempt?.({ clientId: parsed.client.id })
       visit.context.report('authorization_refused', { error: parsed.error })
       const { redirectUri, description } = parsed
       if (isUnusedRegistration(parsed.client) && isForeignSite(redirectUri)) {
