@@ -1,3 +1,4 @@
+import { type AttemptStep, attemptSteps } from '@drawbridge/shared/attempt-step.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks, addressNetwork } from '../address-block.ts'
@@ -5,9 +6,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import { RateLimit } from '../limits/rate-limit.ts'
 import { hashSecret } from '../seal.ts'
 import {
-  type AttemptStep,
   attemptSeconds,
-  attemptSteps,
   type AttemptStepStore,
   type StepRecord,
   type StoredStep,
