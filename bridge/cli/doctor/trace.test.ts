@@ -1,0 +1,219 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createAuthorizationServer } from '../../../tests/support/bridge/cli/authorization-server.ts'
+import { runCommand, type CommandRun } from '../../../tests/support/bridge/cli/command-run.ts'
+import {
+  type McpServer,
+  type McpServerOptions,
+  startMcpServer,
+} from '../../../tests/support/bridge/cli/mcp-server.ts'
+import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+
+interface Step {
+  step: string
+  at: number
+  status: number | null
+  ok: boolean
+  request_id: string | null
+  duration_ms: number
+  detail?: string
+}
+
+type Answer = Parameters<NonNullable<McpServerOptions['other']>>[0]
+
+const resourcePath = '/.well-known/oauth-protected-resource'
+const serverPath = '/.well-known/oauth-authorization-server'
+
+describe('doctor --trace', () => {
+  let home: string
+  let server: McpServer | undefined
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'drawbridge-trace-'))
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+    rmSync(home, { recursive: true })
+  })
+
+  async function serve(options: McpServerOptions = createAuthorizationServer().options): Promise<McpServer> {
+    server = await startMcpServer(options)
+    return server
+  }
+
+  /** Serves an authorization server, some of whose paths `fault` answers itself. */
+  function serveWith(
+    fault: (request: Answer) => boolean,
+    changes: McpServerOptions = {},
+  ): Promise<McpServer> {
+    const { options } = createAuthorizationServer()
+    const other: McpServerOptions['other'] = (request, origin) =>
+      fault(request) || (options.other?.(request, origin) ?? false)
+    return serve({ ...options, ...changes, other })
+  }
+
+  async function trace(
+    words: readonly string[],
+    environment: Record<string, string> = {},
+  ): Promise<
+    CommandRun & { url: string; result: string; steps: Step[]; advice: string | null; walked: string }
+  > {
+    const run = await runCommand(['doctor', ...words, '--trace', '--json'], { home, environment })
+    const facts = run.json() as { url: string; result: string; steps: Step[]; advice: string | null }
+    const walked = facts.steps.map(({ step, ok, status }) => `${ok ? '' : '!'}${step} ${status}`).join(', ')
+    return { ...run, ...facts, walked }
+  }
+
+  const untilList = 'challenge 401, resource_metadata 200, server_metadata 200, first_call 200, list 200'
+
+  it('with a stored login goes from the challenge to the list, and registers nothing', async () => {
+    const { options, seen } = createAuthorizationServer()
+    const { url, origin } = await serve(options)
+    await storeLogin(home, url, { issuer: origin })
+    const before = Math.floor(Date.now() / 1000)
+    const { walked, steps, code, ...facts } = await trace([url])
+    expect(walked).toBe(untilList)
+    expect([facts.url, facts.result, facts.advice, code]).toEqual([url, 'connected', null, 0])
+    expect(Object.keys(steps[0] ?? {})).toEqual(['step', 'at', 'status', 'ok', 'request_id', 'duration_ms'])
+    for (const { at, duration_ms: took } of steps) {
+      expect(at).toBeGreaterThanOrEqual(before)
+      expect(took).toBeGreaterThanOrEqual(0)
+    }
+    expect(seen.map(({ path }) => path)).not.toContain('/register')
+    expect(facts.stdout + facts.stderr).not.toContain('sEcReT')
+  })
+
+  it('without a login ends where a person is needed', async () => {
+    const { url } = await serve()
+    const { walked, result, advice, code } = await trace([url])
+    expect(walked).toBe('challenge 401, resource_metadata 200, server_metadata 200')
+    expect([result, advice, code]).toEqual(['not signed in', `drawbridge login ${url}`, 3])
+  })
+
+  it('renews no token that has ended, and says what does', async () => {
+    const { url, origin } = await serve()
+    const tokens = { accessToken: 'sEcReT-access', refreshToken: 'sEcReT-refresh', issuedAt: 1, expiresAt: 2 }
+    await storeLogin(home, url, { issuer: origin, tokens })
+    const { walked, result, advice, code } = await trace([url])
+    expect(walked).not.toContain('first_call')
+    expect([result, code]).toEqual(['not signed in', 3])
+    expect(advice).toMatch(new RegExp(`Renew it.*: drawbridge token ${url}$`))
+  })
+
+  it('of a server without sign-in has no step of one', async () => {
+    const { url } = await serve({})
+    const { walked, result } = await trace([url])
+    expect(walked).toBe('challenge 200, first_call 200, list 200')
+    expect(result).toBe('connected')
+  })
+
+  it('of a server with HTTP+SSE knows the request that opens it', async () => {
+    const { origin } = await serve({
+      other({ method, response }) {
+        if (method === 'POST') response.writeHead(405).end()
+        else response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end()
+        return true
+      },
+    })
+    const { steps } = await trace([`${origin}/sse`])
+    expect(steps[0]).toMatchObject({ step: 'challenge', status: 401, ok: true })
+  })
+
+  it('follows the challenge to a place of its own, and a redirect from there', async () => {
+    const { url } = await serveWith(
+      ({ path, response }) => {
+        if (path === '/custom') response.writeHead(307, { Location: '/moved' }).end()
+        else if (path === '/moved')
+          response.end(JSON.stringify({ resource: url, authorization_servers: [origin] }))
+        else return false
+        return true
+      },
+      { challenge: (from) => `Bearer resource_metadata="${from}/custom"` },
+    )
+    const { origin } = new URL(url)
+    const { walked } = await trace([url])
+    expect(walked).toBe('challenge 401, resource_metadata 200, server_metadata 200')
+  })
+
+  it.each<[what: string, fault: (request: Answer) => boolean, walked: RegExp, detail: RegExp]>([
+    [
+      'resource metadata that is not there',
+      ({ path, response }) => path.startsWith(resourcePath) && !!response.writeHead(404).end(),
+      /^challenge 401, !resource_metadata 404, server_metadata 200$/,
+      /RFC 9728\); came 404 at \S+\/oauth-protected-resource\/mcp, then 404 at \S+\/oauth-protected-resource\.$/,
+    ],
+    [
+      'a web page in place of the metadata of the authorization server',
+      ({ path, response }) =>
+        /oauth-authorization-server|openid/.test(path) &&
+        !!response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html>'),
+      /^challenge 401, resource_metadata 200, !server_metadata 200$/,
+      /RFC 8414 .*; came 200 text\/html at \S+oauth-authorization-server, then /,
+    ],
+    [
+      'an authorization server that names another issuer',
+      ({ path, json }) => {
+        if (path !== serverPath) return false
+        json(200, {
+          issuer: 'https://other.example',
+          authorization_endpoint: 'https://other.example/a',
+          token_endpoint: 'https://other.example/t',
+          response_types_supported: ['code'],
+        })
+        return true
+      },
+      /^challenge 401, resource_metadata 200, !server_metadata 200$/,
+      /names another issuer/,
+    ],
+    [
+      'an authorization server that is out of order',
+      ({ path, response }) =>
+        /oauth-authorization-server|openid/.test(path) && !!response.writeHead(503).end(),
+      /^challenge 401, resource_metadata 200, !server_metadata 503$/,
+      /came 503 at .* answered with status 503\.$/,
+    ],
+  ])('names the step of %s', async (_, fault, walked, detail) => {
+    const { url } = await serveWith(fault)
+    const run = await trace([url])
+    expect(run.walked).toMatch(walked)
+    expect(run.steps.find(({ ok }) => !ok)?.detail).toMatch(detail)
+    expect(run.result).toBe('failed')
+    expect(run.advice).toBeTruthy()
+    expect(run.code).not.toBe(0)
+  })
+
+  it('names the list that a server refuses, and repeats nothing that it says of a person or a token', async () => {
+    const message = 'no tools for user=ann@example.com with sEcReT-access, token=abcdef'
+    const { options } = createAuthorizationServer()
+    const { url, origin } = await serve({
+      ...options,
+      answer: (method) => (method === 'tools/list' ? { error: { code: -32_000, message } } : undefined),
+    })
+    await storeLogin(home, url, { issuer: origin })
+    const { walked, steps, stdout, code } = await trace([url])
+    expect(walked).toBe(untilList.replace('list', '!list'))
+    expect(steps.at(-1)?.detail).toContain('no tools for ')
+    expect(stdout).not.toMatch(/ann@|sEcReT|abcdef/)
+    expect(code).toBe(1)
+  })
+
+  it('shows no query of the URL', async () => {
+    const { origin } = await serve({ token: 'x' })
+    const run = await trace([`${origin}/mcp?key=hidden`])
+    expect(run.url).toBe(`${origin}/mcp`)
+    expect(run.stdout).not.toContain('hidden')
+  })
+
+  it('is lines for people, with the result below', async () => {
+    const { url } = await serveWith(({ path, response }) => {
+      response.setHeader('X-Request-Id', 'r-1')
+      return path.startsWith(resourcePath) && !!response.writeHead(404).end()
+    })
+    const { stdout } = await runCommand(['doctor', url, '--trace'], { home })
+    expect(stdout).toMatch(/^ok {4}challenge {11}401 {2}\d\d:\d\d:\d\dZ {2}\d+ ms {2}no request id\n/)
+    expect(stdout).toMatch(/\nfail {2}resource_metadata {3}404 .* request id r-1\. Expected a JSON document/)
+    expect(stdout).toMatch(/\n\nFailed \(resource_metadata\)\. Tell the operator of the server: /)
+  })
+})
