@@ -167,8 +167,9 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
     expect([walked, result]).toEqual([`${discovery}, !first_call 401`, 'failed'])
     expect(steps.at(-1)?.detail).toMatch(/came 401.* does not accept the login/)
     expect(advice).toBe(`drawbridge login ${server.mcpUrl} --force`)
-    const refused = server.events('caller_refused').map((line) => line['request_id'])
-    expect(refused).toContain(steps.at(-1)?.request_id)
+    const id = steps.at(-1)?.request_id
+    const refused = (): boolean => server.events('caller_refused').some((line) => line['request_id'] === id)
+    await until(refused, 'the refusal in the log')
   })
 
   it('of a host that does not answer names the challenge', async () => {

@@ -11,7 +11,7 @@ import { waitFor } from '../terminal/progress.ts'
 import { examine } from './doctor.ts'
 import { exitCodeOf } from './finding.ts'
 import {
-  challengesOf,
+  hasNoChallenge,
   isAccepted,
   isDocument,
   mediaTypeOf,
@@ -94,41 +94,47 @@ function traceOf(
   config: BridgeConfig,
   clean: (text: string) => string,
 ): Trace {
-  const stateOf = (wanted: string): Finding | undefined => findings.find(({ name }) => name === wanted)
-  const session = stateOf('session')
+  const findingOf = (wanted: string): Finding | undefined => findings.find(({ name }) => name === wanted)
+  const session = findingOf('session')
   // Without a sign-in there need be no metadata.
-  const isPublic = session !== undefined && stateOf('authorization_server') === undefined
+  const isPublic = session !== undefined && findingOf('authorization_server') === undefined
   const steps: TracedStep[] = []
   let advice: string | undefined
   for (const step of new Set(requests.map((each) => each.step))) {
-    const fault = faultOf(step, requests, findings)
+    const group = requests.filter((each) => each.step === step)
+    const reached = requests.findLast((each) => checkOf[each.step] === checkOf[step])?.step
+    const fault = faultOf(step, group, reached === step ? findingOf(checkOf[step]) : undefined)
     if (isPublic && fault !== undefined && isMetadata(step)) continue
     advice ??= fault?.fix
-    steps.push(tracedStep(step, requests, fault, clean))
+    steps.push(tracedStep(step, group, fault, clean))
   }
   const hasFailed = session?.state === 'fail' || steps.some((step) => !step.ok)
   const unconnected = hasFailed ? 'failed' : 'not signed in'
   const result = session?.state === 'ok' ? 'connected' : unconnected
   if (result === 'failed') advice ??= session?.fix
-  if (result === 'not signed in') advice = stateOf('login')?.fix ?? fill(renewal, failureContextOf(config))
-  const { origin, pathname } = new URL(config.serverUrl)
-  return { url: `${origin}${pathname}`, result, steps, advice: advice === undefined ? null : clean(advice) }
+  if (result === 'not signed in') advice = findingOf('login')?.fix ?? fill(renewal, failureContextOf(config))
+  return {
+    url: placeOf(config.serverUrl),
+    result,
+    steps,
+    advice: advice === undefined ? null : clean(advice),
+  }
 }
 
 const renewal = 'The token of the login has ended. Renew it, and trace again: drawbridge token {url}'
+const maxIdLength = 200
 
 function tracedStep(
   step: TraceStep,
-  requests: readonly StepRequest[],
+  group: readonly StepRequest[],
   fault: StepFault | undefined,
   clean: (text: string) => string,
 ): TracedStep {
-  const group = requests.filter((each) => each.step === step)
   const decisive = decisiveOf(step, group, fault) as StepRequest
   const { sentAt, durationMs, response } = decisive
   const id = response?.headers['x-request-id']
-  const came = (isMetadata(step) ? group : [decisive]).map(cameText).join(', then ')
-  const detail = `Expected ${expected[step]}; came ${came}.`
+  const came = new Set((isMetadata(step) ? group : [decisive]).map(cameText))
+  const detail = `Expected ${expected[step]}; came ${[...came].join(', then ')}. ${fault?.message ?? ''}`
   return {
     step,
     at: Math.floor(sentAt / 1000),
@@ -136,29 +142,32 @@ function tracedStep(
     ok: fault === undefined,
     request_id: typeof id === 'string' ? clean(id.slice(0, maxIdLength)) : null,
     duration_ms: durationMs,
-    ...(fault !== undefined && { detail: clean([detail, fault.message ?? []].flat().join(' ')) }),
+    ...(fault !== undefined && { detail: clean(detail.trim()) }),
   }
 }
 
-const maxIdLength = 200
-
-/** Returns the request that a step stands or falls with. */
+/** Returns the request that a step stands or falls with: the one that failed of calls, else the first that is some good. */
 function decisiveOf(
   step: TraceStep,
   group: readonly StepRequest[],
   fault: StepFault | undefined,
 ): StepRequest | undefined {
-  if (step === 'first_call' || step === 'list')
-    return (fault === undefined ? group.findLast(isAccepted) : undefined) ?? group.at(-1)
-  const isGood = (each: StepRequest): boolean =>
-    step === 'challenge' ? isAccepted(each) || each.response?.status === 401 : isDocument(each)
-  return group.find(isGood) ?? group[0]
+  if (fault !== undefined && (step === 'first_call' || step === 'list')) return group.at(-1)
+  const isGood = isMetadata(step) || step === 'page' ? isDocument : isAccepted
+  const isChallenge = ({ response }: StepRequest): boolean => step === 'challenge' && response?.status === 401
+  return group.findLast((each) => isGood(each) || isChallenge(each)) ?? group[0]
 }
 
 function cameText(seen: StepRequest): string {
-  const { origin, pathname } = new URL(seen.request.url)
-  if (seen.response === undefined) return `no response from ${origin}`
-  return `${[seen.response.status, mediaTypeOf(seen)].join(' ').trim()} at ${origin}${pathname}`
+  const { url } = seen.request
+  if (seen.response === undefined) return `no response from ${new URL(url).origin}`
+  return `${`${seen.response.status} ${mediaTypeOf(seen)}`.trim()} at ${placeOf(url)}`
+}
+
+/** Returns a URL without its query. */
+function placeOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
 }
 
 interface StepFault {
@@ -191,19 +200,19 @@ const headerFix =
 const pathFix =
   'Tell the operator of the server: what clients ask for below /.well-known/ has to reach it, with its path unchanged.'
 
-/** Returns why a step failed. Clients may need what the bridge does without, so some faults are no finding of doctor. */
+/**
+ * Returns why a step failed, by what its check found. Many clients need what the bridge does without, so some faults are no finding
+ * of doctor.
+ */
 function faultOf(
   step: TraceStep,
-  requests: readonly StepRequest[],
-  findings: readonly Finding[],
+  group: readonly StepRequest[],
+  check: Finding | undefined,
 ): StepFault | undefined {
-  const group = requests.filter((each) => each.step === step)
-  const reached = requests.findLast((each) => checkOf[each.step] === checkOf[step])?.step
-  const check = findings.find(({ name }) => name === checkOf[step])
   const isBad = check?.state === 'fail' || (check?.state === 'warn' && step === 'challenge')
-  const { message, fix } = (reached === step && isBad && check) || {}
+  const { message, fix } = (isBad && check) || {}
   if (isMetadata(step) && group.every(isMissing)) return { message, fix: pathFix }
-  if (step === 'challenge' && group.some(hasNoChallenge)) return { message, fix: headerFix }
+  if (group.some(hasNoChallenge) && step === 'challenge') return { message, fix: headerFix }
   return fix === undefined ? undefined : { message, fix }
 }
 
@@ -213,10 +222,6 @@ function isMetadata(step: TraceStep): boolean {
 
 function isMissing(seen: StepRequest): boolean {
   return seen.response !== undefined && seen.response.status < 500 && !isDocument(seen)
-}
-
-function hasNoChallenge(seen: StepRequest): boolean {
-  return seen.response?.status === 401 && challengesOf(seen).every(({ scheme }) => scheme !== 'bearer')
 }
 
 /** Lists the steps like findings, and the result below them. */
