@@ -200,9 +200,13 @@ describe('doctor --trace', () => {
   })
 
   it('shows no query of the URL', async () => {
-    const { origin } = await serve({ token: 'x' })
-    const run = await trace([`${origin}/mcp?key=hidden`])
-    expect(run.url).toBe(`${origin}/mcp`)
+    const { url } = await serveWith(
+      ({ path, response }) =>
+        path.startsWith('/mcp?') && !!response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end(),
+    )
+    const run = await trace([`${url}?key=hidden`])
+    expect([run.url, run.result]).toEqual([url, 'not signed in'])
+    expect(run.advice).toContain(`drawbridge login '${url}'`)
     expect(run.stdout).not.toContain('hidden')
   })
 
