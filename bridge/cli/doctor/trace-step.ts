@@ -28,10 +28,14 @@ export function stepOf(
     const opened = before.findLast(({ step }) => step === opening)
     return opened !== undefined && isAccepted(opened) ? undefined : opening
   }
-  const text = typeof body === 'object' ? new TextDecoder().decode(body) : (body ?? '')
-  const called = parseJsonObject(text)?.['method']
+  const called = methodOf(body)
   if (called === 'tools/list') return 'list'
   return called === 'initialize' || called === 'server/discover' ? opening : undefined
+}
+
+function methodOf(body: Uint8Array | string | undefined): unknown {
+  const text = typeof body === 'object' ? new TextDecoder().decode(body) : body
+  return parseJsonObject(text ?? '')?.['method']
 }
 
 function documentStep(path: string, before: readonly StepRequest[]): TraceStep {
