@@ -5,12 +5,7 @@ import { addressBlocks, addressNetwork } from '../address-block.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { RateLimit } from '../limits/rate-limit.ts'
 import { hashSecret } from '../seal.ts'
-import {
-  attemptSeconds,
-  type AttemptStepStore,
-  type StepRecord,
-  type StoredStep,
-} from './attempt.ts'
+import { attemptSeconds, type AttemptStepStore, type StepRecord, type StoredStep } from './attempt.ts'
 
 /** Maximum number of remembered keys; an attempt has up to five. */
 const maxKeys = 5000
