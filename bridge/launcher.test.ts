@@ -1,19 +1,18 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../tests/support/temporary-folder.ts'
 
 const launcher = fileURLToPath(new URL('launcher.cjs', import.meta.url))
 
 describe('the launcher', () => {
   let folder: string
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-launcher-'))
+    folder = temporaryFolder()
     copyFileSync(launcher, join(folder, 'launcher.cjs'))
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
 
   function bundle(): void {
     mkdirSync(join(folder, 'dist'))

@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RawRequest } from './http/listener/guarded-server.ts'
 import {
@@ -30,6 +34,31 @@ describe('the whole way, in one process', () => {
     const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'from a tool' })
     expect(added.text).toMatch(/^Added note /)
     expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('from a tool')
+  })
+})
+
+describe('the look of the app', () => {
+  it.each([
+    ['the connect page', '/', 200],
+    ['the login page', '/account/connections', 200],
+    ['the page of a device', '/oauth/device', 200],
+    ['an error of the login flow', '/oauth/authorize', 400],
+    ['the page that is not found', '/nowhere', 404],
+  ])('is that of %s', async (_name, path, status) => {
+    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-look-'))
+    const appLogo = join(folder, 'logo')
+    const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+    writeFileSync(appLogo, logo)
+    drawbridge = await startDrawbridge({ appName: 'Notes', appLogo, appAccent: '#6d28d9,#c4b5fd' })
+    rmSync(folder, { recursive: true })
+    const answer = await drawbridge.fetch(path, { headers: { accept: 'text/html' } })
+    expect(answer.status).toBe(status)
+    const page = await answer.text()
+    expect(page).toContain(`src="data:image/svg+xml;base64,${btoa(logo)}" alt="Notes"`)
+    const [, sheet = ''] = /<style>([\s\S]*?)<\/style>/.exec(page) ?? []
+    expect(sheet).toContain('--accent: #c4b5fd;')
+    const hash = createHash('sha256').update(sheet).digest('base64')
+    expect(answer.headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`)
   })
 })
 

@@ -1,8 +1,10 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { readLogoFile } from './config/document-file.ts'
 import type { ServerConfig } from './config/setting-table.ts'
 import { AccessControl } from './core/access/access-control.ts'
 import { AttemptBook } from './core/attempts/attempt-book.ts'
+import { valueOr } from './core/document.ts'
 import { GrantUses } from './core/session/grant-use.ts'
 import type { SessionProvider } from './core/session/session-provider.ts'
 import { ScopeCatalogue } from './core/tokens/scope.ts'
@@ -15,6 +17,7 @@ import { createEndpoints } from './startup/endpoint-table.ts'
 import { publicUrls } from './http/public-urls.ts'
 import type { RequestGate } from './http/listener/guarded-server.ts'
 import { createLoginCookies } from './http/login/cookies.ts'
+import { createLook } from './http/pages/look.ts'
 import { createHttpApp } from './http/app.ts'
 import type { FetchHandler } from './http/endpoint.ts'
 import { createSteadyCheck } from './http/health.ts'
@@ -106,10 +109,12 @@ function compose(
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
+  const look = createLook({ ...config, logoUrl: valueOr(readLogoFile(config), undefined) })
   let isDraining = false
   const endpoints = createEndpoints({
     ...common,
     ...sessions,
+    look,
     cookies,
     urls,
     scopes: new ScopeCatalogue(served.scopes, served.toolsOf),
@@ -131,6 +136,7 @@ function compose(
     fetch: createHttpApp(endpoints, {
       baseUrl: config.baseUrl,
       allowedHosts: config.allowedHosts,
+      look,
       ...(log.metrics && { observer: log.metrics }),
       createContext: createRequestContexts(config, runtime, log, attempts),
     }),

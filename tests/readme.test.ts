@@ -8,7 +8,8 @@ import manifest from '../package.json' with { type: 'json' }
 import { createPerson } from './e2e/person.ts'
 import { registerPlainClient } from './e2e/plain-client.ts'
 import { freePort } from './support/server/free-port.ts'
-import { type ServerProcess, startServer, until } from './e2e/server-process.ts'
+import { type ServerProcess, startServer } from './e2e/server-process.ts'
+import { until } from './support/until.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string): string => readFileSync(join(root, name), 'utf8')

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loginId } from '../credentials/credential-store.ts'
 import { runCommand } from '../../tests/support/bridge/cli/command-run.ts'
 import { storeLogin } from '../../tests/support/bridge/cli/stored-login.ts'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 
 const serverUrl = 'https://a.example/mcp'
 
@@ -12,12 +12,11 @@ describe('in front of somebody who started the bridge by npx', () => {
   let home: string
   const launcher = process.argv[1] ?? ''
   beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-npx-'))
+    home = temporaryFolder()
     process.argv[1] = '/home/me/.npm/_npx/ab/node_modules/.bin/drawbridge'
   })
   afterEach(() => {
     process.argv[1] = launcher
-    rmSync(home, { recursive: true })
   })
 
   it.each<[words: string[], command: string]>([

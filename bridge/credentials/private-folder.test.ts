@@ -4,7 +4,6 @@ import {
   closeSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -13,11 +12,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { CredentialError } from './credential-store.ts'
 import { createPrivateFolder, type PrivateFolder } from './private-folder.ts'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 
 function faultOf(work: () => unknown): string {
   try {
@@ -41,12 +40,11 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
   const open = (name?: string): PrivateFolder =>
     createPrivateFolder(root, name, (line) => warnings.push(line))
   beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-folder-'))
+    home = temporaryFolder()
     root = join(home, 'user', 'credentials')
     warnings = []
     folder = open('records')
   })
-  afterEach(() => rmSync(home, { recursive: true, force: true }))
 
   it('is not made for a read', () => {
     expect(folder.read('a')).toBeUndefined()

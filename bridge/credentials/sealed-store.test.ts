@@ -3,7 +3,6 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -11,7 +10,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
@@ -20,6 +18,7 @@ import { CredentialError, type CredentialStore, type CredentialsConfig } from '.
 import { createCredentialStore } from './sealed-store.ts'
 import { sampleCredential } from '../../tests/support/bridge/credentials/sample-credential.ts'
 import { type StoreChild, startStoreChild } from '../../tests/support/bridge/credentials/start-store-child.ts'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 
 const id = '1'.repeat(64)
 const otherId = '2'.repeat(64)
@@ -31,7 +30,7 @@ let announced: string[]
 const noBus = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' }
 const environment = { ...process.env }
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'drawbridge-store-'))
+  home = temporaryFolder()
   announced = []
   Object.assign(process.env, noBus)
 })

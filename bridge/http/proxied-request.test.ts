@@ -151,24 +151,23 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect(seen).toEqual(['/hang', '/half'])
     await vi.waitFor(() => expect(server.sockets.every(({ destroyed }) => destroyed)).toBe(true))
   })
+})
 
-  it.each([
-    ['resets before it answers', 'reset', ''],
-    ['resets within the body', 'reset', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'],
-    ['speaks no HTTP', 'protocol', 'SSH-2.0-OpenSSH\r\n\r\n'],
-  ])('names what a server does that %s', async (_name, fault, text) => {
-    const end = (socket: Socket): void => void (fault === 'reset' ? socket.resetAndDestroy() : socket.end())
-    if (scheme === 'https') return
-    const server = await serveRaw((socket) => onRequest(socket, () => socket.write(text, () => end(socket))))
-    // As the proxy itself, for a raw answer.
-    const proxyUrl = `http://127.0.0.1:${server.port}`
-    const client = testClient({ allowHttp: true, proxy: { http: proxyUrl, https: undefined, noProxy: '' } })
-    expect(await networkErrorOf(exchange(client, 'http://mcp.test/secret'))).toMatchObject({
-      fault,
-      sent: true,
-    })
-    expect(server.sockets).toHaveLength(1)
+it.each([
+  ['resets before it answers', 'reset', ''],
+  ['resets within the body', 'reset', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'],
+  ['speaks no HTTP', 'protocol', 'SSH-2.0-OpenSSH\r\n\r\n'],
+])('names what a server beyond a proxy does that %s', async (_name, fault, text) => {
+  const end = (socket: Socket): void => void (fault === 'reset' ? socket.resetAndDestroy() : socket.end())
+  const server = await serveRaw((socket) => onRequest(socket, () => socket.write(text, () => end(socket))))
+  // As the proxy itself, for a raw answer.
+  const proxyUrl = `http://127.0.0.1:${server.port}`
+  const client = testClient({ allowHttp: true, proxy: { http: proxyUrl, https: undefined, noProxy: '' } })
+  expect(await networkErrorOf(exchange(client, 'http://mcp.test/secret'))).toMatchObject({
+    fault,
+    sent: true,
   })
+  expect(server.sockets).toHaveLength(1)
 })
 
 describe('a tunnel', () => {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -116,15 +115,6 @@ describe('a response', () => {
     expect(headers).toMatchObject({ 'x-a': '1, 2', age: '3, 4', 'set-cookie': ['a=1', 'b=2'] })
   })
 
-  it('may have interim responses before it', async () => {
-    const server = await serveHttp((_request, response) => {
-      response.writeEarlyHints({ link: '</a>; rel=preload' })
-      response.writeProcessing()
-      response.end('final')
-    })
-    expect(await exchange(testClient(), server.origin)).toMatchObject({ status: 200, text: 'final' })
-  })
-
   it('may have a large head, but not one without end', async () => {
     const server = await serveHttp((request, response) => {
       response.writeHead(200, { 'X-Large': 'x'.repeat(Number(request.url?.slice(1))) }).end('a')
@@ -133,17 +123,6 @@ describe('a response', () => {
     const error = await networkErrorOf(exchange(testClient(), `${server.origin}/200000`))
     expect(error).toMatchObject({ fault: 'protocol', sent: true })
     expect(error.message).toContain('too large')
-  })
-
-  it('is passed on while it arrives', async () => {
-    const server = await serveHttp((_request, response) => {
-      response.write('one')
-      setTimeout(() => response.end('two'), 50)
-    })
-    const response = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
-    const [first] = (await once(response.body, 'data')) as [Buffer]
-    expect(first.toString()).toBe('one')
-    response.body.destroy()
   })
 
   it('does not fill memory when nobody reads', async () => {

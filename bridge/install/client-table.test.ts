@@ -165,13 +165,6 @@ describe('the entry', () => {
       ].join('\n'),
     )
   })
-
-  it.each(clients.map((client) => [client.id, client] as const))(
-    'of %s says what to do next',
-    (_, client) => {
-      expect(client.afterwards('app').length).toBeGreaterThan(0)
-    },
-  )
 })
 
 describe('a client that is not known', () => {

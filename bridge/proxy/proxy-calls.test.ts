@@ -1,71 +1,29 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
+import { describe, expect, it } from 'vitest'
 import {
   claims,
+  type Era,
   initialize,
+  onCall,
+  open,
+  own,
   startProxy,
-  type Rig,
-  type RigOptions,
-} from '../../tests/support/bridge/proxy/proxy-rig.ts'
-import {
-  legacyServer,
-  modernServer,
-  reply,
   startServer,
-  type Json,
-  type Received,
-  type TestServer,
-} from '../../tests/support/bridge/proxy/scripted-server.ts'
+} from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Remote } from '../../tests/support/remote/remote.ts'
+import type { Json, Received } from '../../tests/support/remote/received.ts'
+import { until } from '../../tests/support/until.ts'
 
-const cleanups: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
-
-async function server(handle: Parameters<typeof startServer>[0]): Promise<TestServer> {
-  const started = await startServer(handle)
-  cleanups.push(started.close)
-  return started
-}
-
-function proxy(to: TestServer, options?: RigOptions): Rig {
-  const rig = startProxy(to.url, options)
-  cleanups.push(rig.stop)
-  return rig
-}
-
-/** A server of either era whose tool calls a test answers. */
-function heldCalls(make: typeof legacyServer): { handle: (request: Received) => void; calls: Received[] } {
+/** A server of that era, and the calls of its tools, which a test answers. */
+async function heldCalls(era: Era): Promise<{ to: Remote; calls: Received[] }> {
   const calls: Received[] = []
-  const handle = make({
-    handle(request) {
-      if (request.body['method'] !== 'tools/call') return false
-      calls.push(request)
-      return true
-    },
-  })
-  return { handle, calls }
+  return { to: await startServer({ era, handle: onCall((call) => calls.push(call)) }), calls }
 }
 
-function answerCall({ body, response }: Received): void {
-  reply(response, {
-    jsonrpc: '2.0',
-    id: body['id'],
-    result: { resultType: 'complete', content: [], is: body['id'] },
-  })
-}
+const answerCall = ({ body, answer }: Received): void =>
+  answer({ result: { resultType: 'complete', content: [], is: body['id'] } })
 
-const eras = [
-  ['legacy', legacyServer, {}],
-  ['modern', modernServer, claims()],
-] as const
-
-/** Opens as a client of that era does. */
-async function open(rig: Rig, era: string): Promise<void> {
-  if (era === 'legacy') await initialize(rig)
-  else await rig.ask('server/discover', claims())
-}
+const eras = ['legacy', 'modern'] as const
 
 describe('bad input', () => {
   it.each([
@@ -76,7 +34,7 @@ describe('bad input', () => {
     ['params that are no object', '{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}', -32_600, 'a'],
     ['null as id', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32_600, null],
   ])('%s is answered with an error, and the next message is served', async (_, line, code, id) => {
-    const rig = proxy(await server(legacyServer()))
+    const rig = startProxy(await startServer())
     rig.write(line)
     const answered = await rig.find(({ error }) => error !== undefined)
     expect(answered).toMatchObject({ id, error: { code } })
@@ -84,8 +42,8 @@ describe('bad input', () => {
   })
 
   it('refuses an id that is waiting, and answers the first', async () => {
-    const { handle, calls } = heldCalls(legacyServer)
-    const rig = proxy(await server(handle))
+    const { to, calls } = await heldCalls('legacy')
+    const rig = startProxy(to)
     await initialize(rig)
     const call = { jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { name: 'a' } }
     rig.write(call)
@@ -98,7 +56,7 @@ describe('bad input', () => {
   })
 
   it('takes batches of 2025-03-26 only', async () => {
-    const rig = proxy(await server(legacyServer()))
+    const rig = startProxy(await startServer())
     const batch = JSON.stringify([
       { jsonrpc: '2.0', id: 'b1', method: 'tools/list' },
       { jsonrpc: '2.0', id: 'b2', method: 'ping' },
@@ -115,35 +73,21 @@ describe('bad input', () => {
 
 describe('a lost answer', () => {
   it('of an error without id gets the id of its request', async () => {
-    const to = await server(
-      legacyServer({
-        handle({ body, response }) {
-          if (body['method'] !== 'tools/call') return false
-          reply(
-            response,
-            { jsonrpc: '2.0', id: null, error: { code: -32_001, message: 'no', data: { a: 1 } } },
-            400,
-          )
-          return true
-        },
-      }),
-    )
-    const rig = proxy(to)
+    const error = { code: -32_001, message: 'no', data: { a: 1 } }
+    const to = await startServer({ handle: onCall(({ answer }) => answer({ id: null, error }, 400)) })
+    const rig = startProxy(to)
     await initialize(rig)
-    expect((await rig.ask('tools/call', { name: 'x' }))['error']).toEqual({
-      code: -32_001,
-      message: 'no',
-      data: { a: 1 },
-    })
+    expect((await rig.ask('tools/call', { name: 'x' }))['error']).toEqual(error)
   })
 })
 
 describe('tools', () => {
   const tools = ['read_a', 'read_b', 'write_a'].map((name) => ({ name, inputSchema: { type: 'object' } }))
 
-  it.each(eras)('are hidden and refused as the filter says, %s era', async (era, make, params) => {
-    const to = await server(make({ tools }))
-    const rig = proxy(to, { tools: { allow: ['read_*'], deny: ['*_b'] } })
+  it.each(eras)('are hidden and refused as the filter says, %s era', async (era) => {
+    const params = own(era)
+    const to = await startServer({ era, tools })
+    const rig = startProxy(to, { tools: { allow: ['read_*'], deny: ['*_b'] } })
     await open(rig, era)
     const listed = await rig.ask('tools/list', params)
     expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['read_a'])
@@ -168,8 +112,8 @@ describe('tools', () => {
       { name: 'good', inputSchema: region('Region') },
       { name: 'bad', inputSchema: region('no good') },
     ]
-    const to = await server(modernServer({ tools: declared }))
-    const rig = proxy(to)
+    const to = await startServer({ era: 'modern', tools: declared })
+    const rig = startProxy(to)
     await open(rig, 'modern')
     const listed = await rig.ask('tools/list', claims())
     expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['good'])
@@ -178,25 +122,22 @@ describe('tools', () => {
     expect(to.received.at(-1)?.headers['mcp-param-region']).toBe('eu')
   })
 
+  const lacking = { error: { code: -32_020, message: 'header' } }
+
   /** Refuses calls without the header for `eu`, and takes two pages to say which tool has it. */
-  function strictServer(): Promise<TestServer> {
-    const good = { name: 'good', inputSchema: region('Region') }
-    return server(
-      modernServer({
-        handle({ body, headers, response }) {
-          const { id, method, params } = body
-          if (method === 'tools/list') {
-            const page = params.cursor === 'two' ? { tools: [good] } : { tools: [], nextCursor: 'two' }
-            reply(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', ...page } })
-            return true
-          }
-          if (method !== 'tools/call' || headers['mcp-param-region'] === 'eu') return false
-          reply(response, { jsonrpc: '2.0', id, error: { code: -32_020, message: 'header' } }, 400)
-          return true
-        },
-      }),
-    )
-  }
+  const strictServer = (): Promise<Remote> =>
+    startServer({
+      era: 'modern',
+      handle({ body: { method, params }, headers, answer }) {
+        if (method === 'tools/list') {
+          const tools = [{ name: 'good', inputSchema: region('Region') }]
+          const page = params.cursor === 'two' ? { tools } : { tools: [], nextCursor: 'two' }
+          answer({ result: { resultType: 'complete', ...page } })
+        } else if (method === 'tools/call' && headers['mcp-param-region'] !== 'eu') answer(lacking, 400)
+        else return false
+        return true
+      },
+    })
 
   describe.each([
     ['legacy', {}, -32_603],
@@ -204,28 +145,22 @@ describe('tools', () => {
   ] as const)('of a %s client that lack a header', (era, params, code) => {
     const call = (region: string): Json => ({ ...params, name: 'good', arguments: { region } })
 
-    it('are called once more, after one look at all pages of the list', async () => {
+    it.each([
+      ['are called once more, after one look at all pages of the list', 'eu'],
+      ['and still do not suit the server are refused, with no further look', 'us'],
+    ])('%s', async (_, where) => {
       const to = await strictServer()
-      const rig = proxy(to)
+      const rig = startProxy(to)
       await open(rig, era)
-      const called = await rig.ask('tools/call', call('eu'))
-      expect(called['result'].content).toHaveLength(1)
-      const calls = to.methods().filter((method) => method.startsWith('tools'))
-      expect(calls).toEqual(['tools/call', 'tools/list', 'tools/list', 'tools/call'])
-    })
-
-    it('and still do not suit the server are refused, with no further look', async () => {
-      const to = await strictServer()
-      const rig = proxy(to)
-      await open(rig, era)
-      expect((await rig.ask('tools/call', call('us')))['error'].code).toBe(code)
+      const called = await rig.ask('tools/call', call(where))
+      expect(called).toMatchObject(where === 'eu' ? { result: { content: [{}] } } : { error: { code } })
       const calls = to.methods().filter((method) => method.startsWith('tools'))
       expect(calls).toEqual(['tools/call', 'tools/list', 'tools/list', 'tools/call'])
     })
 
     it('share that look when there are several', async () => {
       const to = await strictServer()
-      const rig = proxy(to)
+      const rig = startProxy(to)
       await open(rig, era)
       const meta = { _meta: { ...call('eu')['_meta'], progressToken: 'p' } }
       const calls = [1, 2, 3].map(() => rig.ask('tools/call', { ...call('eu'), ...meta }))
@@ -236,25 +171,23 @@ describe('tools', () => {
     })
 
     it('are refused with the first answer when the list cannot be had', async () => {
-      const to = await server(
-        modernServer({
-          handle({ body: { id, method }, response }) {
-            if (method === 'tools/list') response.writeHead(500).end()
-            else if (method === 'tools/call')
-              reply(response, { jsonrpc: '2.0', id, error: { code: -32_020, message: 'header' } }, 400)
-            else return false
-            return true
-          },
-        }),
-      )
-      const rig = proxy(to)
+      const to = await startServer({
+        era: 'modern',
+        handle({ body: { method }, answer, response }) {
+          if (method === 'tools/list') response.writeHead(500).end()
+          else if (method === 'tools/call') answer(lacking, 400)
+          else return false
+          return true
+        },
+      })
+      const rig = startProxy(to)
       await open(rig, era)
       expect((await rig.ask('tools/call', call('eu')))['error'].code).toBe(code)
     })
   })
 })
 
-describe.each(eras)('each request of a client of the %s era', (era, make, params) => {
+describe.each(eras)('each request of a client of the %s era', (era) => {
   type Step = { do: 'answer' | 'break' | 'refuse' | 'cancel' | 'twice'; pick: number }
   const step = record<Step>({
     do: constantFrom('answer', 'break', 'refuse', 'cancel', 'twice'),
@@ -262,12 +195,12 @@ describe.each(eras)('each request of a client of the %s era', (era, make, params
   })
 
   it('is answered exactly once, or not at all when it was cancelled', { timeout: 60_000 }, async () => {
-    const { handle, calls } = heldCalls(make)
-    const to = await server(handle)
+    const { to, calls } = await heldCalls(era)
+    const params = own(era)
     await assert(
       asyncProperty(array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
         calls.length = 0
-        const rig = startProxy(to.url)
+        const rig = startProxy(to)
         await open(rig, era)
         const cancelled = new Set<number>()
         for (const [id] of steps.entries())
@@ -306,12 +239,13 @@ describe.each(eras)('each request of a client of the %s era', (era, make, params
 })
 
 describe.each([
-  ['legacy', modernServer, {}],
-  ['modern', legacyServer, claims()],
-] as const)('each request of a %s client that is translated', (era, make, params) => {
+  ['legacy', 'modern'],
+  ['modern', 'legacy'],
+] as const)('each request of a %s client that is translated', (era, server) => {
   it('is answered exactly once', async () => {
-    const { handle, calls } = heldCalls(make)
-    const rig = proxy(await server(handle))
+    const { to, calls } = await heldCalls(server)
+    const params = own(era)
+    const rig = startProxy(to)
     await open(rig, era)
     for (let id = 100; id < 120; id++)
       rig.write({ jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, name: 'x' } })

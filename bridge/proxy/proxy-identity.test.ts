@@ -1,26 +1,17 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
-  claims,
-  initialize,
+  type Era,
+  onCall,
+  open,
+  own,
   startProxy,
+  startServer,
   type Rig,
   type RigOptions,
 } from '../../tests/support/bridge/proxy/proxy-rig.ts'
-import {
-  legacyServer,
-  modernServer,
-  startServer,
-  type Json,
-  type Received,
-  type TestServer,
-} from '../../tests/support/bridge/proxy/scripted-server.ts'
+import type { Remote } from '../../tests/support/remote/remote.ts'
+import type { Json, Received } from '../../tests/support/remote/received.ts'
 
-const cleanups: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
-
-type Era = 'legacy' | 'modern'
 const pairs = (['legacy', 'modern'] as const).flatMap((client) =>
   (['legacy', 'modern'] as const).map((server) => [client, server] as const),
 )
@@ -32,30 +23,21 @@ async function connect(
   options: RigOptions = {},
 ): Promise<{
   rig: Rig
-  to: TestServer
+  to: Remote
   call(id: number | string, text: string): Promise<Json>
   cancel(id: number | string): void
 }> {
-  const make = server === 'legacy' ? legacyServer : modernServer
-  const handle = (request: Received): boolean => {
-    if (request.body['method'] !== 'tools/call') return false
-    take(request)
-    return true
-  }
-  const to = await startServer(make({ handle }))
-  cleanups.push(to.close)
-  const rig = startProxy(to.url, options)
-  cleanups.push(rig.stop)
-  const own = client === 'modern' ? claims() : {}
-  if (client === 'modern') await rig.ask('server/discover', own, 'open')
-  else await initialize(rig)
-  await rig.ask('tools/list', own, 'list')
+  const to = await startServer({ era: server, handle: onCall(take) })
+  const rig = startProxy(to, options)
+  await open(rig, client)
+  const params = own(client)
+  await rig.ask('tools/list', params, 'list')
   return {
     rig,
     to,
-    call: (id, text) => rig.ask('tools/call', { ...own, name: 'echo', arguments: { text } }, id),
+    call: (id, text) => rig.ask('tools/call', { ...params, name: 'echo', arguments: { text } }, id),
     cancel(id) {
-      rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { ...own, requestId: id } })
+      rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { ...params, requestId: id } })
     },
   }
 }
@@ -70,8 +52,7 @@ function response(id: unknown, text: string): Json {
 const textOf = (answer: Json): string => answer['result'].content[0].text as string
 
 function streamed(call: Received, messages: readonly Json[]): void {
-  call.response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-  call.response.end(messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join(''))
+  call.events().end(messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join(''))
 }
 
 /** The same id in the other JSON type. */
@@ -139,6 +120,17 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
     expect(rig.messages.some((message) => message['id'] === cancelled && 'result' in message)).toBe(false)
   })
 
+  it("cancels nothing for an id that has its answer, or is nobody's: the server could take it for another", async () => {
+    const { call, cancel, rig, to } = await connect(pair, (asked) =>
+      streamed(asked, [response(asked.body['id'], textIn(asked))]),
+    )
+    expect(textOf(await call(11, 'over'))).toBe('over')
+    for (const id of [11, 'nobody']) cancel(id)
+    rig.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: {} })
+    expect(textOf(await call(12, 'next'))).toBe('next')
+    expect(to.methods()).not.toContain('notifications/cancelled')
+  })
+
   const cuts: Record<string, (asked: Received) => void> = {
     'before the head of the answer': ({ response: cut }) => void cut.socket?.destroy(),
     'by a reset': ({ response: cut }) => void cut.socket?.resetAndDestroy(),
@@ -146,14 +138,11 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
       cut.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '1000' })
       cut.write('{"jsonrpc":"2.0",', () => cut.socket?.destroy())
     },
-    'within a stream': ({ response: cut }) => {
-      cut.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    'within a stream': (asked) => {
+      const cut = asked.events()
       cut.write(': working\n\n', () => cut.socket?.destroy())
     },
-    'at the proper end of a stream without an answer': ({ response: cut }) => {
-      cut.writeHead(200, { 'Content-Type': 'text/event-stream' })
-      cut.end(': working\n\n')
-    },
+    'at the proper end of a stream without an answer': (asked) => void asked.events(': working\n\n').end(),
   }
 
   it.each(Object.keys(cuts))('makes a call once when its connection is cut %s', async (how) => {
@@ -179,22 +168,19 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
 it('makes a call once when the server falls silent, whatever the two speak', async () => {
   const outcomes = pairs.map(async ([client, server]) => {
     let made = 0
-    const answer = server === 'legacy' ? legacyServer() : modernServer()
-    const to = await startServer((request) => {
-      if (request.body['method'] === 'tools/call') made += 1
-      if (made === 0) answer(request)
-      // What the bridge asks to find out whether anybody is there.
-      else if (request.body['method'] !== 'tools/call') request.response.destroy()
+    const to = await startServer({
+      era: server,
+      handle({ body: { method }, response }) {
+        if (method === 'tools/call') made += 1
+        // What the bridge asks to find out whether anybody is there.
+        else if (made > 0) response.destroy()
+        return made > 0
+      },
     })
-    cleanups.push(to.close)
-    const rig = startProxy(to.url, { watchdogMs: 50, retryMs: 5000 })
-    cleanups.push(rig.stop)
-    const own = client === 'modern' ? claims() : {}
-    if (client === 'modern') await rig.ask('server/discover', own, 'open')
-    else await initialize(rig)
-    expect(await rig.ask('tools/call', { ...own, name: 'echo', arguments: {} }, 11)).toHaveProperty(
-      'error.message',
-    )
+    const rig = startProxy(to, { watchdogMs: 50, retryMs: 5000 })
+    await open(rig, client)
+    const params = { ...own(client), name: 'echo', arguments: {} }
+    expect(await rig.ask('tools/call', params, 11)).toHaveProperty('error.message')
     return made
   })
   expect(await Promise.all(outcomes)).toEqual(pairs.map(() => 1))

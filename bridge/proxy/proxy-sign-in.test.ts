@@ -1,58 +1,44 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { createSignal } from '@drawbridge/shared/async.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
 import {
   claims,
+  type Era,
   initialize,
   startProxy,
+  startServer,
   type Rig,
   type RigOptions,
 } from '../../tests/support/bridge/proxy/proxy-rig.ts'
-import {
-  legacyServer,
-  modernServer,
-  startServer,
-  type Json,
-  type Received,
-  type TestServer,
-} from '../../tests/support/bridge/proxy/scripted-server.ts'
-
-const cleanups: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
+import type { Remote } from '../../tests/support/remote/remote.ts'
+import type { Json } from '../../tests/support/remote/received.ts'
 
 /** A server that serves whoever has signed in, and the sign-in. */
 async function guarded(
-  make: typeof legacyServer,
-  options: RigOptions = {},
-): Promise<{ to: TestServer; rig: Rig; signIn: ReturnType<typeof pendingSignIn>; allow(): void }> {
-  let isOpen = false
-  const to = await startServer(
-    make({ isAllowed: (request: Received) => isOpen || request.method === 'DELETE' }),
-  )
-  cleanups.push(to.close)
+  era: Era,
+  { ports, ...options }: RigOptions = {},
+): Promise<{ to: Remote; rig: Rig; signIn: ReturnType<typeof pendingSignIn>; allow(): void }> {
+  const to = await startServer({ era, auth: true })
   const signIn = pendingSignIn()
-  const { ports, ...rest } = options
-  const rig = startProxy(to.url, {
-    ...rest,
+  const rig = startProxy(to, {
+    ...options,
     ports: {
       signIn: signIn.signIn,
       login: {
         tokens: {
-          authorization: () => Promise.resolve({ header: isOpen ? 'Bearer new' : 'Bearer old' }),
-          refused: () => Promise.resolve({ kind: isOpen ? 'retry' : 'sign_in_needed' }),
+          authorization: () => Promise.resolve({ header: to.settings.auth ? 'Bearer old' : 'Bearer new' }),
+          refused: () => Promise.resolve({ kind: to.settings.auth ? 'sign_in_needed' : 'retry' }),
         },
       },
       ...ports,
     },
   })
-  cleanups.push(rig.stop)
   return {
     to,
     rig,
     signIn,
     allow() {
-      isOpen = true
+      to.set({ auth: false })
       signIn.succeed()
     },
   }
@@ -61,124 +47,124 @@ async function guarded(
 const link = 'https://as.example/authorize?n=1'
 const listChanged = (message: Json): boolean => message['method'] === 'notifications/tools/list_changed'
 
-describe.each([
-  ['legacy', legacyServer],
-  ['modern', modernServer],
-] as const)('a client of 2025-11-25 that is not signed in, %s server', (_, make) => {
-  it('is answered in time, gets a tool to sign in, and everything afterwards', async () => {
-    const { rig, signIn, allow } = await guarded(make)
-    const start = performance.now()
-    const opened = await initialize(rig)
-    expect(performance.now() - start).toBeLessThan(5000)
-    expect(opened['result']).toMatchObject({
-      protocolVersion: '2025-11-25',
-      capabilities: { tools: { listChanged: true } },
+describe.each(['legacy', 'modern'] as const)(
+  'a client of 2025-11-25 that is not signed in, %s server',
+  (era) => {
+    it('is answered in time, gets a tool to sign in, and everything afterwards', async () => {
+      const { rig, signIn, allow } = await guarded(era)
+      const start = performance.now()
+      const opened = await initialize(rig)
+      expect(performance.now() - start).toBeLessThan(5000)
+      expect(opened['result']).toMatchObject({
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: { listChanged: true } },
+      })
+      const listed = await rig.ask('tools/list')
+      expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['sign_in'])
+      const called = await rig.ask('tools/call', { name: 'sign_in', arguments: {} })
+      expect(called['result'].content[0].text).toContain(link)
+      expect(called['result'].isError).toBeUndefined()
+      expect(rig.opened).toEqual([link])
+      expect(rig.said.join('\n')).toContain(link)
+      allow()
+      await rig.find(listChanged)
+      const again = await rig.ask('tools/list')
+      expect(again['result'].tools.map(({ name }: Json) => name)).toEqual(['echo'])
+      const echoed = await rig.ask('tools/call', { name: 'echo', arguments: { x: 1 } })
+      expect(echoed['result'].content[0].text).toBe('{"x":1}')
+      expect(signIn.begun()).toBe(1)
+      expect(rig.messages.filter(({ id, method }) => id === 1 && method === undefined)).toHaveLength(1)
     })
-    const listed = await rig.ask('tools/list')
-    expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['sign_in'])
-    const called = await rig.ask('tools/call', { name: 'sign_in', arguments: {} })
-    expect(called['result'].content[0].text).toContain(link)
-    expect(called['result'].isError).toBeUndefined()
-    expect(rig.opened).toEqual([link])
-    expect(rig.said.join('\n')).toContain(link)
-    allow()
-    await rig.find(listChanged)
-    const again = await rig.ask('tools/list')
-    expect(again['result'].tools.map(({ name }: Json) => name)).toEqual(['echo'])
-    const echoed = await rig.ask('tools/call', { name: 'echo', arguments: { x: 1 } })
-    expect(echoed['result'].content[0].text).toBe('{"x":1}')
-    expect(signIn.begun()).toBe(1)
-    expect(rig.messages.filter(({ id, method }) => id === 1 && method === undefined)).toHaveLength(1)
-  })
 
-  it('answers the call of another tool with the link, and remembers what the server really is', async () => {
-    const tools = [{ name: 'known', inputSchema: { type: 'object' } }]
-    const { rig, allow } = await guarded(make, {
-      memory: { era: 'legacy', transport: 'http', at: Date.now() / 1000, tools },
+    it('answers the call of another tool with the link, and remembers what the server really is', async () => {
+      const tools = [{ name: 'known', inputSchema: { type: 'object' } }]
+      const { rig, allow } = await guarded(era, {
+        memory: { era: 'legacy', transport: 'http', at: Date.now() / 1000, tools },
+      })
+      await initialize(rig)
+      const listed = await rig.ask('tools/list')
+      expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['known', 'sign_in'])
+      const called = await rig.ask('tools/call', { name: 'known', arguments: {} })
+      expect(called['result'].isError).toBe(true)
+      expect(called['result'].content[0].text).toContain(link)
+      allow()
+      await rig.find(listChanged)
+      await rig.ask('tools/list')
+      expect(rig.memory()?.tools?.map(({ name }) => name)).toEqual(['echo'])
+      expect(rig.memory()?.era).toBe(era)
     })
-    await initialize(rig)
-    const listed = await rig.ask('tools/list')
-    expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['known', 'sign_in'])
-    const called = await rig.ask('tools/call', { name: 'known', arguments: {} })
-    expect(called['result'].isError).toBe(true)
-    expect(called['result'].content[0].text).toContain(link)
-    allow()
-    await rig.find(listChanged)
-    await rig.ask('tools/list')
-    expect(rig.memory()?.tools?.map(({ name }) => name)).toEqual(['echo'])
-    expect(rig.memory()?.era).toBe(make === legacyServer ? 'legacy' : 'modern')
-  })
 
-  it('asks a client that opens links once, holds its calls, and goes on', async () => {
-    const { rig, allow } = await guarded(make)
-    await initialize(rig, { elicitation: { form: {}, url: {} } })
-    const first = rig.ask('tools/call', { name: 'echo', arguments: { n: 1 } })
-    const elicited = await rig.find(({ method }) => method === 'elicitation/create')
-    expect(elicited['params']).toMatchObject({ mode: 'url', url: link })
-    const second = rig.ask('tools/call', { name: 'echo', arguments: { n: 2 } })
-    rig.write({ jsonrpc: '2.0', id: elicited['id'], result: { action: 'accept' } })
-    allow()
-    expect((await first)['result'].content[0].text).toBe('{"n":1}')
-    expect((await second)['result'].content[0].text).toBe('{"n":2}')
-    expect(rig.messages.filter(({ method }) => method === 'elicitation/create')).toHaveLength(1)
-  })
-
-  it('answers with the link when the client would not open it', async () => {
-    const { rig } = await guarded(make)
-    await initialize(rig, { elicitation: { url: {} } })
-    const call = rig.ask('tools/call', { name: 'echo', arguments: {} })
-    const elicited = await rig.find(({ method }) => method === 'elicitation/create')
-    rig.write({ jsonrpc: '2.0', id: elicited['id'], result: { action: 'decline' } })
-    const answer = await call
-    expect(answer['result'].isError).toBe(true)
-    expect(answer['result'].content[0].text).toContain(link)
-  })
-})
-
-describe.each([
-  ['legacy', legacyServer],
-  ['modern', modernServer],
-] as const)('a client of 2026-07-28 that is not signed in, %s server', (_, make) => {
-  it('is answered in time, and subscriptions hear of the new tools', async () => {
-    const { rig, allow } = await guarded(make)
-    const found = await rig.ask('server/discover', claims())
-    expect(found['result']).toMatchObject({ resultType: 'complete', supportedVersions: ['2026-07-28'] })
-    const listen = { ...claims(), notifications: { toolsListChanged: true } }
-    rig.write({ jsonrpc: '2.0', id: 'sub', method: 'subscriptions/listen', params: listen })
-    await rig.find(({ method }) => method === 'notifications/subscriptions/acknowledged')
-    const listed = await rig.ask('tools/list', claims())
-    expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['sign_in'])
-    expect(listed['result'].resultType).toBe('complete')
-    allow()
-    const notice = await rig.find(listChanged)
-    expect(notice['params']._meta['io.modelcontextprotocol/subscriptionId']).toBe('sub')
-    const again = await rig.ask('tools/list', claims())
-    expect(again['result'].tools.map(({ name }: Json) => name)).toEqual(['echo'])
-  })
-
-  it('asks for input, and goes on when the person is through', async () => {
-    const { rig, to, allow } = await guarded(make)
-    const params = { ...claims({ elicitation: { url: {} } }), name: 'echo', arguments: { n: 1 } }
-    await rig.ask('server/discover', claims({ elicitation: { url: {} } }))
-    const asked = await rig.ask('tools/call', params)
-    expect(asked['result'].resultType).toBe('input_required')
-    const [[key, input]] = Object.entries(asked['result'].inputRequests) as [[string, Json]]
-    expect(input['params']).toMatchObject({ mode: 'url', url: link })
-    const retry = rig.ask('tools/call', {
-      ...params,
-      inputResponses: { [key]: { action: 'accept' } },
-      requestState: asked['result'].requestState,
+    it('asks a client that opens links once, holds its calls, and goes on', async () => {
+      const { rig, allow } = await guarded(era)
+      await initialize(rig, { elicitation: { form: {}, url: {} } })
+      const first = rig.ask('tools/call', { name: 'echo', arguments: { n: 1 } })
+      const elicited = await rig.find(({ method }) => method === 'elicitation/create')
+      expect(elicited['params']).toMatchObject({ mode: 'url', url: link })
+      const second = rig.ask('tools/call', { name: 'echo', arguments: { n: 2 } })
+      rig.write({ jsonrpc: '2.0', id: elicited['id'], result: { action: 'accept' } })
+      allow()
+      expect((await first)['result'].content[0].text).toBe('{"n":1}')
+      expect((await second)['result'].content[0].text).toBe('{"n":2}')
+      expect(rig.messages.filter(({ method }) => method === 'elicitation/create')).toHaveLength(1)
     })
-    allow()
-    expect((await retry)['result'].content[0].text).toBe('{"n":1}')
-    // The state is the bridge's own: the server has not given it.
-    expect(to.received.map(({ body }) => JSON.stringify(body)).join()).not.toContain('drawbridge-sign-in-')
-  })
-})
+
+    it('answers with the link when the client would not open it', async () => {
+      const { rig } = await guarded(era)
+      await initialize(rig, { elicitation: { url: {} } })
+      const call = rig.ask('tools/call', { name: 'echo', arguments: {} })
+      const elicited = await rig.find(({ method }) => method === 'elicitation/create')
+      rig.write({ jsonrpc: '2.0', id: elicited['id'], result: { action: 'decline' } })
+      const answer = await call
+      expect(answer['result'].isError).toBe(true)
+      expect(answer['result'].content[0].text).toContain(link)
+    })
+  },
+)
+
+describe.each(['legacy', 'modern'] as const)(
+  'a client of 2026-07-28 that is not signed in, %s server',
+  (era) => {
+    it('is answered in time, and subscriptions hear of the new tools', async () => {
+      const { rig, allow } = await guarded(era)
+      const found = await rig.ask('server/discover', claims())
+      expect(found['result']).toMatchObject({ resultType: 'complete', supportedVersions: ['2026-07-28'] })
+      const listen = { ...claims(), notifications: { toolsListChanged: true } }
+      rig.write({ jsonrpc: '2.0', id: 'sub', method: 'subscriptions/listen', params: listen })
+      await rig.find(({ method }) => method === 'notifications/subscriptions/acknowledged')
+      const listed = await rig.ask('tools/list', claims())
+      expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['sign_in'])
+      expect(listed['result'].resultType).toBe('complete')
+      allow()
+      const notice = await rig.find(listChanged)
+      expect(notice['params']._meta['io.modelcontextprotocol/subscriptionId']).toBe('sub')
+      const again = await rig.ask('tools/list', claims())
+      expect(again['result'].tools.map(({ name }: Json) => name)).toEqual(['echo'])
+    })
+
+    it('asks for input, and goes on when the person is through', async () => {
+      const { rig, to, allow } = await guarded(era)
+      const params = { ...claims({ elicitation: { url: {} } }), name: 'echo', arguments: { n: 1 } }
+      await rig.ask('server/discover', claims({ elicitation: { url: {} } }))
+      const asked = await rig.ask('tools/call', params)
+      expect(asked['result'].resultType).toBe('input_required')
+      const [[key, input]] = Object.entries(asked['result'].inputRequests) as [[string, Json]]
+      expect(input['params']).toMatchObject({ mode: 'url', url: link })
+      const retry = rig.ask('tools/call', {
+        ...params,
+        inputResponses: { [key]: { action: 'accept' } },
+        requestState: asked['result'].requestState,
+      })
+      allow()
+      expect((await retry)['result'].content[0].text).toBe('{"n":1}')
+      // The state is the bridge's own: the server has not given it.
+      expect(to.received.map(({ body }) => JSON.stringify(body)).join()).not.toContain('drawbridge-sign-in-')
+    })
+  },
+)
 
 describe('sign-in', () => {
   it('that the client has opened the link for is told of when the person is through', async () => {
-    const { rig, allow } = await guarded(legacyServer)
+    const { rig, allow } = await guarded('legacy')
     await initialize(rig, { elicitation: { url: {} } })
     const called = rig.ask('tools/call', { name: 'echo', arguments: {} })
     const elicited = await rig.find(({ method }) => method === 'elicitation/create')
@@ -190,65 +176,44 @@ describe('sign-in', () => {
   })
 
   it('holds only the call that needs more scope', async () => {
-    let isOpen = false
-    const to = await startServer(
-      legacyServer({
-        handle({ body, response }) {
-          if (isOpen || body['params']?.name !== 'admin') return false
-          const challenge = 'Bearer error="insufficient_scope", scope="admin"'
-          response.writeHead(403, { 'WWW-Authenticate': challenge }).end()
-          return true
-        },
-      }),
-    )
-    cleanups.push(to.close)
+    const to = await startServer({
+      handle({ body, response }) {
+        if (body['params']?.name !== 'admin') return false
+        const challenge = 'Bearer error="insufficient_scope", scope="admin"'
+        response.writeHead(403, { 'WWW-Authenticate': challenge }).end()
+        return true
+      },
+    })
     const signIn = pendingSignIn()
-    const rig = startProxy(to.url, { ports: { signIn: signIn.signIn }, signInWaitMs: 20_000 })
-    cleanups.push(rig.stop)
+    const rig = startProxy(to, { ports: { signIn: signIn.signIn }, signInWaitMs: 20_000 })
     await initialize(rig)
     const held = rig.ask('tools/call', { name: 'admin', arguments: {} })
     const other = await rig.ask('tools/call', { name: 'echo', arguments: {} })
     expect(other['result'].content).toHaveLength(1)
     expect(signIn.begun()).toBe(1)
-    isOpen = true
+    to.set({ handle: undefined })
     signIn.succeed()
     expect((await held)['result'].content).toHaveLength(1)
   })
 
-  it('leaves a refusal as it is where nobody can sign in', async () => {
-    const to = await startServer(legacyServer({ isAllowed: () => false }))
-    cleanups.push(to.close)
-    const rig = startProxy(to.url)
-    cleanups.push(rig.stop)
-    expect((await initialize(rig))['error'].data.fault).toBe('sign_in_needed')
-  })
-
   it('answers a silent server from memory, and follows up', async () => {
-    let release = (): void => {}
-    const to = await startServer(
-      legacyServer({
-        handle(request) {
-          if (request.body['method'] !== 'initialize') return false
-          release = () => legacyServer()(request)
-          return true
-        },
-      }),
-    )
-    cleanups.push(to.close)
+    const { given, give } = createSignal()
+    const to = await startServer({
+      handle: ({ body }) => (body['method'] === 'initialize' ? given.then(() => false) : false),
+    })
     const initializeResult = {
       protocolVersion: '2025-11-25',
       capabilities: { tools: {}, prompts: {} },
       serverInfo: { name: 'old', version: '1' },
       instructions: 'Be kind.',
     }
-    const rig = startProxy(to.url, {
+    const rig = startProxy(to, {
       memory: { era: 'legacy', transport: 'http', at: 1, initializeResult },
     })
-    cleanups.push(rig.stop)
     const opened = await initialize(rig)
     expect(opened['result']).toMatchObject({ serverInfo: { name: 'old' }, instructions: 'Be kind.' })
     const listed = rig.ask('tools/list')
-    release()
+    give()
     expect((await listed)['result'].tools[0].name).toBe('echo')
     expect(to.methods()).toEqual(['initialize', 'notifications/initialized', 'tools/list'])
   })

@@ -7,7 +7,7 @@ import { TransportError } from '../transport/transport.ts'
 import { SignInStep } from './sign-in-step.ts'
 import { SignIns } from './sign-in-attempt.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
-import type { Json } from '../../tests/support/bridge/proxy/scripted-server.ts'
+import type { Json } from '../../tests/support/remote/received.ts'
 
 /** A transport of the 2025 era whose server refuses some methods until somebody signs in. */
 function create(

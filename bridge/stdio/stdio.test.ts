@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 import { Stdio } from './stdio.ts'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
+import { until } from '../../tests/support/until.ts'
 
 const line = '{"jsonrpc":"2.0","id":1,"method":"a"}'
 const message = toWireMessage({ jsonrpc: '2.0', id: 1, result: {} })

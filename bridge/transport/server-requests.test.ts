@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { HttpClient } from '../http/http-client.ts'
 import { StatelessTransport } from './stateless-transport.ts'
 import type { Transport } from './transport.ts'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
 import { freePort } from '../../tests/support/server/free-port.ts'
-import { startPeer, type HttpPeer, type PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import type { Received } from '../../tests/support/remote/received.ts'
+import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
 import {
   createHarness,
   exchange,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import { until } from '../../tests/support/until.ts'
 
-let peer: HttpPeer
+let peer: Remote
 let harness: TransportHarness
 let transport: Transport
-let answer: (request: PeerRequest) => void
+let answer: (request: Received) => void
 
 beforeEach(async () => {
   answer = accept
-  peer = await startPeer((request) => answer(request))
+  peer = await startRemote({ handle: (request) => (answer(request), true) })
   harness = createHarness()
   transport = createTransport(peer.origin, 1500)
 })
@@ -36,11 +36,10 @@ function createTransport(origin: string, retryMs: number): Transport {
   )
 }
 
-const accept = (request: PeerRequest): void =>
-  request.json(200, { jsonrpc: '2.0', id: request.message()['id'], result: {} })
+const accept = (request: Received): void => request.answer({ result: {} })
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a' } } as const
 const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' } as const
-const tokens = (): (string | undefined)[] => peer.requests.map(({ headers }) => headers.authorization)
+const tokens = (): (string | undefined)[] => peer.received.map(({ headers }) => headers.authorization)
 
 /** Accepts only this token. */
 function want(token: string, status = 401, challenge = 'Bearer error="invalid_token"'): void {
@@ -80,7 +79,7 @@ describe('a request that is refused', () => {
   it('ends when a person is needed', async () => {
     want('never')
     await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
-    expect(peer.requests).toHaveLength(1)
+    expect(peer.received).toHaveLength(1)
   })
 
   it('for its scope asks for more, for anything else is forbidden', async () => {
@@ -94,32 +93,14 @@ describe('a request that is refused', () => {
   })
 
   it('has one Authorization, the configured one only without a token', async () => {
-    const sent: string[][] = []
-    const http: HttpClient = {
-      send: (request) => {
-        sent.push(
-          Object.entries(request.headers).flatMap((header) =>
-            /^authorization$/i.test(header[0]) ? header : [],
-          ),
-        )
-        return harness.http.send(request)
-      },
-      close: () => {},
-    }
-    const config = {
-      serverUrl: `${peer.origin}/mcp`,
-      headers: { authorization: 'Basic x' },
-      retryMs: 0,
-      cookies: true,
-    }
-    const watched = new StatelessTransport(config, { ...harness.ports, http })
-    await exchange(watched, call)
+    const serverUrl = `${peer.origin}/mcp`
+    const headers = { authorization: 'Basic x' }
+    transport = new StatelessTransport({ serverUrl, headers, retryMs: 0, cookies: true }, harness.ports)
+    await exchange(transport, call)
     harness.token = 't'
-    await exchange(watched, call)
-    expect(sent).toEqual([
-      ['authorization', 'Basic x'],
-      ['Authorization', 'Bearer t'],
-    ])
+    await exchange(transport, call)
+    const sent = peer.received.map(({ incoming: { headersDistinct } }) => headersDistinct['authorization'])
+    expect(sent).toEqual([['Basic x'], ['Bearer t']])
   })
 })
 
@@ -129,7 +110,7 @@ describe('a server that is busy', () => {
     answer = (request) =>
       (count += 1) === 1 ? request.json(429, {}, { 'Retry-After': '1' }) : accept(request)
     expect(await exchange(transport, call)).toHaveLength(1)
-    expect(peer.requests[1]?.at).toBeGreaterThan((peer.requests[0]?.at ?? 0) + 950)
+    expect(peer.received[1]?.at).toBeGreaterThan((peer.received[0]?.at ?? 0) + 950)
   })
 
   it('is not asked again when it wants longer', async () => {
@@ -139,7 +120,7 @@ describe('a server that is busy', () => {
       retryAfterSeconds: 9,
       status: 429,
     })
-    expect(peer.requests).toHaveLength(1)
+    expect(peer.received).toHaveLength(1)
   })
 
   it.each([502, 503, 504])('is asked again after %s for what only reads', async (status) => {
@@ -148,36 +129,32 @@ describe('a server that is busy', () => {
     expect(await exchange(transport, list)).toHaveLength(1)
     count = 0
     await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'unavailable', status })
-    expect(peer.requests).toHaveLength(4)
+    expect(peer.received).toHaveLength(4)
   })
 
   it('is given up in the end', async () => {
     transport = createTransport(peer.origin, 250)
     answer = (request) => request.json(503, {})
     await expect(exchange(transport, list)).rejects.toMatchObject({ fault: 'unavailable' })
-    expect(peer.requests.length).toBeGreaterThan(1)
+    expect(peer.received.length).toBeGreaterThan(1)
   })
 })
 
 describe('a server that is away', () => {
-  /** A port that has answered, and refuses now. */
-  async function leave(retryMs: number): Promise<number> {
-    const port = await freePort()
-    const leaving = await startPeer(accept, port)
-    transport = createTransport(`http://127.0.0.1:${port}`, retryMs)
+  /** It has answered, and refuses now. */
+  async function leave(retryMs: number): Promise<void> {
+    transport = createTransport(peer.origin, retryMs)
     await exchange(transport, list)
-    await leaving.close()
-    return port
+    await peer.stop()
   }
 
   it('is tried until it is back, also for a call', async () => {
-    const port = await leave(20_000)
+    await leave(20_000)
     const sending = exchange(transport, call)
     await until(() => harness.sleeps.length > 2)
-    const late = await startPeer(accept, port)
+    await peer.start()
     expect(await sending).toHaveLength(1)
-    expect(late.requests).toHaveLength(1)
-    await late.close()
+    expect(peer.received).toHaveLength(2)
   })
 
   it('and was never there is not tried again', async () => {
@@ -220,6 +197,6 @@ describe('a server that is away', () => {
       fault: 'reset',
       sent: true,
     })
-    expect(peer.requests).toHaveLength(3)
+    expect(peer.received).toHaveLength(3)
   })
 })

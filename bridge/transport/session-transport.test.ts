@@ -1,21 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FallbackTransport, SessionTransport } from './session-transport.ts'
-import { readMessageText, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
-import type { PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import { readMessageText, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { Received } from '../../tests/support/remote/received.ts'
+import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
 import {
   createHarness,
   exchange,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
-import { startLegacyServer, type LegacyServer } from '../../tests/support/bridge/proxy/legacy-server.ts'
+import { until } from '../../tests/support/until.ts'
 
-let server: LegacyServer
+let server: Remote
 let harness: TransportHarness
 let transport: SessionTransport
 
 beforeEach(async () => {
-  server = await startLegacyServer()
+  server = await startRemote({ era: 'legacy', tools: [] })
   harness = createHarness()
   transport = createTransport()
 })
@@ -53,10 +53,10 @@ async function open(): Promise<void> {
 }
 
 /** Answers calls by this, everything else as usual. */
-function answerCalls(answer: (request: PeerRequest, id: unknown) => void): void {
-  server.intercept = (request) => {
-    if (request.method !== 'POST' || request.message()['method'] !== 'tools/call') return false
-    answer(request, request.message()['id'])
+function answerCalls(answer: (request: Received, id: unknown) => void): void {
+  server.settings.handle = (request) => {
+    if (request.method !== 'POST' || request.body['method'] !== 'tools/call') return false
+    answer(request, request.body['id'])
     return true
   }
 }
@@ -68,10 +68,10 @@ describe('opening a session', () => {
     ])
     await exchange(transport, initialized)
     expect(await exchange(transport, call('a'))).toEqual([
-      { jsonrpc: '2.0', id: 'a', result: { echo: { name: 'echo' } } },
+      { jsonrpc: '2.0', id: 'a', result: { content: [{ type: 'text', text: 'null' }] } },
     ])
     await until(() => server.streams.size === 1)
-    const [first, second, third] = server.requests.filter(({ method }) => method === 'POST')
+    const [first, second, third] = server.received.filter(({ method }) => method === 'POST')
     expect(first?.headers).toMatchObject({
       accept: 'application/json, text/event-stream',
       'content-type': 'application/json',
@@ -87,8 +87,8 @@ describe('opening a session', () => {
   })
 
   it('works without sessions, and without a GET stream', async () => {
-    server.hasSessions = false
-    server.streamStatus = 405
+    server.settings.sessions = false
+    server.settings.streamStatus = 405
     await open()
     await until(() => server.log().includes('GET'))
     expect(await exchange(transport, list(1))).toHaveLength(1)
@@ -98,7 +98,7 @@ describe('opening a session', () => {
 
   it.each([200, 400, 404])('refuses with what the server said: an error with HTTP %s', async (status) => {
     const error = { code: -32_022, message: 'no', data: { supported: ['2026-07-28'] } }
-    server.intercept = (request) => {
+    server.settings.handle = (request) => {
       request.json(status, { jsonrpc: '2.0', id: status === 404 ? null : 0, error })
       return true
     }
@@ -113,15 +113,16 @@ describe('opening a session', () => {
   })
 
   it('can open without initialize', async () => {
-    server.hasSessions = false
+    server.settings.sessions = false
     expect(await exchange(transport, list(1))).toHaveLength(1)
   })
 
   it('ends the session that the client replaces', async () => {
     await open()
     await open()
-    await until(() => server.sessions.size === 1 && server.streams.size === 1)
-    expect([...server.sessions]).toEqual(['session-2'])
+    await until(() => server.counters.sessionsOpen === 1 && server.streams.size === 1)
+    const ended = server.received.filter(({ method }) => method === 'DELETE')
+    expect(ended.map(({ headers }) => headers['mcp-session-id'])).toEqual(['session-1'])
   })
 })
 
@@ -148,18 +149,12 @@ describe('answers', () => {
       request.json(200, `{\r\n "jsonrpc": "2.0",\n "id": ${String(id)},\n "result": {"a":"\\n"}\n}\n`),
     )
     let line = ''
-    await transport.send(
-      {
-        text: JSON.stringify(call(5)),
-        envelope: { kind: 'request', id: 5, method: 'tools/call' },
-      },
-      { deliver: ({ text }) => void (line = text) },
-    )
+    await transport.send(toWireMessage(call(5)), { deliver: ({ text }) => void (line = text) })
     expect(line).not.toMatch(/[\r\n]/)
     expect(JSON.parse(line)).toEqual({ jsonrpc: '2.0', id: 5, result: { a: '\n' } })
   })
 
-  it.each<[string, (request: PeerRequest, id: unknown) => void, string]>([
+  it.each<[string, (request: Received, id: unknown) => void, string]>([
     [
       'a web page',
       (request) => request.response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>'),
@@ -218,17 +213,14 @@ describe('answers', () => {
   })
 
   it('that come after the client gave up are dropped', async () => {
-    let response: PeerRequest | undefined
+    let response: Received | undefined
     answerCalls((request) => void (request.events(notice('one')), (response = request)))
     const giveUp = new AbortController()
     const delivered: unknown[] = []
-    const sending = transport.send(
-      {
-        text: JSON.stringify(call(5)),
-        envelope: { kind: 'request', id: 5, method: 'tools/call' },
-      },
-      { signal: giveUp.signal, deliver: (message) => void delivered.push(message) },
-    )
+    const sending = transport.send(toWireMessage(call(5)), {
+      signal: giveUp.signal,
+      deliver: (message) => void delivered.push(message),
+    })
     await until(() => delivered.length === 1)
     giveUp.abort()
     response?.response.write(ok(5))
@@ -244,13 +236,10 @@ it('delivers nothing that waited behind a slow reader who then gave up', async (
   let release = (): void => {}
   const held = new Promise<void>((resolve) => (release = resolve))
   let delivered = 0
-  const sending = transport.send(
-    {
-      text: JSON.stringify(call(5)),
-      envelope: { kind: 'request', id: 5, method: 'tools/call' },
-    },
-    { signal: giveUp.signal, deliver: () => ((delivered += 1), held) },
-  )
+  const sending = transport.send(toWireMessage(call(5)), {
+    signal: giveUp.signal,
+    deliver: () => ((delivered += 1), held),
+  })
   await until(() => delivered === 1)
   giveUp.abort()
   release()
@@ -260,13 +249,15 @@ it('delivers nothing that waited behind a slow reader who then gave up', async (
 
 describe('batches of 2025-03-26', () => {
   it('go as one, and come back one by one', async () => {
-    server.revision = '2025-03-26'
+    server.settings.revisions = ['2025-03-26']
     await open()
     const batch = readMessageText(JSON.stringify([list(1), initialized, list(2)]))
-    const answers = await exchange(transport, batch)
-    expect(answers.map(({ id }) => id)).toEqual([1, 2])
+    const asJson = [1, 2].map((id) => ({ jsonrpc: '2.0', id, result: {} }))
+    server.settings.handle = (request) => (request.json(200, asJson), true)
+    expect((await exchange(transport, batch)).map(({ id }) => id)).toEqual([1, 2])
+    expect(server.received.at(-1)?.text).toBe(batch.text)
     const streamed = [notice('x'), `data: [${ok(2).slice(6).trim()},${ok(1).slice(6).trim()}]\n\n`]
-    server.intercept = (request) => (request.events(streamed.join('')), true)
+    server.settings.handle = (request) => (request.events(streamed.join('')), true)
     expect((await exchange(transport, batch)).map(({ id }) => id)).toEqual([undefined, 2, 1])
   })
 })
@@ -276,12 +267,12 @@ describe('a stream that is cut', () => {
     await open()
     await until(() => server.streams.size === 1)
     let cutAt = 0
-    server.intercept = (request) => {
+    server.settings.handle = (request) => {
       if (request.method === 'GET') {
         request.events(`${notice('more')}${ok(5)}`)
         return true
       }
-      if (request.message()['method'] !== 'tools/call') return false
+      if (request.body['method'] !== 'tools/call') return false
       request.events(`id: e1\nretry: 500\ndata:\n\nid: e2\n${notice('one')}`)
       setTimeout(() => {
         cutAt = performance.now()
@@ -295,7 +286,7 @@ describe('a stream that is cut', () => {
       'notifications/more',
       undefined,
     ])
-    const resumed = server.requests.at(-1)
+    const resumed = server.received.at(-1)
     expect(resumed?.headers).toMatchObject({ 'last-event-id': 'e2', 'mcp-session-id': 'session-1' })
     const waited = (resumed?.at ?? 0) - cutAt
     expect(waited).toBeGreaterThan(450)
@@ -306,30 +297,50 @@ describe('a stream that is cut', () => {
     await open()
     await until(() => server.streams.size === 1)
     let gets = 0
-    server.intercept = (request) => {
+    server.settings.handle = (request) => {
       if (request.method === 'GET') {
         gets += 1
         request.events(gets < 3 ? `id: g${gets}\n${notice('g')}` : ok(5))
         setImmediate(() => request.response.destroy())
         return true
       }
-      if (request.message()['method'] !== 'tools/call') return false
+      if (request.body['method'] !== 'tools/call') return false
       request.events(`id: e1\nretry: 10\ndata:\n\n`)
       setTimeout(() => request.response.destroy(), 20)
       return true
     }
     expect(await exchange(transport, call(5))).toHaveLength(3)
-    const resumes = server.requests.map(({ headers }) => headers['last-event-id']).filter(Boolean)
+    const resumes = server.received.map(({ headers }) => headers['last-event-id']).filter(Boolean)
     expect(resumes).toEqual(['e1', 'g1', 'g2'])
+  })
+
+  it('is resumed after waits that grow while nothing comes, and begin anew when something does', async () => {
+    server.settings.streamStatus = 405
+    harness = createHarness(100)
+    transport = createTransport()
+    await open()
+    await until(() => server.log().includes('GET'))
+    const streams = ['id: e1\ndata:\n\n', '', '', `id: e2\n${notice('one')}`, ok(5)]
+    server.settings.handle = ({ method, body, events }) => {
+      if (method !== 'GET' && body['method'] !== 'tools/call') return false
+      events(streams.shift()).end()
+      return true
+    }
+    expect(await exchange(transport, call(5))).toHaveLength(2)
+    // Less up to a quarter by chance.
+    for (const [turn, most] of [1400, 2800, 5600, 1400].entries()) {
+      expect(harness.sleeps[turn]).toBeLessThanOrEqual(most)
+      expect(harness.sleeps[turn]).toBeGreaterThanOrEqual(most * 0.75)
+    }
   })
 
   it('is lost when the server does not resume', async () => {
     await open()
     answerCalls((request) => void (request.events(`id: e1\nretry: 10\ndata:\n\n`), request.response.end()))
-    const before = server.intercept
+    const before = server.settings.handle
     await until(() => server.streams.size === 1)
-    server.streamStatus = 405
-    server.intercept = before
+    server.settings.streamStatus = 405
+    server.settings.handle = before
     await expect(exchange(transport, call(5))).rejects.toMatchObject({ fault: 'lost' })
   })
 })
@@ -354,9 +365,9 @@ describe('a lost session', () => {
         params: { uri: 'b:2' },
       })
       await until(() => server.streams.size === 1)
-      server.lostStatus = status
-      server.sessions.clear()
-      server.requests.length = 0
+      server.settings.lostSessionStatus = status
+      server.dropSessions()
+      server.received.length = 0
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, id) => exchange(transport, call(id + 100))),
       )
@@ -372,12 +383,12 @@ describe('a lost session', () => {
       expect(count('resources/subscribe')).toBe(1)
       expect(count('GET')).toBe(1)
       expect(count('tools/call')).toBe(20)
-      const initialization = server.requests.find((request) => request.body.includes('"initialize"'))
-      expect(initialization?.message()).toMatchObject({ params: initialize.params })
+      const initialization = server.received.find((request) => request.text.includes('"initialize"'))
+      expect(initialization?.body).toMatchObject({ params: initialize.params })
       expect(initialization?.headers).not.toHaveProperty('mcp-session-id')
       // Twice in a row, and the choices are still known.
-      server.sessions.clear()
-      server.requests.length = 0
+      server.dropSessions()
+      server.received.length = 0
       await exchange(transport, call(1))
       await until(
         () => server.log().includes('resources/subscribe') && server.log().includes('logging/setLevel'),
@@ -387,15 +398,15 @@ describe('a lost session', () => {
 
   it('is not asked for twice by a call that comes late', async () => {
     await open()
-    const slow: PeerRequest[] = []
-    server.intercept = (request) => {
-      if (!request.body.includes('slow') || request.headers['mcp-session-id'] !== 'session-1') return false
+    const slow: Received[] = []
+    server.settings.handle = (request) => {
+      if (!request.text.includes('slow') || request.headers['mcp-session-id'] !== 'session-1') return false
       slow.push(request)
       return true
     }
     const late = exchange(transport, call(1, 'slow'))
     await until(() => slow.length === 1)
-    server.sessions.clear()
+    server.dropSessions()
     await exchange(transport, call(2))
     slow[0]?.response.writeHead(404).end()
     expect(await late).toHaveLength(1)
@@ -404,9 +415,9 @@ describe('a lost session', () => {
 
   it('takes answers of the client with it, and sends notifications again', async () => {
     await open()
-    server.sessions.clear()
+    server.dropSessions()
     await exchange(transport, { jsonrpc: '2.0', id: 'q', result: {} })
-    server.sessions.clear()
+    server.dropSessions()
     await exchange(transport, { jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
     const log = server.log()
     expect(log.filter((method) => method === 'response')).toHaveLength(1)
@@ -428,8 +439,8 @@ describe('a lost session', () => {
       params: { uri: 'a:1' },
     })
     await open()
-    server.sessions.clear()
-    server.requests.length = 0
+    server.dropSessions()
+    server.received.length = 0
     await exchange(transport, call(3))
     await exchange(transport, call(4))
     expect(server.log()).toContain('initialize')
@@ -439,17 +450,17 @@ describe('a lost session', () => {
 
   it('does not hold back an answer of the client: the server may wait for it before it opens another one', async () => {
     await open()
-    server.sessions.clear()
-    server.hasSessions = false
-    let held: PeerRequest | undefined
-    server.intercept = (request) => {
+    server.dropSessions()
+    server.settings.sessions = false
+    let held: Received | undefined
+    server.settings.handle = (request) => {
       if (request.method !== 'POST') return false
-      const { method } = request.message()
+      const { method } = request.body
       if (method === 'tools/call' && held === undefined) request.response.writeHead(404).end()
       else if (method === 'initialize') held = request
       else if (method !== undefined) return false
       else {
-        const { id } = held!.message()
+        const { id } = held!.body
         const { clientInfo: serverInfo, ...result } = initialize.params
         held!.json(200, { jsonrpc: '2.0', id, result: { ...result, serverInfo } })
         request.response.writeHead(202).end()
@@ -464,8 +475,8 @@ describe('a lost session', () => {
 
   it('that is lost again at once is an error', async () => {
     await open()
-    server.intercept = (request) => {
-      if (!request.body.includes('tools/call')) return false
+    server.settings.handle = (request) => {
+      if (!request.text.includes('tools/call')) return false
       request.response.writeHead(404).end()
       return true
     }
@@ -475,10 +486,10 @@ describe('a lost session', () => {
 
   it('that was only half made anew is made again', async () => {
     await open()
-    server.sessions.clear()
+    server.dropSessions()
     let isBroken = true
-    server.intercept = (request) => {
-      if (!isBroken || !request.body.includes('notifications/initialized')) return false
+    server.settings.handle = (request) => {
+      if (!isBroken || !request.text.includes('notifications/initialized')) return false
       request.json(500, {})
       return true
     }
@@ -490,10 +501,10 @@ describe('a lost session', () => {
 
   it('that cannot be made anew is the error of everyone who waits, until it can', async () => {
     await open()
-    server.sessions.clear()
+    server.dropSessions()
     let isDown = true
-    server.intercept = (request) => {
-      if (!isDown || !request.body.includes('"initialize"')) return false
+    server.settings.handle = (request) => {
+      if (!isDown || !request.text.includes('"initialize"')) return false
       request.json(500, {})
       return true
     }
@@ -517,7 +528,7 @@ describe('the GET stream', () => {
     for (const stream of server.streams) stream.destroy()
     await until(() => server.streams.size === 0)
     await until(() => server.streams.size === 1)
-    const again = server.requests.at(-1)
+    const again = server.received.at(-1)
     expect(again?.headers['last-event-id']).toBe('s1')
     const waited = (again?.at ?? 0) - cutAt
     expect(waited).toBeGreaterThan(950)
@@ -535,34 +546,34 @@ describe('the GET stream', () => {
     const [second] = server.streams
     second?.end()
     await until(() => server.streams.size === 1 && !server.streams.has(second!))
-    const gets = server.requests.filter(({ method }) => method === 'GET')
+    const gets = server.received.filter(({ method }) => method === 'GET')
     expect(gets.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 's1', 's1'])
   })
 
   it('waits before it comes back, also when the server asks for no wait at all', async () => {
-    server.intercept = (request) => {
+    server.settings.handle = (request) => {
       if (request.method !== 'GET') return false
       request.events('retry: 0\nid: 1\n\n')
       request.response.end()
       return true
     }
     await open()
-    await until(() => server.requests.length > 8)
-    const gets = server.requests.filter(({ method }) => method === 'GET')
+    await until(() => server.received.length > 8)
+    const gets = server.received.filter(({ method }) => method === 'GET')
     expect((gets.at(-1)?.at ?? 0) - (gets[0]?.at ?? 0)).toBeGreaterThan(15 * (gets.length - 1))
   })
 
   it('notices that the session is lost', async () => {
     await open()
     await until(() => server.streams.size === 1)
-    server.sessions.clear()
+    server.dropSessions()
     for (const stream of server.streams) stream.end('retry: 20\n\n')
-    await until(() => server.sessions.size === 1 && server.streams.size === 1)
+    await until(() => server.counters.sessionsOpen === 1 && server.streams.size === 1)
     expect(server.log().filter((method) => method === 'initialize')).toHaveLength(2)
   })
 
   it('is not asked for again when the server has none, with 404 neither', async () => {
-    server.streamStatus = 404
+    server.settings.streamStatus = 404
     await open()
     await until(() => harness.notes.some((note) => note.startsWith('no GET stream')))
     expect(await exchange(transport, call(1))).toHaveLength(1)
@@ -570,7 +581,7 @@ describe('the GET stream', () => {
   })
 
   it('is opened when the sign-in that it wanted has come', async () => {
-    server.intercept = (request) => {
+    server.settings.handle = (request) => {
       if (request.method !== 'GET' || request.headers.authorization === 'Bearer good') return false
       request.response.writeHead(401).end()
       return true
@@ -589,13 +600,13 @@ describe('closing', () => {
     await until(() => server.streams.size === 1)
     await transport.close(500)
     expect(server.log().at(-1)).toBe('DELETE')
-    expect(server.sessions.size).toBe(0)
+    expect(server.counters.sessionsOpen).toBe(0)
     await until(() => server.streams.size === 0)
   })
 
   it('takes no longer than it may, ends what is open, and refuses what comes later', async () => {
     await open()
-    server.intercept = () => true
+    server.settings.handle = () => true
     const waiting = exchange(transport, call(1))
     await until(() => server.log().includes('tools/call'))
     const started = performance.now()
@@ -620,7 +631,7 @@ it('does not look for HTTP+SSE where a web page answers', async () => {
   const config = { serverUrl: `${server.origin}/mcp`, headers: {}, retryMs: 0, cookies: true }
   const first = new FallbackTransport({ ...config, transport: 'http-first' }, harness.ports, undefined)
   const asked: string[] = []
-  server.intercept = ({ method, response }) => {
+  server.settings.handle = ({ method, response }) => {
     asked.push(method)
     response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>')
     return true

@@ -2,28 +2,29 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { SseTransport } from './sse.ts'
 import type { Transport } from './transport.ts'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
-import { startPeer, type HttpPeer, type PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import type { Received } from '../../tests/support/remote/received.ts'
+import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
 import {
   createHarness,
   exchange,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import { until } from '../../tests/support/until.ts'
 
-let peer: HttpPeer
+let peer: Remote
 let harness: TransportHarness
 let transport: Transport
 let stream: ServerResponse | undefined
 let streams: number
 let endpoint: string
-let intercept: (request: PeerRequest) => boolean
+let intercept: (request: Received) => boolean
 
 beforeEach(async () => {
   stream = undefined
   streams = 0
   endpoint = '/messages?session='
   intercept = () => false
-  peer = await startPeer(answer)
+  peer = await startRemote({ handle: (request) => (answer(request), true) })
   harness = createHarness(20)
   transport = new SseTransport(
     { serverUrl: `${peer.origin}/sse`, headers: {}, retryMs: 500, cookies: true },
@@ -38,7 +39,7 @@ afterEach(async () => {
 })
 
 /** A server of 2024-11-05 whose sessions are its streams. */
-function answer(request: PeerRequest): void {
+function answer(request: Received): void {
   if (intercept(request)) return
   if (request.method === 'GET') {
     streams += 1
@@ -47,7 +48,7 @@ function answer(request: PeerRequest): void {
     return
   }
   request.response.writeHead(202).end('Accepted')
-  const { id, method } = request.message()
+  const { id, method } = request.body
   if (request.path.endsWith(String(streams)) && id !== undefined && method !== undefined)
     stream?.write(`event: message\ndata: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}\n\n`)
 }
@@ -60,14 +61,14 @@ const initialize = {
 } as const
 const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' }) as const
 const bodies = (): unknown[] =>
-  peer.requests.filter(({ method }) => method === 'POST').map((request) => request.message()['method'])
+  peer.received.filter(({ method }) => method === 'POST').map(({ body }) => body['method'] as unknown)
 
 it('posts to the endpoint and gets the answers on the stream', async () => {
   expect(await exchange(transport, initialize)).toEqual([{ jsonrpc: '2.0', id: 0, result: {} }])
   await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
   const answers = await Promise.all([exchange(transport, list(1)), exchange(transport, list(2))])
   expect(answers.map(([one]) => one?.['id'])).toEqual([1, 2])
-  expect(peer.requests.map(({ method, path }) => `${method} ${path}`).slice(0, 2)).toEqual([
+  expect(peer.received.map(({ method, path }) => `${method} ${path}`).slice(0, 2)).toEqual([
     'GET /sse',
     'POST /messages?session=1',
   ])
@@ -80,7 +81,7 @@ it('opens another stream when one breaks, and says again what the client had sai
   await exchange(transport, initialize)
   await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
   await exchange(transport, { jsonrpc: '2.0', id: 5, method: 'logging/setLevel', params: { level: 'info' } })
-  intercept = (request) => request.method === 'POST' && request.message()['id'] === 9
+  intercept = (request) => request.method === 'POST' && request.body['id'] === 9
   const waiting = exchange(transport, { jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'x' } })
   await until(() => bodies().at(-1) === 'tools/call')
   stream?.destroy()
@@ -101,7 +102,7 @@ it('asks again on the next stream what may be asked twice', async () => {
   await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
   let asked = 0
   intercept = (request) => {
-    if (request.method !== 'POST' || request.message()['id'] !== 9) return false
+    if (request.method !== 'POST' || request.body['id'] !== 9) return false
     asked += 1
     if (asked > 1) return false
     request.response.writeHead(202).end()
@@ -121,7 +122,7 @@ it.each(['https://elsewhere.example/messages?', 'http://[', '//elsewhere.example
   },
 )
 
-it.each<[string, (request: PeerRequest) => void, string]>([
+it.each<[string, (request: Received) => void, string]>([
   ['404', (request) => request.json(404, {}), 'not_found'],
   [
     'a page',
@@ -169,7 +170,7 @@ it('does not wait for a stream that does not come, for a message nobody wants', 
   intercept = () => true
   const giveUp = new AbortController()
   const sending = exchange(transport, initialize, { signal: giveUp.signal })
-  await until(() => peer.requests.length === 1)
+  await until(() => peer.received.length === 1)
   giveUp.abort()
   await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
 })

@@ -2,22 +2,23 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { StatelessTransport } from './stateless-transport.ts'
 import type { Transport } from './transport.ts'
-import { until } from '../../tests/support/bridge/proxy/condition.ts'
-import { startPeer, type HttpPeer, type PeerRequest } from '../../tests/support/bridge/proxy/http-peer.ts'
+import type { Received } from '../../tests/support/remote/received.ts'
+import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
 import {
   createHarness,
   exchange,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
+import { until } from '../../tests/support/until.ts'
 
-let peer: HttpPeer
+let peer: Remote
 let harness: TransportHarness
 let transport: Transport
-let answer: (request: PeerRequest) => void
+let answer: (request: Received) => void
 
 beforeEach(async () => {
-  answer = (request) => request.json(200, { jsonrpc: '2.0', id: request.message()['id'], result: {} })
-  peer = await startPeer((request) => answer(request))
+  answer = (request) => request.answer({ result: {} })
+  peer = await startRemote({ handle: (request) => (answer(request), true) })
   harness = createHarness()
   transport = new StatelessTransport(
     {
@@ -89,13 +90,13 @@ describe('headers', () => {
     ],
   ])('of %s', async (_what, message, headers) => {
     await exchange(transport, message)
-    expect(peer.requests[0]?.headers).toMatchObject({
+    expect(peer.received[0]?.headers).toMatchObject({
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'x-mine': '1',
     })
-    for (const [name, value] of Object.entries(headers)) expect(peer.requests[0]?.headers[name]).toBe(value)
-    expect(peer.requests[0]?.headers).not.toHaveProperty('mcp-session-id')
+    for (const [name, value] of Object.entries(headers)) expect(peer.received[0]?.headers[name]).toBe(value)
+    expect(peer.received[0]?.headers).not.toHaveProperty('mcp-session-id')
   })
 
   it('of parameters are those that the tool declares', async () => {
@@ -103,7 +104,7 @@ describe('headers', () => {
     harness.ports.knownTools = () => [{ name: 'a', inputSchema }]
     await exchange(transport, call('a'))
     await exchange(transport, call('b'))
-    expect(peer.requests.map(({ headers }) => headers['mcp-param-region'])).toEqual(['inner', undefined])
+    expect(peer.received.map(({ headers }) => headers['mcp-param-region'])).toEqual(['inner', undefined])
   })
 
   it('of megabytes of arguments are found too', async () => {
@@ -115,8 +116,8 @@ describe('headers', () => {
       params: { arguments: { text }, _meta: meta, name: 'late' },
     } as const
     await exchange(transport, message)
-    expect(peer.requests[0]?.headers['mcp-name']).toBe('late')
-    expect(peer.requests[0]?.message()).toEqual(message)
+    expect(peer.received[0]?.headers['mcp-name']).toBe('late')
+    expect(peer.received[0]?.body).toEqual(message)
   })
 })
 
@@ -165,7 +166,7 @@ describe('a subscription', () => {
   }
 
   it('stays open until the server ends it', async () => {
-    let stream: PeerRequest | undefined
+    let stream: Received | undefined
     answer = (request) => {
       stream = request
       request.events(': keepalive\n\n')
@@ -192,7 +193,7 @@ describe('a subscription', () => {
       setTimeout(() => request.response.destroy(), 20)
     }
     await expect(exchange(transport, listen)).rejects.toMatchObject({ fault: 'lost' })
-    expect(peer.requests).toHaveLength(1)
+    expect(peer.received).toHaveLength(1)
   })
 
   it('is cancelled at the server by its signal', async () => {
@@ -203,7 +204,7 @@ describe('a subscription', () => {
     }
     const giveUp = new AbortController()
     const listening = exchange(transport, listen, { signal: giveUp.signal })
-    await until(() => peer.requests.length === 1)
+    await until(() => peer.received.length === 1)
     giveUp.abort()
     await expect(listening).rejects.toMatchObject({ name: 'NetworkError', fault: 'aborted' })
     await until(() => isClosed)
@@ -213,7 +214,7 @@ describe('a subscription', () => {
 it('ends what is open when it is closed', async () => {
   answer = () => {}
   const sending = exchange(transport, call('a'))
-  await until(() => peer.requests.length === 1)
+  await until(() => peer.received.length === 1)
   const [failed] = await Promise.allSettled([sending, transport.close(100)])
   expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
 })
@@ -223,5 +224,5 @@ it('sends nothing for a signal that was aborted before', async () => {
     fault: 'aborted',
     sent: false,
   })
-  expect(peer.requests).toHaveLength(0)
+  expect(peer.received).toHaveLength(0)
 })

@@ -4,20 +4,30 @@ import { z } from 'zod'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import { readJsonText } from '@drawbridge/shared/json-text.ts'
 import { type AccessReading, readAccessDocument } from '../core/access/access-document.ts'
+import { readLogo } from '../core/logo.ts'
 import { type DocumentReading, named, readDocument } from '../core/document.ts'
 import { readUpstreamDocument, type UpstreamReading, upstreamAt } from '../core/gateway/upstream-document.ts'
 import { toolScope } from '../core/tokens/scope.ts'
 import type { ServerConfig } from './setting-table.ts'
 
 /** The text of a file, or a sentence that says why it cannot be had and names the file. */
-export type SettingFileText =
-  | { kind: 'text'; text: string }
-  | { kind: 'unreadable'; code: string; fault: string }
+export type SettingFileText = { kind: 'text'; text: string } | Unreadable
+
+interface Unreadable {
+  kind: 'unreadable'
+  code: string
+  fault: string
+}
 
 /** Reads a file that a setting names, with or without a byte order mark. Never throws. */
 export function readSettingFile(path: string): SettingFileText {
+  const file = readBytes(path)
+  return file.kind === 'bytes' ? { kind: 'text', text: decodeFileText(file.bytes) } : file
+}
+
+function readBytes(path: string): { kind: 'bytes'; bytes: Buffer } | Unreadable {
   try {
-    return { kind: 'text', text: decodeFileText(readFileSync(path)) }
+    return { kind: 'bytes', bytes: readFileSync(path) }
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     return { kind: 'unreadable', code, fault: unreadableText(path, code) }
@@ -102,4 +112,13 @@ export function readWellKnownFile({
 }: Pick<ServerConfig, 'wellKnown'>): DocumentReading<Readonly<Record<string, string>>> {
   if (path === undefined) return { kind: 'read', value: {} }
   return readDocumentFile(path, (document) => readDocument(wellKnownTexts, document))
+}
+
+/** The image that APP_LOGO names, as a data URL. */
+export function readLogoFile({
+  appLogo: path,
+}: Pick<ServerConfig, 'appLogo'>): DocumentReading<string | undefined> {
+  if (path === undefined) return { kind: 'read', value: undefined }
+  const file = readBytes(path)
+  return file.kind === 'bytes' ? readLogo(file.bytes, path) : { kind: 'faulty', faults: [file.fault] }
 }

@@ -102,6 +102,25 @@ it('several faults of one file have their next step once', () => {
   expect(more).toEqual([])
 })
 
+it('a logo that is missing, too large or no image is a fault with the next step', () => {
+  const path = join(folder, 'logo')
+  const said = (problem: string): unknown => [
+    expect.stringMatching(
+      new RegExp(
+        `^appLogo: .*${problem} Name an SVG, PNG, JPEG or WebP image of at most 32 KB; an SVG needs its xmlns\\.$`,
+      ),
+    ),
+  ]
+  expect(texts({ appLogo: path })).toEqual(said('there is no file .*logo\\.'))
+  expect(texts({ appLogo: folder })).toEqual(said('is a folder, not a file\\.'))
+  writeFileSync(path, 'GIF89a')
+  expect(texts({ appLogo: path })).toEqual(said('is no SVG, PNG, JPEG or WebP image\\.'))
+  writeFileSync(path, '<svg xmlns="http://www.w3.org/2000/svg"/>'.padEnd(32_769))
+  expect(texts({ appLogo: path })).toEqual(said('has 32769 bytes; .* 32768 are the most\\.'))
+  writeFileSync(path, '<svg xmlns="http://www.w3.org/2000/svg"/>')
+  expect(texts({ appLogo: path })).toEqual([])
+})
+
 describe('the file of the admin token', () => {
   const token = 'a'.repeat(20) + '~!0123456789'
   const tokenFile = (text: string, mode = 0o600): Settings => {

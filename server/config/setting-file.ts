@@ -1,7 +1,13 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseAdminToken, sharedFileFault } from '../store/admin-token-file.ts'
-import { readAccessFile, readSettingFile, readUpstream, readWellKnownFile } from './document-file.ts'
+import {
+  readAccessFile,
+  readLogoFile,
+  readSettingFile,
+  readUpstream,
+  readWellKnownFile,
+} from './document-file.ts'
 import type { DocumentReading } from '../core/document.ts'
 import { readClientFile } from './client-file.ts'
 import { parseSecretKeys, embeddedDatabases, type KeySource, keySourceOf } from './store-address.ts'
@@ -29,6 +35,7 @@ const checks = {
   audit: ({ config }) => auditFaults(config.audit),
   adminTokenFile: ({ config }) => tokenFaults(config),
   upstream: ({ config }) => upstreamFaults(config),
+  appLogo: ({ config }) => logoFaults(config),
   wellKnown: ({ config }) => documentFaults(readWellKnownFile(config), 'directories.md'),
 } satisfies Partial<Record<keyof ServerConfig, (given: GivenSettings, now: number) => Fault[]>>
 
@@ -92,6 +99,13 @@ function keyFaults(source: KeySource): Fault[] {
 function documentFaults(reading: DocumentReading<unknown>, page: string): Fault[] {
   const faults = reading.kind === 'read' ? [] : reading.faults
   return faults.map((problem) => ({ problem, nextStep: `docs/${page} says what it holds.` }))
+}
+
+function logoFaults(config: ServerConfig): Fault[] {
+  const reading = readLogoFile(config)
+  const faults = reading.kind === 'read' ? [] : reading.faults
+  const nextStep = 'Name an SVG, PNG, JPEG or WebP image of at most 32 KB; an SVG needs its xmlns.'
+  return faults.map((problem) => ({ problem, nextStep }))
 }
 
 function upstreamFaults({ upstream, tools }: ServerConfig): Fault[] {

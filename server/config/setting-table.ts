@@ -19,6 +19,7 @@ import {
   parsePageUrl,
   parseRate,
 } from './config-value.ts'
+import { parseAccent } from '../core/accent.ts'
 import { providerTable } from './provider-setting.ts'
 import { parseSecretKeySource, parseStore } from './store-address.ts'
 
@@ -175,6 +176,16 @@ const table = {
     derived: true,
     defaultText: 'host of APP_URL; Fieldnotes for the demo app',
     doc: 'What the sign-in pages call the web app.',
+  },
+  appLogo: {
+    parse: parseText,
+    defaultText: 'none',
+    doc: 'File with the logo of the web app, which the pages show with APP_NAME instead of the name Drawbridge: SVG, PNG, JPEG or WebP, at most 32 KB; see docs/deploy.md.',
+  },
+  appAccent: {
+    parse: parseAccent,
+    defaultText: 'green',
+    doc: 'Colour of the buttons on the pages, as #rrggbb, or two for light and dark mode: #6d28d9,#c4b5fd.',
   },
   wellKnown: {
     parse: parseText,

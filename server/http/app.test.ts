@@ -4,6 +4,7 @@ import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { everyone } from './middleware/cors.ts'
 import type { Endpoint, FetchHandler } from './endpoint.ts'
 import { createHttpApp } from './app.ts'
+import { plainLook } from '../../tests/support/pages/view-sample.ts'
 
 const reported: [string, unknown][] = []
 
@@ -13,6 +14,7 @@ function route(
 ): (path: string, init?: RequestInit) => Promise<Response> {
   const fetch = createHttpApp(endpoints, {
     baseUrl,
+    look: plainLook,
     createContext: () => ({
       id: 'request-1',
       address: undefined,
@@ -191,6 +193,7 @@ describe('createHttpApp', () => {
   it('MCP transport Security-Warning: DNS rebinding: another host name is 421, but for probes', async () => {
     const fetch = createHttpApp([fine, probe], {
       baseUrl: 'http://localhost:8787',
+      look: plainLook,
       createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
     })
     const at = (path: string): Promise<Response> => fetch(new Request(`http://evil.example:8787${path}`))
@@ -210,6 +213,7 @@ describe('createHttpApp', () => {
     const fetch = createHttpApp([fine], {
       baseUrl: 'http://localhost:8787',
       allowedHosts: ['inner:8080'],
+      look: plainLook,
       createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
     })
     expect((await fetch(new Request(url, { headers: { host } }))).status).toBe(status)
@@ -221,6 +225,7 @@ describe('createHttpApp', () => {
       const headers = { [name]: name === 'forwarded' ? 'host=localhost:8787' : 'localhost:8787' }
       const fetch = createHttpApp([fine], {
         baseUrl: 'http://localhost:8787',
+        look: plainLook,
         createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
       })
       expect((await fetch(new Request('http://evil.example/fine', { headers }))).status).toBe(421)
@@ -246,6 +251,7 @@ describe('the observer', () => {
   const observed = (endpoints: Endpoint[]): FetchHandler =>
     createHttpApp(endpoints, {
       baseUrl: 'https://mcp.example.com',
+      look: plainLook,
       createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
       observer,
       nowMs: () => clock,

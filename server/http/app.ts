@@ -14,6 +14,7 @@ import { createFinisher } from './finish.ts'
 import { everyone, preflight } from './middleware/cors.ts'
 import { createHostGuard, splitUrl } from './middleware/guards.ts'
 import { errorPage } from './pages/error-page.ts'
+import type { Look } from './pages/look.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { httpError, oauthFailure, page, retryHeaders } from './response.ts'
 
@@ -30,6 +31,7 @@ export interface HttpAppConfig {
   baseUrl: string
   /** Hosts that requests may use besides that of the base URL. */
   allowedHosts?: readonly string[]
+  look: Look
   createContext: (request: Request, peer: Peer | undefined) => RequestContext
   observer?: RequestObserver
   /** Monotonic milliseconds, for the observer. */
@@ -50,6 +52,7 @@ interface Route {
 export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppConfig): FetchHandler {
   const { baseUrl, createContext, observer, nowMs = () => performance.now() } = config
   const isOwnHost = createHostGuard(baseUrl, config.allowedHosts)
+  const refuse = createRefusal(config.look)
   const finish = createFinisher(baseUrl)
 
   async function serve(request: Request, peer: Peer | undefined, route: Route): Promise<Response> {
@@ -59,7 +62,7 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
     try {
       const context = createContext(request, peer)
       const audience = route.audienceOf(request)
-      const reply = await answer(request, context, route)
+      const reply = await answer(request, context, route, refuse)
       status = reply.status
       context.answered?.(route.name, status)
       return finish(reply, { requestId: context.id, path: splitUrl(request.url).path, audience })
@@ -75,10 +78,10 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
   for (const endpoint of endpoints.toSorted(
     (a, b) => Number(a.prefix ?? false) - Number(b.prefix ?? false),
   )) {
-    const route = routeOf(endpoint, isOwnHost)
+    const route = routeOf(endpoint, isOwnHost, refuse)
     for (const path of pathsOf(endpoint)) app.all(path, (c) => serve(c.req.raw, c.env.peer, route))
   }
-  const nowhere = unknownRoute(baseUrl, isOwnHost)
+  const nowhere = unknownRoute(baseUrl, isOwnHost, refuse)
   app.notFound((c) => serve(c.req.raw, c.env.peer, nowhere))
   return async (request, peer) => app.fetch(request, { peer })
 }
@@ -88,7 +91,7 @@ function pathsOf({ path, prefix }: Endpoint): string[] {
   return path.endsWith('/') ? [path] : [path, `${path}/`]
 }
 
-function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean): Route {
+function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean, refuse: Refuse): Route {
   const { path, prefix, cors, anyHost, otherMethods } = endpoint
   const handlers = new Map(Object.entries(endpoint.methods))
   const audienceOf = cors === 'none' ? (): CorsAudience => ({ kind: 'nobody' }) : cors
@@ -111,7 +114,7 @@ function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean): 
   }
 }
 
-function unknownRoute(baseUrl: string, isOwnHost: (request: Request) => boolean): Route {
+function unknownRoute(baseUrl: string, isOwnHost: (request: Request) => boolean, refuse: Refuse): Route {
   const startUrl = `${baseUrl.replace(/\/+$/, '')}/`
   return {
     name: 'other',
@@ -130,7 +133,12 @@ function allowedMethods({ methods, cors }: Endpoint): string {
 }
 
 /** Calls the handler. An OAuth error becomes JSON; anything else is answered without the cause, which goes to the log. */
-async function answer(request: Request, context: RequestContext, { handle }: Route): Promise<Reply> {
+async function answer(
+  request: Request,
+  context: RequestContext,
+  { handle }: Route,
+  refuse: Refuse,
+): Promise<Reply> {
   try {
     return await handle(request, context)
   } catch (error) {
@@ -162,15 +170,19 @@ function isAbort(error: unknown): boolean {
   return name === 'AbortError' || code === 'ECONNRESET' || code === 'ABORT_ERR'
 }
 
-/** Refuses with a page for a browser that navigates, with JSON for everything else. */
-function refuse(
+type Refuse = (
   code: ErrorCode,
   request: Request,
-  { id: requestId }: RequestContext,
-  { headers = {}, startUrl }: { headers?: Record<string, string>; startUrl?: string } = {},
-): Reply {
-  if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
-  const { status, ...text } = errorTable[code]
-  const html = errorPage({ ...text, ...(startUrl !== undefined && { startUrl }), requestId })
-  return page(html, status, { ...retryHeaders(status), ...headers })
+  context: RequestContext,
+  more?: { headers?: Record<string, string>; startUrl?: string },
+) => Reply
+
+/** Refuses with a page for a browser that navigates, with JSON for everything else. */
+function createRefusal(look: Look): Refuse {
+  return (code, request, { id: requestId }, { headers = {}, startUrl } = {}) => {
+    if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
+    const { status, ...text } = errorTable[code]
+    const html = errorPage({ ...text, ...(startUrl !== undefined && { startUrl }), requestId, look })
+    return page(html, look, status, { ...retryHeaders(status), ...headers })
+  }
 }

@@ -129,11 +129,11 @@ function tokenSteps(request: AnsweredRequest): SeenStep[] {
   if (issued?.['grant_type'] === 'refresh_token') return []
   const clientId = text(issued?.['client_id'])
   if (issued) return [{ step: 'token', ok: true, clientId, grantId: text(issued['grant_id']) }]
-  const refusal = fieldsOf(request, 'token_refused')
   const detail = refusalOf(request)
+  if (pending.has(detail) || request.method !== 'POST') return []
   // Only refreshes are refused with the name of their grant.
-  if (pending.has(detail) || refusal?.['grant_id'] !== undefined || request.method !== 'POST') return []
-  return [{ step: 'token', ok: false, detail }]
+  const isRefresh = fieldsOf(request, 'token_refused')?.['grant_id'] !== undefined
+  return [{ step: 'token', ok: false, detail: isRefresh ? `refresh: ${detail}` : detail }]
 }
 
 /** Events that say why a request was refused, with the field that has the word for it. */

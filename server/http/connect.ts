@@ -11,8 +11,9 @@ export function createConnectHandler(
   app: AppView & PageLinks,
   more: Pick<ConnectView, 'connectionsPath' | 'permissions'> & { publicTools: () => ReadonlySet<string> },
 ): EndpointHandler {
-  const { appName, appUrl } = app
+  const { appName, appUrl, look } = app
   const view: Omit<ConnectView, 'publicTools'> = {
+    look,
     appName,
     appUrl,
     links: app,
@@ -22,10 +23,8 @@ export function createConnectHandler(
     challenging: urls.challenging,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
   }
-  return () =>
-    page(connectPage({ ...view, publicTools: more.publicTools() }), 200, {
-      'content-security-policy': connectPolicy,
-    })
+  const headers = { 'content-security-policy': connectPolicy(look) }
+  return () => page(connectPage({ ...view, publicTools: more.publicTools() }), look, 200, headers)
 }
 
 /** Serves the base URL itself, which users open in a browser. */

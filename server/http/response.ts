@@ -1,7 +1,8 @@
 import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type ErrorCode, errorTable } from './error-table.ts'
-import { pageContentSecurityPolicy } from './pages/layout.ts'
+import { contentSecurityPolicy } from './pages/layout.ts'
+import type { Look } from './pages/look.ts'
 
 const noStore = { 'cache-control': 'no-store' }
 
@@ -26,13 +27,13 @@ export function empty(status: number): TextResponse {
   return { status, headers: { ...noCache }, body: null }
 }
 
-/** Returns an HTML page: never cached or framed, and it loads nothing. */
-export function page(html: string, status = 200, headers: Record<string, string> = {}): Response {
+/** Returns an HTML page in its look: never cached or framed, and it loads nothing. */
+export function page(html: string, look: Look, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(html, {
     status,
     headers: {
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': pageContentSecurityPolicy,
+      'content-security-policy': contentSecurityPolicy(look),
       // Keeps Origin on our own form posts, which `no-referrer` would remove, and sends nothing to other sites.
       'referrer-policy': 'same-origin',
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',

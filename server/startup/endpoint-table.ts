@@ -25,6 +25,7 @@ import { createIntrospectEndpoint, createRevokeEndpoint } from '../http/oauth/re
 import type { LoginCookies } from '../http/login/cookies.ts'
 import { accountPath } from '../http/login/login-subject.ts'
 import { createMcpGate } from '../http/mcp.ts'
+import type { Look } from '../http/pages/look.ts'
 import { createKeySetEndpoint } from '../http/oauth/key-set.ts'
 import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
 import { createRegisterEndpoint, createRegisterManagementEndpoint } from '../http/oauth/registration.ts'
@@ -40,6 +41,7 @@ import { readWellKnownFile } from '../config/document-file.ts'
 /** Dependencies of one process's endpoints. */
 export interface EndpointParts {
   config: ServerConfig
+  look: Look
   cookies: LoginCookies
   runtime: Runtime
   store: Store
@@ -66,11 +68,15 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const { config, urls, scopes, tools, provider, clients, shownTools, isDraining } = parts
   const { basePath } = urls
   const ports = portsOf(parts)
-  const showConnect = createConnectHandler(urls, config, {
-    connectionsPath: accountPath(ports),
-    permissions: scopes.describe(scopes.resource.join(' ')),
-    publicTools: shownTools,
-  })
+  const showConnect = createConnectHandler(
+    urls,
+    { ...config, look: parts.look },
+    {
+      connectionsPath: accountPath(ports),
+      permissions: scopes.describe(scopes.resource.join(' ')),
+      publicTools: shownTools,
+    },
+  )
   const registration = {
     ...ports,
     policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
@@ -137,7 +143,7 @@ function portsOf(parts: EndpointParts) {
     storedClients: store,
     control: parts.access,
     grantUse: parts.grantUses,
-    app: { appName: config.appName, appUrl: config.appUrl, links: config },
+    app: { look: parts.look, appName: config.appName, appUrl: config.appUrl, links: config },
     pace: new RefreshPace(config.accessTokenTtl),
     providerIssuer: provider.issuer,
     // A provider whose tokens cannot be verified here has no cookie either.

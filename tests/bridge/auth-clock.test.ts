@@ -2,14 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
 import { underLoad } from '../support/under-load.ts'
-import {
-  type AuthScene,
-  burst,
-  call,
-  echoes,
-  inAuthScene,
-  until,
-} from '../support/bridge/sign-in/auth-scene.ts'
+import { type AuthScene, burst, call, echoes, inAuthScene } from '../support/bridge/sign-in/auth-scene.ts'
+import { until } from '../support/until.ts'
 
 const clock = new URL('../support/other-clock.ts', import.meta.url).href
 const hours = 3600

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type BridgeProcess, launcher } from '../e2e/bridge-process.ts'
+import type { BridgeProcess } from '../e2e/bridge-process.ts'
+import { bridgeLauncher } from '../support/bridge/process/bridge-child.ts'
 import {
   type KeyringSession,
   missingPackages,
@@ -58,7 +59,7 @@ async function signIn(scene: AuthScene, environment: Record<string, string>): Pr
 
 describe('the helper that asks the keychain', () => {
   it('is in the build as a program of its own, and says nothing but its answer', () => {
-    const helper = join(dirname(launcher), 'dist', 'keychain-helper.mjs')
+    const helper = join(dirname(bridgeLauncher), 'dist', 'keychain-helper.mjs')
     const said = execFileSync(process.execPath, [helper], { input: '{}', encoding: 'utf8' })
     expect(JSON.parse(said)).toEqual({ kind: 'failed', message: expect.any(String) })
   })
@@ -85,7 +86,7 @@ describe.skipIf(isSkipped)('a login in a keychain', { concurrent: true, timeout:
         expect(textOf(await without.open())).toMatch(/keychain/i)
         expect(performance.now() - begin).toBeLessThan(underLoad(6000))
         expect(await call(without)).toMatch(/keychain/i)
-        expect(existsSync(join(scene.home.path, '.drawbridge', 'credentials', 'key'))).toBe(false)
+        expect(existsSync(join(scene.home, '.drawbridge', 'credentials', 'key'))).toBe(false)
         const again = start(scene, good)
         await again.open()
         expect(await burst(again, 3)).toEqual(echoes(3))

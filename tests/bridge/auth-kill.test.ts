@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
-import {
-  type AuthScene,
-  burst,
-  echoes,
-  inAuthScene,
-  until,
-  visit,
-} from '../support/bridge/sign-in/auth-scene.ts'
+import { type AuthScene, burst, echoes, inAuthScene, visit } from '../support/bridge/sign-in/auth-scene.ts'
+import { until } from '../support/until.ts'
 
 const killed = 'SIGKILL'
 const replaySeconds = 120

@@ -7,9 +7,9 @@ import {
   echoes,
   inAuthScene,
   textOf,
-  until,
   visit,
 } from '../support/bridge/sign-in/auth-scene.ts'
+import { until } from '../support/until.ts'
 
 const slowMs = 400
 
@@ -27,7 +27,7 @@ async function signInSomehow(bridge: BridgeProcess): Promise<void> {
   await until(async () => {
     const text = textOf(await bridge.request('tools/call', { name: 'sign_in', arguments: {} }))
     if (text.startsWith('Signed in')) return true
-    const link = bridge.allLinks().at(-1)
+    const link = bridge.links().at(-1)
     if (link !== undefined) await visit(link).catch(() => undefined)
     return false
   }, 'a sign-in')

@@ -8,9 +8,9 @@ import {
   echoes,
   inAuthScene,
   textOf,
-  until,
   visit,
 } from '../support/bridge/sign-in/auth-scene.ts'
+import { until } from '../support/until.ts'
 
 async function warm(scene: AuthScene, count = 1): Promise<BridgeProcess[]> {
   await scene.signedIn()

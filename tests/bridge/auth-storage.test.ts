@@ -14,7 +14,7 @@ import {
 
 /** A place below the folder that the bridges of a scene share. */
 function at({ home }: AuthScene, ...names: string[]): string {
-  return join(home.path, '.drawbridge', 'credentials', ...names)
+  return join(home, '.drawbridge', 'credentials', ...names)
 }
 
 function recordOf(scene: AuthScene): string {
@@ -101,7 +101,7 @@ describe('stored logins that are gone', { concurrent: true, timeout: 60_000 }, (
       await scene.signedIn()
       const [bridge] = (await scene.opened(1)) as [BridgeProcess]
       await call(bridge)
-      rmSync(join(scene.home.path, '.drawbridge'), { recursive: true })
+      rmSync(join(scene.home, '.drawbridge'), { recursive: true })
       expect(await burst(bridge, 3)).toEqual(echoes(3))
       scene.remote.revokeAccessTokens()
       const held = burst(bridge, 3)

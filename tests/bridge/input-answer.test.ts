@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Fault } from '../support/remote/remote-settings.ts'
+import type { Fault } from '../support/remote/exchange-parts.ts'
 import { underLoad } from '../support/under-load.ts'
 import { type BridgeChild, errorOf } from '../support/bridge/process/bridge-child.ts'
 import { staged } from '../support/bridge/process/stage.ts'

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
 import { type BridgeChild, errorOf, peakMegabytes } from '../support/bridge/process/bridge-child.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 interface Scene {
   bridge: BridgeChild
@@ -89,7 +90,7 @@ describe.concurrent('a batch', () => {
     staged(async (stage) => {
       const { bridge } = await openedOld(stage)
       bridge.write(pings(1500))
-      await until('all answers', () => bridge.messages.length >= 1501)
+      await until(() => bridge.messages.length >= 1501, 'all answers')
       expect(new Set(bridge.messages.map(({ id }) => id)).size).toBe(1501)
     }),
   )

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../support/remote/remote.ts'
 import { type BridgeChild, errorOf } from '../support/bridge/process/bridge-child.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 const parseError = -32_700
 const invalidRequest = -32_600
@@ -11,7 +12,7 @@ async function opened(stage: Stage): Promise<{ bridge: BridgeChild; remote: Remo
   const remote = await stage.remote({ era: 'legacy' })
   const bridge = stage.bridge(remote.url)
   await bridge.initialize()
-  await until('the session is open', () => remote.counters.streamsOpen === 1)
+  await until(() => remote.counters.streamsOpen === 1, 'the session is open')
   return { bridge, remote }
 }
 
@@ -62,7 +63,7 @@ describe.concurrent('a line', () => {
           Buffer.from('"}\n'),
         ]),
       )
-      await until('an answer', () => bridge.messages.length > from)
+      await until(() => bridge.messages.length > from, 'an answer')
       expect(bridge.messages[from]).toHaveProperty('error')
       expect(await bridge.call('echo', { text: 'next' })).toBe('next')
     }),
@@ -115,7 +116,7 @@ describe.concurrent('a client in the wrong order', () => {
       expect(remote.counters.sessionsOpened).toBe(server === 'modern' ? 0 : 1)
       if (client === 'modern') return
       if (server !== 'modern') expect(remote.counters.methods['notifications/initialized']).toBe(1)
-      await until('the stream', () => remote.counters.streamsOpen === 1)
+      await until(() => remote.counters.streamsOpen === 1, 'the stream')
     })(),
   )
 })

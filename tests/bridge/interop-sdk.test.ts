@@ -10,7 +10,8 @@ import {
   startLegacySdkServer,
   startModernSdkServer,
 } from '../support/bridge/process/sdk-server.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 /** Local clients, by SDK. */
 const hosts = { 'SDK v1': startLegacyHost, 'SDK v2': startModernHost }
@@ -40,10 +41,10 @@ async function answersEverything(host: SdkHost): Promise<void> {
 
 async function hearsOfTools(host: SdkHost, server: SdkServer): Promise<void> {
   // The stream that carries it may still be on its way.
-  await until('the change is told', async () => {
+  await until(async () => {
     if (host.changes() === 0) await server.changeTools()
     return host.changes() > 0
-  })
+  }, 'the change is told')
   expect(await host.tools()).toContain('extra_1')
 }
 
@@ -70,7 +71,7 @@ describe.concurrent('a client of one SDK and a server of another', () => {
       cancelled.catch(() => {})
       setTimeout(() => cancel.abort(), 200)
       await expect(cancelled).rejects.toThrow()
-      await until('the call is cancelled', () => server.cancelled.length === 1)
+      await until(() => server.cancelled.length === 1, 'the call is cancelled')
 
       if (mayBegin(serverName, host)) await hearsOfTools(host, server)
       expect(await host.call('echo', { text: 'still here' })).toBe('still here')

@@ -11,7 +11,8 @@ import {
   textOf,
 } from '../support/bridge/process/bridge-child.ts'
 import { muteServer } from '../support/bridge/process/socket-server.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 interface Reached {
   bridge: BridgeChild
@@ -34,12 +35,12 @@ async function reachIdle(stage: Stage, flags: readonly string[] = []): Promise<R
   const remote = await stage.remote({ era: 'legacy' })
   const bridge = bridgeOf(stage, remote.url, flags)
   await bridge.initialize()
-  await until('the stream of the session is open', () => remote.counters.streamsOpen === 1)
+  await until(() => remote.counters.streamsOpen === 1, 'the stream of the session is open')
   return { bridge, remote }
 }
 
 function started(bridge: BridgeChild): Promise<void> {
-  return until('the first line on stderr', () => bridge.stderr().includes('\n'))
+  return until(() => bridge.stderr().includes('\n'), 'the first line on stderr')
 }
 
 const phases: Readonly<Record<string, Phase>> = {
@@ -53,14 +54,14 @@ const phases: Readonly<Record<string, Phase>> = {
     const { url, sockets } = await muteServer(stage)
     const bridge = bridgeOf(stage, url)
     void bridge.initialize().catch(() => {})
-    await until('a connection', () => sockets.size > 0)
+    await until(() => sockets.size > 0, 'a connection')
     return { bridge }
   },
   'the server takes its time with initialize': async (stage) => {
     const remote = await stage.remote({ era: 'legacy', delayMs: 60_000 })
     const bridge = bridgeOf(stage, remote.url)
     void bridge.initialize().catch(() => {})
-    await until('initialize', () => remote.counters.requests['POST /mcp'] === 1)
+    await until(() => remote.counters.requests['POST /mcp'] === 1, 'initialize')
     return { bridge, remote }
   },
   'a sign-in is pending': async (stage) => {
@@ -68,14 +69,14 @@ const phases: Readonly<Record<string, Phase>> = {
     const bridge = bridgeOf(stage, remote.url, ['--store', 'memory'])
     await bridge.initialize()
     void bridge.call('echo', {}, 'waiting')
-    await until('the link', () => bridge.stderr().includes('response_type=code'))
+    await until(() => bridge.stderr().includes('response_type=code'), 'the link')
     return { bridge, remote }
   },
   'it is idle, and a stream is open': (stage) => reachIdle(stage),
   'calls are in flight': async (stage) => {
     const { bridge, remote } = await reachIdle(stage)
     for (const key of ['a', 'b', 'c']) void bridge.call('slow', { ms: 60_000, key })
-    await until('the calls', () => ['a', 'b', 'c'].every((key) => remote.counters.calls[key] === 1))
+    await until(() => ['a', 'b', 'c'].every((key) => remote.counters.calls[key] === 1), 'the calls')
     return { bridge, remote }
   },
   'a call is translated': async (stage) => {
@@ -83,7 +84,7 @@ const phases: Readonly<Record<string, Phase>> = {
     const bridge = bridgeOf(stage, remote.url)
     bridge.speakModern()
     void bridge.call('slow', { ms: 60_000 })
-    await until('the call', () => remote.counters.calls['slow'] === 1)
+    await until(() => remote.counters.calls['slow'] === 1, 'the call')
     return { bridge, remote }
   },
   'it subscribes to a server of 2026': async (stage) => {
@@ -92,7 +93,7 @@ const phases: Readonly<Record<string, Phase>> = {
     bridge.speakModern()
     await bridge.ask('server/discover')
     void bridge.ask('subscriptions/listen', { notifications: { toolsListChanged: true } })
-    await until('the stream', () => remote.counters.streamsOpen === 1)
+    await until(() => remote.counters.streamsOpen === 1, 'the stream')
     return { bridge, remote }
   },
 }
@@ -123,9 +124,9 @@ describe.concurrent('a bridge', () => {
         const { bridge, remote } = await reach(stage)
         await endsInTime(bridge, () => (ending === 'stdin ends' ? bridge.endInput() : bridge.kill(ending)))
         if (remote === undefined) return
-        await until('the session is closed', () => remote.counters.sessionsOpen === 0)
+        await until(() => remote.counters.sessionsOpen === 0, 'the session is closed')
         expect(remote.counters.deletes).toBe(remote.counters.sessionsOpened)
-        await until('the streams are closed', () => remote.counters.streamsOpen === 0)
+        await until(() => remote.counters.streamsOpen === 0, 'the streams are closed')
       })(),
   )
 })
@@ -136,7 +137,7 @@ describe.concurrent('the end of a bridge', () => {
     staged(async (stage) => {
       const { bridge, remote } = await reachIdle(stage)
       void bridge.call('slow', { ms: 60_000 })
-      await until('the call', () => remote.counters.calls['slow'] === 1)
+      await until(() => remote.counters.calls['slow'] === 1, 'the call')
       remote.set({ delayMs: 60_000 })
       await endsInTime(bridge, () => bridge.endInput())
       expect(remote.counters.requests['DELETE /mcp']).toBe(1)
@@ -172,10 +173,10 @@ describe.concurrent('the end of a bridge', () => {
         env: environmentOf({ home: stage.home }),
         stdio: 'ignore',
       })
-      await until('the session', () => remote.counters.streamsOpen === 1)
+      await until(() => remote.counters.streamsOpen === 1, 'the session')
       shell.kill('SIGKILL')
       const begin = performance.now()
-      await until('the session is gone', () => remote.counters.sessionsOpen === 0)
+      await until(() => remote.counters.sessionsOpen === 0, 'the session is gone')
       expect(performance.now() - begin).toBeLessThan(13_000)
       expect(remote.counters.deletes).toBe(1)
     }),
@@ -218,7 +219,7 @@ describe.concurrent('a script that writes its requests and closes stdin', () => 
       await bridge.initialize()
       bridge.child.stdout?.pause()
       void bridge.call('echo', { text: 'x'.repeat(4 * 1024 * 1024), key: 'big' })
-      await until('the call', () => remote.counters.calls['big'] === 1)
+      await until(() => remote.counters.calls['big'] === 1, 'the call')
       await endsInTime(bridge, () => bridge.endInput())
     }),
   )

@@ -4,36 +4,31 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { unzipSync } from 'fflate'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import manifestOfPackage from '../../bridge/package.json' with { type: 'json' }
 import { mcpbContent, type McpbSource } from '../../scripts/mcpb/mcpb-files.ts'
 import { mcpbManifest } from '../../scripts/mcpb/mcpb-manifest.ts'
 import { desktopParts, fetchPackage, installedParts, lockedPackage } from '../../scripts/mcpb/native-part.ts'
 import { zipArchive, type ZipEntry } from '../../scripts/mcpb/zip-archive.ts'
 import { startRemote } from '../support/remote/remote.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const bridge = fileURLToPath(new URL('../../bridge/', import.meta.url))
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const modules = join(root, 'node_modules')
 
 let folder: string
-beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'drawbridge-mcpb-')))
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+beforeEach(() => void (folder = temporaryFolder()))
 
 function unpack(archive: Buffer, target: string): void {
   for (const [name, content] of Object.entries(unzipSync(archive))) {

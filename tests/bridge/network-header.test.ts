@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { staged } from '../support/bridge/process/stage.ts'
-import { legacyServer } from '../support/bridge/proxy/scripted-server.ts'
 
 describe.concurrent('headers of the user', () => {
   it(
     'go with every request of a session, and nowhere else',
     staged(async (stage) => {
-      const server = await stage.scripted(legacyServer())
+      const server = await stage.remote({ era: 'legacy' })
       const file = stage.file('headers', '# for the gateway\n\nX-From-File: ${FROM_FILE}\r\nX-Plain: a: b\n')
       const bridge = stage.bridge(server.url, {
         flags: [

@@ -15,7 +15,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { staged, until } from '../support/bridge/process/stage.ts'
+import { staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 const bridgeFolder = fileURLToPath(new URL('../../bridge', import.meta.url))
@@ -204,7 +205,7 @@ describe.skipIf(node20 === undefined)('the package on Node 20', () => {
         flags: ['--store', 'file'],
       })
       expect(await bridge.initialize()).toHaveProperty('result.serverInfo')
-      await until('the link', () => bridge.stderr().includes('response_type=code'))
+      await until(() => bridge.stderr().includes('response_type=code'), 'the link')
       const link = /https?:\S+response_type=code\S*/.exec(bridge.stderr())?.[0] ?? ''
       remote.set({ approval: 'auto' })
       const back = await fetch(link)

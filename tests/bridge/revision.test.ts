@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type BridgeHome, createBridgeHome, launcher, startBridge } from '../e2e/bridge-process.ts'
+import { type BridgeHome, createBridgeHome, startBridge } from '../e2e/bridge-process.ts'
 import { type Remote, type RemoteOptions, startRemote } from '../support/remote/remote.ts'
 import { buildGoServer, type GoServer, startGoServer } from '../support/bridge/process/go-server.ts'
+import { startCommand } from '../support/bridge/process/bridge-child.ts'
 import { readServerMemory } from '../support/bridge/process/server-memory.ts'
-import { call, inAuthScene, until, visit } from '../support/bridge/sign-in/auth-scene.ts'
+import { call, inAuthScene, visit } from '../support/bridge/sign-in/auth-scene.ts'
+import { until } from '../support/until.ts'
 
 let home: BridgeHome
 beforeEach(() => {
@@ -40,10 +40,10 @@ const starts = ['legacy', 'legacy', 'modern', 'modern'] as const
 
 /** What `doctor` finds about the connections of clients. */
 async function sessionCheck(url: string, ...flags: string[]): Promise<Record<string, unknown> | undefined> {
-  const argv = [launcher, 'doctor', url, '--store', 'file', '--json', ...flags]
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home.path }
-  const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const { checks } = JSON.parse(await text(child.stdout)) as { checks: Record<string, unknown>[] }
+  const words = ['doctor', url, '--store', 'file', '--json', ...flags]
+  const { ended, stdout } = startCommand(words, { home: home.path })
+  await ended
+  const { checks } = JSON.parse(stdout()) as { checks: Record<string, unknown>[] }
   return checks.find(({ name }) => name === 'session')
 }
 
@@ -62,7 +62,7 @@ describe.skipIf(!isGoBuilt)('a server of the Go SDK', { timeout: 60_000 }, () =>
   ])('%s serves clients of both revisions', async (_, stateless, remembered, revision) => {
     server = await startGoServer({ stateless })
     for (const era of starts) await useOnce(server.url, era)
-    expect(readServerMemory(home, server.url)).toMatchObject({ era: remembered })
+    expect(readServerMemory(home.path, server.url)).toMatchObject({ era: remembered })
     expect(await sessionCheck(server.url)).toMatchObject({
       state: 'ok',
       message: `"go" speaks ${revision} and has 1 tool on its first page.`,
@@ -79,7 +79,7 @@ describe('a server that names only earlier revisions in its discovery', { timeou
 
   it('serves clients of both revisions', async () => {
     for (const era of starts) await useOnce(remote.url, era)
-    expect(readServerMemory(home, remote.url)).toMatchObject({ era: 'legacy' })
+    expect(readServerMemory(home.path, remote.url)).toMatchObject({ era: 'legacy' })
   })
 
   it('fails in doctor where the configuration has clients speak 2026-07-28 to it', async () => {
@@ -130,7 +130,7 @@ describe('what is remembered', { timeout: 60_000 }, () => {
       for (const earlier of ['legacy', 'modern'] as const) await useOnce(remote.url, earlier)
       remote.set({ era: 'legacy', discoverable: true })
       await useOnce(remote.url, 'modern')
-      expect(readServerMemory(home, remote.url)).toMatchObject({ era: 'legacy' })
+      expect(readServerMemory(home.path, remote.url)).toMatchObject({ era: 'legacy' })
     } finally {
       await remote.close()
     }

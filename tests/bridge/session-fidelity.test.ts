@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../support/remote/remote.ts'
 import { type BridgeChild, modernClaims } from '../support/bridge/process/bridge-child.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
-import { legacyServer, modernServer, reply } from '../support/bridge/proxy/scripted-server.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 const eras = ['legacy', 'modern'] as const
 const all = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
@@ -45,10 +45,10 @@ describe.concurrent.each([
     staged(async (stage) => {
       const { bridge, remote } = await connected(stage, client, server)
       void bridge.ask('tools/call', { name: 'slow', arguments: { ms: 60_000 } }, 'to cancel')
-      await until('the call', () => remote.counters.calls['slow'] === 1)
+      await until(() => remote.counters.calls['slow'] === 1, 'the call')
       const params = { requestId: 'to cancel', reason: 'enough' }
       bridge.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
-      await until('the cancellation', () => remote.counters.cancelled.length === 1)
+      await until(() => remote.counters.cancelled.length === 1, 'the cancellation')
       if (client === server) expect(remote.counters.cancelled).toEqual(['to cancel'])
       expect(await bridge.call('echo', { text: 'another' })).toBe('another')
       expect(bridge.messages.filter(({ id }) => id === 'to cancel')).toEqual([])
@@ -60,20 +60,14 @@ describe.concurrent.each(eras)('a %s client of a server of its own era', (era) =
   it(
     'reaches methods that nobody knows, and unknown members arrive as they were written',
     staged(async (stage) => {
-      const make = era === 'legacy' ? legacyServer : modernServer
-      const server = await stage.scripted(
-        make({
-          handle({ body: { id, method }, response }) {
-            if (method !== 'example/own') return false
-            reply(response, {
-              jsonrpc: '2.0',
-              id,
-              result: { resultType: 'complete', odd: [1, { '': null }] },
-            })
-            return true
-          },
-        }),
-      )
+      const server = await stage.remote({
+        era,
+        handle({ body: { method }, answer }) {
+          if (method !== 'example/own') return false
+          answer({ result: { resultType: 'complete', odd: [1, { '': null }] } })
+          return true
+        },
+      })
       const bridge = stage.bridge(server.url)
       await open(bridge, era)
       const _meta = { ...(era === 'modern' && modernClaims(all)), 'example.com/odd': { a: [1, null] } }
@@ -84,7 +78,7 @@ describe.concurrent.each(eras)('a %s client of a server of its own era', (era) =
       // Not a byte is changed on the way.
       expect(server.received.map(({ text }) => text)).toContain(line)
       bridge.write({ jsonrpc: '2.0', method: 'notifications/example', params: { x: 1 } })
-      await until('the notification', () => server.methods().includes('notifications/example'))
+      await until(() => server.methods().includes('notifications/example'), 'the notification')
     }),
   )
 })
@@ -136,7 +130,7 @@ describe.concurrent('the transport of 2024-11-05', () => {
         expect(remote.counters.sessionsOpened).toBe(before + 1)
         bridge.endInput()
         await bridge.over
-        await until('the stream is closed', () => remote.counters.streamsOpen === 0)
+        await until(() => remote.counters.streamsOpen === 0, 'the stream is closed')
       }
     }),
   )

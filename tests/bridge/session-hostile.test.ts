@@ -1,53 +1,38 @@
-import type { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { type BridgeChild, errorOf, peakMegabytes, textOf } from '../support/bridge/process/bridge-child.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
-import {
-  type Behaviour,
-  legacyServer,
-  type Received,
-  reply,
-  type TestServer,
-} from '../support/bridge/proxy/scripted-server.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { nameOf, type Received } from '../support/remote/received.ts'
+import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
+import { until } from '../support/until.ts'
 
 type Give = (call: Received) => void
 
 /** A server of 2025-11-25 that keeps to the rules but for its answers to calls, and what else is said. */
 async function opened(
   stage: Stage,
-  { call, get, ...behaviour }: Behaviour & { call?: Give; get?: (response: ServerResponse) => void },
-): Promise<{ bridge: BridgeChild; crook: TestServer }> {
-  const crook = await stage.scripted(
-    legacyServer({
-      handle(request) {
-        if (request.method === 'GET' && get !== undefined) get(request.response)
-        else if (request.body['method'] === 'tools/call' && call !== undefined) call(request)
-        else return false
-        return true
-      },
-      ...behaviour,
-    }),
-  )
+  { call, get, ...options }: RemoteOptions & { call?: Give; get?: Give },
+): Promise<{ bridge: BridgeChild; crook: Remote }> {
+  const crook = await stage.remote({
+    era: 'legacy',
+    tools: [],
+    handle(request) {
+      const give = { GET: get, 'tools/call': call }[nameOf(request)]
+      give?.(request)
+      return give !== undefined
+    },
+    ...options,
+  })
   const bridge = stage.bridge(crook.url)
   await bridge.initialize()
   return { bridge, crook }
 }
 
-function answer(id: unknown, text = 'fine'): string {
+function fine(id: unknown, text = 'fine'): string {
   return JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text }] } })
-}
-
-function events(response: ServerResponse): ServerResponse {
-  return response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-}
-
-function json(response: ServerResponse, body: string | Buffer, encoding?: 'gzip'): void {
-  const headers = { 'Content-Type': 'application/json', ...(encoding && { 'Content-Encoding': encoding }) }
-  response.writeHead(200, headers).end(body)
 }
 
 const call = { name: 'x', arguments: { text: 'fine' } }
@@ -84,7 +69,7 @@ async function eachWrong(
   let give: Give | undefined
   const { bridge } = await opened(stage, {
     call(one) {
-      if (give === undefined) return json(one.response, answer(one.body['id']))
+      if (give === undefined) return one.json(200, fine(one.body['id']))
       const wrong = give
       give = undefined
       wrong(one)
@@ -104,14 +89,14 @@ describe.concurrent('a server that answers what nobody asked', () => {
   it.each<[string, (id: unknown) => string[]]>([
     [
       'in a stream, before and behind what was asked, and twice',
-      (id) => [answer('nobody'), answer(99), answer(null), answer(id, 'first'), answer(id, 'second')],
+      (id) => [fine('nobody'), fine(99), fine(null), fine(id, 'first'), fine(id, 'second')],
     ],
-    ['in a batch', (id) => [`[${[answer('nobody'), answer(id, 'first'), answer(id, 'second')].join()}]`]],
+    ['in a batch', (id) => [`[${[fine('nobody'), fine(id, 'first'), fine(id, 'second')].join()}]`]],
   ])('%s: the client gets one answer, its own', (_, linesFor) =>
     staged(async (stage) => {
       const { bridge } = await opened(stage, {
-        call: ({ body: { id }, response }) =>
-          void events(response).end(
+        call: ({ body: { id }, events }) =>
+          void events().end(
             linesFor(id)
               .map((line) => `data: ${line}\n\n`)
               .join(''),
@@ -125,34 +110,29 @@ describe.concurrent('a server that answers what nobody asked', () => {
 
   const head = (line: string): Give => {
     const all = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${line}\r\n\r\n`
-    return ({ body: { id }, response }) => void response.socket?.end(all + answer(id))
+    return ({ body: { id }, response }) => void response.socket?.end(all + fine(id))
   }
 
   it(
     'or what is no answer, or no HTTP: the call ends by name, and the next one works',
     staged(async (stage) => {
       await eachWrong(stage, [
-        [
-          'the id as a text',
-          ({ body: { id }, response }) => json(response, answer(String(id))),
-          'server_no_mcp',
-        ],
-        ['a request', ({ body, response }) => json(response, JSON.stringify(body)), 'server_no_mcp'],
+        ['the id as a text', ({ body: { id }, json }) => json(200, fine(String(id))), 'server_no_mcp'],
+        ['a request', ({ body, json }) => json(200, body), 'server_no_mcp'],
         [
           'a result and an error',
-          ({ body: { id }, response }) =>
-            reply(response, { jsonrpc: '2.0', id, result: {}, error: { code: 1, message: '' } }),
+          ({ answer }) => answer({ result: {}, error: { code: 1, message: '' } }),
           'server_no_mcp',
         ],
-        ['a stream without events', ({ response }) => void events(response).end(), 'server_lost'],
+        ['a stream without events', ({ events }) => void events().end(), 'server_lost'],
         [
           'what is compressed',
-          ({ response }) => json(response, gzipSync(Buffer.alloc(50 * megabyte)), 'gzip'),
+          ({ json }) => json(200, gzipSync(Buffer.alloc(50 * megabyte)), { 'Content-Encoding': 'gzip' }),
           'server_no_mcp',
         ],
         [
           'bytes that are no UTF-8',
-          ({ response }) => json(response, Buffer.from([0x7b, 0xff, 0xfe, 0x7d])),
+          ({ json }) => json(200, Buffer.from([0x7b, 0xff, 0xfe, 0x7d])),
           'server_no_mcp',
         ],
         [
@@ -164,7 +144,7 @@ describe.concurrent('a server that answers what nobody asked', () => {
         ['a length that is too long', head('Content-Length: 5000'), 'network_reset'],
         ['a control character', head('Mcp-Session-Id: a\u0001b'), 'network_protocol'],
         ['two lengths', head('Content-Length: 5\r\nTransfer-Encoding: chunked'), 'network_protocol'],
-        ['batches without end', ({ response }) => json(response, deep), 'server_no_mcp'],
+        ['batches without end', ({ json }) => json(200, deep), 'server_no_mcp'],
       ])
     }),
   )
@@ -173,7 +153,7 @@ describe.concurrent('a server that answers what nobody asked', () => {
 describe.concurrent('a server that answers with', () => {
   it.each<[string, Give]>([
     ['100 MB as JSON', ({ response }) => pourMegabytes(response.writeHead(200), 100)],
-    ['100 MB as the name of an event', ({ response }) => pourMegabytes(events(response), 100, 'event: ')],
+    ['100 MB as the name of an event', ({ events }) => pourMegabytes(events(), 100, 'event: ')],
   ])('%s: the call ends by name, and memory stays bounded', (what, give) =>
     staged(async (stage) => {
       const bridge = await eachWrong(stage, [[what, give, 'server_too_large']])
@@ -187,9 +167,9 @@ describe.concurrent('a server that answers with', () => {
   ])('%s: it takes no more memory than it has bytes', (_, times, line) =>
     staged(async (stage) => {
       const { bridge } = await opened(stage, {
-        call: ({ body: { id }, response }) =>
-          pour(events(response), times, Buffer.from(line.repeat(20_000)), () =>
-            response.end(`\ndata: ${answer(id)}\n\n`),
+        call: ({ body: { id }, events, response }) =>
+          pour(events(), times, Buffer.from(line.repeat(20_000)), () =>
+            response.end(`\ndata: ${fine(id)}\n\n`),
           ),
       })
       expect(textOf(await ask(bridge))).toBe('fine')
@@ -204,9 +184,9 @@ describe.concurrent('a server that answers with', () => {
       const notice = `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${'x'.repeat(200)}"}}\n\n`
       const block = Buffer.from(notice.repeat(400))
       const { bridge } = await opened(stage, {
-        get: (response) =>
+        get: ({ events }) =>
           pour(
-            events(response),
+            events(),
             4000,
             block,
             () => {},
@@ -215,29 +195,29 @@ describe.concurrent('a server that answers with', () => {
       })
       bridge.child.stdout?.pause()
       let before = -1
-      await until('no more is taken', async () => {
+      await until(async () => {
         before = written
         await delay(700)
         return before > 0 && before === written
-      })
+      }, 'no more is taken')
       expect(peakMegabytes(bridge)).toBeLessThan(150)
       bridge.child.stdout?.resume()
-      await until('more is taken', () => written > before)
+      await until(() => written > before, 'more is taken')
     }),
   )
 
   it.each(['2025', '2026'])('tools that nest without end: a %s client is answered, again and again', (year) =>
     staged(async (stage) => {
       const tools = `[{"name":"x","inputSchema":{"type":"object","default":${deep}}}]`
-      const crook = await stage.scripted(
-        legacyServer({
-          handle({ body: { id, method }, response }) {
-            if (method !== 'tools/list') return false
-            json(response, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${tools}}}`)
-            return true
-          },
-        }),
-      )
+      const crook = await stage.remote({
+        era: 'legacy',
+        tools: [],
+        handle({ body: { id, method }, json }) {
+          if (method !== 'tools/list') return false
+          json(200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${tools}}}`)
+          return true
+        },
+      })
       const bridge = stage.bridge(crook.url)
       if (year === '2026') bridge.speakModern()
       else await bridge.initialize()
@@ -259,7 +239,7 @@ describe.concurrent('a server that lies in its head', () => {
     ['no revision, and no capabilities', { protocolVersion: undefined, capabilities: undefined }, undefined],
   ])('%s: later requests name only what can be named', (_, opening, revision) =>
     staged(async (stage) => {
-      const { bridge, crook } = await opened(stage, { opening })
+      const { bridge, crook } = await opened(stage, { opening, revisions: ['2025-11-25', '2099-01-01'] })
       expect(textOf(await ask(bridge))).toContain('fine')
       const last = crook.received.at(-1)?.headers
       expect(last?.['mcp-protocol-version']).toBe(revision)
@@ -272,7 +252,7 @@ describe.concurrent('a server that lies in its head', () => {
     ['with letters that ASCII has not', 'schlüssel', false],
   ])('a session id %s comes back as it was, or there is no session', (_, id, isUsable) =>
     staged(async (stage) => {
-      const { bridge, crook } = await opened(stage, { headers: { 'Mcp-Session-Id': id } })
+      const { bridge, crook } = await opened(stage, { headers: { 'Mcp-Session-Id': id }, sessions: false })
       if (isUsable) {
         expect(textOf(await ask(bridge))).toContain('fine')
         expect(crook.received.at(-1)?.headers['mcp-session-id']).toBe(String(id).replace(',', ', '))
@@ -297,16 +277,16 @@ describe.concurrent('a server whose streams', () => {
       const ids = ['plain', 'a\u0001b', 'ключ', '', 'next', 'x'.repeat(300_000)]
       let streams = 0
       const { crook } = await opened(stage, {
-        get(response) {
+        get({ events, response }) {
           const id = ids[streams]
           streams += 1
-          events(response)
+          events()
           if (id === undefined) response.write(': open\n\n')
           else
             response.end(`retry: 20\nid: ${id}\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n`)
         },
       })
-      await until('the last stream', () => streams > ids.length)
+      await until(() => streams > ids.length, 'the last stream')
       const sent = crook.received.filter(({ method }) => method === 'GET').slice(1)
       const key = Buffer.from('ключ').toString('latin1')
       expect(sent.map(({ headers }) => headers['last-event-id'])).toEqual([
@@ -324,18 +304,18 @@ describe.concurrent('a server whose streams', () => {
     'have ids of requests that are those of the client: each side answers its own',
     staged(async (stage) => {
       const { bridge, crook } = await opened(stage, {
-        call({ body: { id }, response }) {
-          events(response)
+        call({ body: { id }, events, response }) {
+          events()
           for (const each of [7, 1, 'x', 1.5, null])
             response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: each, method: 'roots/list' })}\n\n`)
-          setTimeout(() => response.end(`data: ${answer(id)}\n\n`), 300)
+          setTimeout(() => response.end(`data: ${fine(id)}\n\n`), 300)
         },
       })
       bridge.answerWith({ 'roots/list': { roots: [] } })
       expect(textOf(await bridge.ask('tools/call', call, 7))).toBe('fine')
       const answered = (): unknown[] =>
         crook.received.filter(({ body }) => 'result' in body).map(({ body }) => body['id'] as unknown)
-      await until('the answers', () => answered().length === 4)
+      await until(() => answered().length === 4, 'the answers')
       expect(new Set(answered())).toEqual(new Set([7, 1, 'x', 1.5]))
     }),
   )

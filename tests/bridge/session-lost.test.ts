@@ -4,12 +4,13 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../support/remote/remote.ts'
 import { underLoad } from '../support/under-load.ts'
 import { type BridgeChild, errorOf } from '../support/bridge/process/bridge-child.ts'
-import { staged, until } from '../support/bridge/process/stage.ts'
+import { staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 const ten = Array.from({ length: 10 }, (_, index) => index)
 
 function oneStream(remote: Remote): Promise<void> {
-  return until('one stream', () => remote.counters.streamsOpen === 1)
+  return until(() => remote.counters.streamsOpen === 1, 'one stream')
 }
 
 /** Looks whether a notification of the server arrives, and arrives once. */
@@ -17,7 +18,7 @@ async function hears(bridge: BridgeChild, remote: Remote): Promise<void> {
   const isNotice = ({ method }: JsonObject): boolean => method === 'notifications/tools/list_changed'
   const before = bridge.messages.filter(isNotice).length
   remote.changeTools()
-  await until('the notice', () => bridge.messages.filter(isNotice).length > before)
+  await until(() => bridge.messages.filter(isNotice).length > before, 'the notice')
   await bridge.call('echo', { text: 'after it' })
   expect(bridge.messages.filter(isNotice)).toHaveLength(before + 1)
 }
@@ -77,7 +78,7 @@ describe.concurrent('a server that goes away', () => {
       await bridge.initialize()
       await oneStream(remote)
       const inFlight = bridge.ask('tools/call', { name: 'slow', arguments: { ms: 60_000, key: 'flying' } })
-      await until('the call', () => remote.counters.calls['flying'] === 1)
+      await until(() => remote.counters.calls['flying'] === 1, 'the call')
       await remote.stop()
       const failed = errorOf(await inFlight)
       expect(failed.data).toMatchObject({ code: 'network_reset', next_step: expect.any(String) as string })
@@ -90,7 +91,7 @@ describe.concurrent('a server that goes away', () => {
       expect(performance.now() - begin).toBeLessThan(underLoad(3000))
       expect(await bridge.call('echo', { text: 'after' })).toBe('after')
       expect(remote.counters.sessionsOpened).toBe(1)
-      await until('the stream', () => remote.counters.streamsOpen === 1)
+      await until(() => remote.counters.streamsOpen === 1, 'the stream')
       await hears(bridge, remote)
     }),
   )
@@ -140,7 +141,7 @@ describe.concurrent('the standing stream', () => {
       await oneStream(remote)
       await hears(bridge, remote)
       remote.dropStreams()
-      await until('it is gone', () => remote.counters.streamsOpen === 0)
+      await until(() => remote.counters.streamsOpen === 0, 'it is gone')
       const begin = performance.now()
       remote.broadcast('notifications/resources/list_changed')
       await bridge.find(({ method }) => method === 'notifications/resources/list_changed')
@@ -159,8 +160,8 @@ describe.concurrent('the standing stream', () => {
       await bridge.initialize()
       await oneStream(remote)
       remote.dropStreams()
-      await until('it is gone', () => remote.counters.streamsOpen === 0)
-      await until('it is back', () => remote.counters.streamsOpen === 1, underLoad(3500))
+      await until(() => remote.counters.streamsOpen === 0, 'it is gone')
+      await until(() => remote.counters.streamsOpen === 1, 'it is back', underLoad(3500))
       await hears(bridge, remote)
     }),
   )

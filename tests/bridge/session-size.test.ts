@@ -2,13 +2,9 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { peakMegabytes, textOf } from '../support/bridge/process/bridge-child.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
-import {
-  legacyServer,
-  modernServer,
-  reply,
-  type TestServer,
-} from '../support/bridge/proxy/scripted-server.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import type { Remote } from '../support/remote/remote.ts'
+import { until } from '../support/until.ts'
 
 const megabyte = 1024 * 1024
 
@@ -33,21 +29,19 @@ function startLongServer(
   era: 'legacy' | 'modern',
   text: string,
   gate?: Promise<void>,
-): Promise<TestServer> {
-  const make = era === 'legacy' ? legacyServer : modernServer
-  return stage.scripted(
-    make({
-      handle({ body: { id, method }, response }) {
-        if (method !== 'tools/call') return false
-        const result = { resultType: 'complete', content: [{ type: 'text', text }] }
-        void Promise.resolve(gate).then(() => reply(response, { jsonrpc: '2.0', id, result }))
-        return true
-      },
-    }),
-  )
+): Promise<Remote> {
+  return stage.remote({
+    era,
+    async handle({ body: { method }, answer }) {
+      if (method !== 'tools/call') return false
+      await gate
+      answer({ result: { resultType: 'complete', content: [{ type: 'text', text }] } })
+      return true
+    },
+  })
 }
 
-const callsOf = (server: TestServer): number =>
+const callsOf = (server: Remote): number =>
   server.received.filter(({ body }) => body['method'] === 'tools/call').length
 
 describe('megabytes', () => {
@@ -85,7 +79,7 @@ describe('backpressure', () => {
       const answers = Array.from({ length: 30 }, (_, n) =>
         bridge.ask('tools/call', { name: 'long' }, `n${n}`),
       )
-      await until('the server is asked', () => callsOf(server) > 0)
+      await until(() => callsOf(server) > 0, 'the server is asked')
       await delay(1500)
       // 150 MB are waiting.
       expect(peakMegabytes(bridge)).toBeLessThan(220)
@@ -107,11 +101,11 @@ describe('backpressure', () => {
       const count = 100
       const answers = Array.from({ length: count }, (_, n) => bridge.call('take', { text }, `n${n}`))
       let before = -1
-      await until('no more comes through', async () => {
+      await until(async () => {
         before = callsOf(server)
         await delay(500)
         return before > 0 && before === callsOf(server)
-      })
+      }, 'no more comes through')
       // 64 MB of calls may be under way, and what had been read when there were as many.
       expect(before).toBeLessThan(90)
       answer()

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
 import { type BridgeChild, errorOf, textOf } from '../support/bridge/process/bridge-child.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 const computer = new URL('../support/other-clock.ts', import.meta.url).href
 
@@ -26,7 +27,7 @@ async function opened(stage: Stage, options: RemoteOptions & { clockOnly?: boole
   })
   await bridge.initialize()
   await bridge.call('echo', {})
-  await until('a stream', () => remote.counters.streamsOpen === 1)
+  await until(() => remote.counters.streamsOpen === 1, 'a stream')
   let naps = 0
   const isAwake = (): boolean => bridge.stderr().split('the clock has jumped').length - 1 === naps
   return {
@@ -35,7 +36,7 @@ async function opened(stage: Stage, options: RemoteOptions & { clockOnly?: boole
     async sleep() {
       naps += 1
       bridge.kill('SIGUSR2')
-      await until('it is awake', isAwake)
+      await until(isAwake, 'it is awake')
     },
   }
 }
@@ -47,7 +48,7 @@ async function startSlow(
   ms: number,
 ): Promise<{ answer: Promise<JsonObject> }> {
   const answer = bridge.ask('tools/call', { name: 'slow', arguments: { ms, key, text: key } })
-  await until(`the call ${key}`, () => remote.counters.calls[key] === 1)
+  await until(() => remote.counters.calls[key] === 1, `the call ${key}`)
   return { answer }
 }
 
@@ -76,10 +77,10 @@ describe.concurrent('after a sleep of the computer', () => {
       const pings = remote.counters.methods['ping'] ?? 0
       await sleep()
       const young = await startSlow(scene, 'young', 2500)
-      await until('a ping', () => (remote.counters.methods['ping'] ?? 0) > pings)
+      await until(() => (remote.counters.methods['ping'] ?? 0) > pings, 'a ping')
       // At once, and not after the wait that follows a stream which broke.
-      await until('another stream', () => remote.counters.streamsOpened === 2, 2000)
-      await until('the first is gone', () => remote.counters.streamsOpen === 1)
+      await until(() => remote.counters.streamsOpened === 2, 'another stream', 2000)
+      await until(() => remote.counters.streamsOpen === 1, 'the first is gone')
       expect(remote.counters.lastEventIds).toHaveLength(1)
       expect(remote.counters.sessionsOpened).toBe(1)
       expect(textOf(await young.answer)).toBe('young')
@@ -93,8 +94,8 @@ describe.concurrent('after a sleep of the computer', () => {
     staged(async (stage) => {
       const { remote, bridge, sleep } = await opened(stage, { era: 'modern' })
       await sleep()
-      await until('another subscription', () => remote.counters.streamsOpened === 2)
-      await until('the first is gone', () => remote.counters.streamsOpen === 1)
+      await until(() => remote.counters.streamsOpened === 2, 'another subscription')
+      await until(() => remote.counters.streamsOpen === 1, 'the first is gone')
       remote.changeTools()
       const isNotice = ({ method }: JsonObject): boolean => method === 'notifications/tools/list_changed'
       await bridge.find(isNotice)
@@ -108,12 +109,12 @@ describe.concurrent('after a sleep of the computer', () => {
     staged(async (stage) => {
       const { remote, bridge, sleep } = await opened(stage, { transport: 'sse' })
       await sleep()
-      await until('a ping', () => remote.counters.methods['ping'] === 1)
+      await until(() => remote.counters.methods['ping'] === 1, 'a ping')
       expect(await bridge.call('echo', { text: 'same' })).toBe('same')
       expect(remote.counters.streamsOpened).toBe(1)
       remote.failNext('hang', 1, 'ping')
       await sleep()
-      await until('another stream', () => remote.counters.streamsOpened === 2)
+      await until(() => remote.counters.streamsOpened === 2, 'another stream')
       expect(await bridge.call('echo', { text: 'another' })).toBe('another')
     }),
   )

@@ -62,9 +62,9 @@ describe('a callback', { concurrent: true, timeout: 60_000 }, () => {
       // Until a person asks for it.
       scene.remote.set({ approval: 'auto' })
       const asked = textOf(await bridge.request('tools/call', { name: 'sign_in', arguments: {} }))
-      expect(asked).toContain(bridge.allLinks().at(-1))
+      expect(asked).toContain(bridge.links().at(-1))
       expect(scene.links()).toBe(2)
-      await visit(bridge.allLinks().at(-1) ?? '')
+      await visit(bridge.links().at(-1) ?? '')
       expect(await call(bridge)).toContain('clientId')
     }))
 
@@ -86,7 +86,7 @@ describe('a callback', { concurrent: true, timeout: 60_000 }, () => {
       expect(await scene.store.read(scene.id)).toBeUndefined()
       scene.remote.set({ tokenFault: undefined })
       await bridge.request('tools/call', { name: 'sign_in', arguments: {} })
-      await visit(bridge.allLinks().at(-1) ?? '')
+      await visit(bridge.links().at(-1) ?? '')
       expect(await call(bridge)).toContain('clientId')
     }))
 })

@@ -8,10 +8,10 @@ import {
   echoes,
   inAuthScene,
   textOf,
-  until,
   visit,
 } from '../support/bridge/sign-in/auth-scene.ts'
 import { type Browser, createBrowser } from '../support/bridge/sign-in/browser.ts'
+import { until } from '../support/until.ts'
 
 async function withBrowser(
   pauseMs: number | 'never',
@@ -59,8 +59,8 @@ describe('a sign-in that nobody finishes', { concurrent: true, timeout: 60_000 }
       const held = call(second)
       expect(await second.link()).toBe(link)
       first.signal('SIGKILL')
-      await until(() => second.links() === 2, 'a link of its own')
-      await visit(second.allLinks().at(-1) ?? '')
+      await until(() => second.links().length === 2, 'a link of its own')
+      await visit(second.links().at(-1) ?? '')
       expect(await held).toContain('clientId')
       expect(scene.remote.counters.codeGrants).toBe(1)
     }))
@@ -162,7 +162,7 @@ describe('a first sign-in', { concurrent: true, timeout: 60_000 }, () => {
       const held = call(bridge as BridgeProcess)
       const link = await (bridge as BridgeProcess).link()
       const command = scene.command('login')
-      await until(() => command.said().includes(link), 'the link of the bridge at the command')
+      await until(() => command.stderr().includes(link), 'the link of the bridge at the command')
       await visit(link)
       expect(await held).toContain('clientId')
       expect(await command.ended).toBe(0)

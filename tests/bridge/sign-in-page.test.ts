@@ -2,8 +2,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Remote } from '../support/remote/remote.ts'
-import { type Stage, staged, until } from '../support/bridge/process/stage.ts'
+import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { createBrowser } from '../support/bridge/sign-in/browser.ts'
+import { until } from '../support/until.ts'
 
 /** A host with the login page of somebody else: it knows no code of its own, and sends browsers on to where they are given out. */
 async function startPageHost(stage: Stage, remote: () => Remote, publishes: boolean): Promise<string> {
@@ -88,7 +89,7 @@ describe.concurrent('a login page on another host', () => {
       const later = stage.bridge(remote.url, { flags, environment: browser.environment, opens: true })
       await later.initialize({})
       void later.call('whoami')
-      await until('the browser', () => browser.openings().length === 1)
+      await until(() => browser.openings().length === 1, 'the browser')
       expect(later.stderr()).not.toContain('sends you to')
     }),
     60_000,

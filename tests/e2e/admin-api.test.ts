@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 type Facts = Record<string, unknown>
 

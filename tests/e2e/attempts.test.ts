@@ -6,7 +6,8 @@ import type { AttemptFacts } from '../../server/core/attempts/attempt-list.ts'
 import { runCommand } from './command-process.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { until } from '../support/until.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
 
 let server: ServerProcess
 let person: Person
@@ -174,6 +175,24 @@ describe('attempts', () => {
     expect(attempt).toMatchObject({ client: 'whole', result: 'connected' })
     expect(attempt && walked(attempt)).toBe(`${untilCode} token first_call list`)
     expect(attempt?.advice).toBeUndefined()
+  })
+
+  it('are found by the request id of what was refused', async () => {
+    const refused = [
+      await server.fetch(`${server.baseUrl}/oauth/authorize?client_id=nobody`),
+      await server.fetch(`${server.baseUrl}/oauth/callback?code=x&state=y`),
+      await server.fetch(`${server.baseUrl}/oauth/register`, { method: 'POST', body: '{}' }),
+      await server.fetch(`${server.baseUrl}/oauth/token`, { method: 'POST' }),
+      await server.fetch(`${server.baseUrl}/oauth/device_authorization`, { method: 'POST' }),
+    ]
+    for (const { status, headers } of refused) {
+      expect(status).toBeGreaterThanOrEqual(400)
+      const id = headers.get('x-request-id') ?? ''
+      await until(async () => {
+        const { stdout } = await runCommand(server, ['attempts', '--json', '--request', id])
+        return (JSON.parse(stdout) as AttemptFacts[]).length === 1
+      }, `the attempt of ${id}`)
+    }
   })
 
   it.each(broken)('tell when %s', (what, _, expected, advice) => {

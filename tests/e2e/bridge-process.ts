@@ -1,14 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { type LocalClient, type LocalEra, startLocalClient } from '../conformance/client/local-client.ts'
-
-/** The script started as `drawbridge`. */
-export const launcher: string = fileURLToPath(new URL('../../bridge/launcher.cjs', import.meta.url))
-const bundle = fileURLToPath(new URL('../../bridge/dist/main.mjs', import.meta.url))
-const linkTimeoutMs = 20_000
+import { type LocalClient, localClient, type LocalEra } from '../conformance/client/local-client.ts'
+import {
+  type BridgeChild,
+  type BridgeOptions,
+  startBridgeChild,
+} from '../support/bridge/process/bridge-child.ts'
+import { filesIn } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 
 /** The home folder of one user of the bridge, with their logins. */
 export interface BridgeHome {
@@ -23,21 +23,8 @@ export function createBridgeHome(): BridgeHome {
   const path = mkdtempSync(join(tmpdir(), 'drawbridge-home-'))
   return {
     path,
-    files: () =>
-      readdirSync(path, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => readIfThere(join(entry.parentPath, entry.name)))
-        .join('\n'),
+    files: () => [...filesIn(path).values()].join('\n'),
     remove: () => rmSync(path, { recursive: true, force: true }),
-  }
-}
-
-/** Reads a file; a lock or a draft may be gone by then. */
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
   }
 }
 
@@ -46,50 +33,34 @@ export interface BridgeProcess extends LocalClient {
   stderr(): string
   /** Waits for the link for the user to open. */
   link(): Promise<string>
-  /** Returns the number of different links shown. */
-  links(): number
-  /** Returns these links, in order. */
-  allLinks(): readonly string[]
+  /** Returns the different links shown, in order. */
+  links(): readonly string[]
 }
 
 /** Starts the built bridge in front of `url`; it opens no browser. Keys are in a file unless `flags` say otherwise. */
 export function startBridge(
   url: string,
   home: BridgeHome,
-  {
-    era = 'legacy',
-    flags = ['--store', 'file'],
-    environment = {},
-    opens = false,
-  }: {
-    era?: LocalEra
-    flags?: readonly string[]
-    environment?: Readonly<Record<string, string>>
-    /** Allows it to open a browser. */
-    opens?: boolean
-  } = {},
+  { era, ...options }: BridgeOptions & { era?: LocalEra } = {},
 ): BridgeProcess {
-  if (!existsSync(bundle)) throw new Error('There is no built bridge. Run npm run build first.')
-  let stderr = ''
-  const argv = [process.execPath, launcher, url, ...(opens ? [] : ['--no-open']), ...flags]
-  const client = startLocalClient(
-    era,
-    era === 'modern' ? '2026-07-28' : '2025-11-25',
-    { argv, environment: { PATH: process.env['PATH'] ?? '', HOME: home.path, ...environment } },
-    (text) => (stderr += text),
-  )
-  const found = (): string[] => [...new Set(stderr.match(/https?:\/\/\S*[?&]response_type=code\S*(?=\s)/g))]
+  const child = startBridgeChild(url, { flags: ['--store', 'file'], ...options, home: home.path })
+  return withLinks(child, era)
+}
+
+/** Puts a local client at the stdio of a bridge. */
+export function withLinks(child: BridgeChild, era: LocalEra = 'legacy'): BridgeProcess {
+  const { stderr } = child
+  const links = (): string[] => [...new Set(stderr().match(/https?:\/\/\S*[?&]response_type=code\S*(?=\s)/g))]
   return {
-    ...client,
-    stderr: () => stderr,
-    links: () => found().length,
-    allLinks: found,
+    ...localClient(child, era),
+    stderr,
+    links,
     async link() {
-      for (const end = Date.now() + linkTimeoutMs; Date.now() < end; await delay(50)) {
-        const [first] = found()
-        if (first !== undefined) return first
-      }
-      throw new Error(`The bridge showed no link.\n${stderr}`)
+      await until(
+        () => links().length > 0,
+        () => `a link\n${stderr()}`,
+      )
+      return links()[0] ?? ''
     },
   }
 }

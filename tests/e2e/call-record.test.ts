@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPerson } from './person.ts'
 import { postMcp, registerPlainClient } from './plain-client.ts'
-import { type LogLine, type ServerProcess, startServer, until } from './server-process.ts'
+import { type LogLine, type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const people = 8
 const callsOfEach = 50

@@ -12,7 +12,8 @@ import {
   registerPlainClient,
   type Tokens,
 } from './plain-client.ts'
-import { type ServerProcess, type ServerSettings, startServer, until } from './server-process.ts'
+import { type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 // Longer than a sign-in takes on a busy machine, so that no token expires during it.
 const tokenSeconds = 6

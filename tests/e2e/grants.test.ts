@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommand } from './command-process.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 let server: ServerProcess
 let person: Person

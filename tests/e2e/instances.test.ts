@@ -18,7 +18,8 @@ import {
   registerPlainClient,
   type Tokens,
 } from './plain-client.ts'
-import { type ServerProcess, type ServerSettings, startServer, until } from './server-process.ts'
+import { type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const tokenSeconds = 6
 let postgres: PostgresServer

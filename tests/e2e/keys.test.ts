@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommand, startCommand } from './command-process.ts'
 import { createPerson } from './person.ts'
 import { callTool, registerPlainClient } from './plain-client.ts'
-import { runServer, type ServerProcess, startServer, until } from './server-process.ts'
+import { runServer, type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const connections = 4
 

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPerson, type Person } from './person.ts'
 import { callTool, type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const rounds = 4
 const connections = 3

@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { startAuthServer } from './auth-server.ts'
 import { createPerson } from './person.ts'
 import { callTool, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 let server: ServerProcess
 afterEach(() => server?.close())

@@ -5,7 +5,8 @@ import { type Browser, createBrowser, type Visit } from '../support/server/brows
 import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 // The prefix of one household, office or tunnel (RFC 6177 section 2): 65,536 blocks of the size of one link.
 const sourceInSite = (link: number): string => `2001:db8:1:${link.toString(16)}::1`

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
-import { until } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { until } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const missingNginx = 'nginx or openssl is missing: install the apt packages `nginx-light` and `openssl`'
 const document = fileURLToPath(new URL('../../docs/deploy.md', import.meta.url))

@@ -11,7 +11,8 @@ import { freePort } from '../support/server/free-port.ts'
 import { hasNginx, type NginxProxy, startNginx } from './nginx-proxy.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const both = 'application/json, text/event-stream'
 

@@ -8,7 +8,8 @@ import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startEverythingServer } from '../peers/everything-server.ts'
 import type { ServingProcess } from '../peers/serving-process.ts'
-import { type BridgeHome, createBridgeHome, launcher } from './bridge-process.ts'
+import { bridgeLauncher } from '../support/bridge/process/bridge-child.ts'
+import { type BridgeHome, createBridgeHome } from './bridge-process.ts'
 import { startGateway } from './gateway-server.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson } from './person.ts'
@@ -135,7 +136,7 @@ describe('the bridge in front of a module with a public tool', { timeout: 60_000
   /** Builds a command that pretends to open a browser: the test opens the link instead. */
   function command(...words: string[]) {
     const env = { PATH: process.env['PATH'] ?? '', HOME: home.path, BROWSER: 'true' }
-    const args = [launcher, ...words, server.mcpUrl, '--store', 'file']
+    const args = [bridgeLauncher, ...words, server.mcpUrl, '--store', 'file']
     return { command: process.execPath, args, env, stderr: 'pipe' as const }
   }
 

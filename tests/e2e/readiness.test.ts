@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { startTcpProxy } from '../support/server/tcp-proxy.ts'
 import { startAuthServer } from './auth-server.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const opened: (() => Promise<unknown>)[] = []
 afterEach(async () => {

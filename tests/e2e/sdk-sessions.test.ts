@@ -16,7 +16,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { underLoad } from '../support/under-load.ts'
 import { createPerson } from './person.ts'
 import { type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 /** Streams are checked every 15 seconds; the rest is for a busy machine. */
 const streamEndMs = 25_000

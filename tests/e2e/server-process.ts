@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../support/server/free-port.ts'
 import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
+import { until } from '../support/until.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const bundle = fileURLToPath(new URL('../../server/dist/main.mjs', import.meta.url))
@@ -215,19 +216,6 @@ export function refuseSecretsOfCommand(
 ): void {
   const name = argv.slice(0, 2).join(' ')
   refuseSecrets(`drawbridge-server ${name}`, name === 'clients add' ? stderr : stdout + stderr)
-}
-
-/** Waits until `condition` holds, polling frequently; rejects after 25 seconds with what it waited for. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  awaited: string | (() => string),
-): Promise<void> {
-  const end = Date.now() + startTimeoutMs
-  while (!(await condition())) {
-    if (Date.now() > end)
-      throw new Error(`Waited in vain for ${typeof awaited === 'string' ? awaited : awaited()}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 }
 
 function noteSecretSettings(settings: ServerSettings, secrets: SecretLedger): void {

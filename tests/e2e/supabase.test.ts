@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AuthServer, startAuthServer } from './auth-server.ts'
 import { createPerson } from './person.ts'
 import { callTool, type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const tokenSeconds = 6
 let auth: AuthServer

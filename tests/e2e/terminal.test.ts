@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
-import { until } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const builder = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))

@@ -4,13 +4,14 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'puppeteer-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
-import { type ServerProcess, startServer, until } from '../e2e/server-process.ts'
+import { type ServerProcess, startServer } from '../e2e/server-process.ts'
 import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
 import { launchBrowser } from '../support/browsers/launch-browser.ts'
 import { copied, press, reopen, shown, viewOf } from '../support/browsers/popup-page.ts'
 import { type SampleSite, startSampleSite } from '../support/browsers/sample-site.ts'
 import { sessionSample, setCookies } from '../support/browsers/session-sample.ts'
 import type { Tab, TestBrowser } from '../support/browsers/test-browser.ts'
+import { until } from '../support/until.ts'
 
 describeBrowsers('the MCP server of a web app in %s', (kind) => {
   const session = sessionSample()

@@ -1,7 +1,6 @@
 import type { Page } from 'puppeteer-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PopupView } from '../../extension/core/popup/popup-view.ts'
-import { until } from '../e2e/server-process.ts'
 import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
 import { launchBrowser } from '../support/browsers/launch-browser.ts'
 import {
@@ -16,6 +15,7 @@ import {
 import { type SampleAnswer, type SampleSite, startSampleSite } from '../support/browsers/sample-site.ts'
 import { sessionSample, setCookies, tokenSample } from '../support/browsers/session-sample.ts'
 import type { RealPopup, Tab, TestBrowser } from '../support/browsers/test-browser.ts'
+import { until } from '../support/until.ts'
 
 const secret = { attributes: 'HttpOnly; Secure' }
 const markup = '"><img src="x" onerror="globalThis.wasExecuted=1"><script>globalThis.wasExecuted=1</script>'

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ElementHandle, Page } from 'puppeteer-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { until } from '../e2e/server-process.ts'
 import { settingsSamples } from '../support/extension/ui/settings-samples.ts'
 import { hostileSamples, viewSamples } from '../support/extension/ui/view-samples.ts'
 import { findViolations, loadAxe } from '../support/browsers/axe.ts'
@@ -12,6 +11,7 @@ import { launchBrowser } from '../support/browsers/launch-browser.ts'
 import { press, shown } from '../support/browsers/popup-page.ts'
 import { openPopupStage, openSettingsStage, type Stage } from '../support/browsers/stage.ts'
 import type { TestBrowser } from '../support/browsers/test-browser.ts'
+import { until } from '../support/until.ts'
 
 const now = 1_790_000_000
 

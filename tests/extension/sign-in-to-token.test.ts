@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPerson, type Person } from '../e2e/person.ts'
-import { type ServerProcess, startServer, until } from '../e2e/server-process.ts'
+import { type ServerProcess, startServer } from '../e2e/server-process.ts'
 import { violations } from '../support/browsers/axe.ts'
 import { describeBrowsers } from '../support/browsers/describe-browsers.ts'
 import { launchBrowser } from '../support/browsers/launch-browser.ts'
@@ -18,6 +18,7 @@ import {
 } from '../support/browsers/popup-page.ts'
 import { filesWith } from '../support/browsers/profile-search.ts'
 import type { RealPopup, Tab, TestBrowser } from '../support/browsers/test-browser.ts'
+import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 

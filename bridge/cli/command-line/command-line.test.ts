@@ -1,19 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { settings } from '../../config/setting-table.ts'
 import { flagOf } from '@drawbridge/shared/settings/setting.ts'
 import { commandName } from '../command.ts'
 import { commandTable } from './command-table.ts'
 import { runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 describe('the command line', () => {
   let home: string
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-command-'))
-  })
-  afterEach(() => rmSync(home, { recursive: true }))
+  beforeEach(() => void (home = temporaryFolder()))
 
   it.each(commandTable)('has help for $usage, with examples that call it', async (row) => {
     const name = commandName(row)

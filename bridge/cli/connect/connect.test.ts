@@ -1,118 +1,55 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { version } from '../../config/version.ts'
-import { createAuthorizationServer } from '../../../tests/support/bridge/cli/authorization-server.ts'
-import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
 import {
-  type McpServer,
-  type McpServerOptions,
-  startMcpServer,
-} from '../../../tests/support/bridge/cli/mcp-server.ts'
+  type BridgeChild,
+  type BridgeOptions,
+  startBridgeChild,
+  startCommand,
+} from '../../../tests/support/bridge/process/bridge-child.ts'
+import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Remote } from '../../../tests/support/remote/remote.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url))
 
-/** The bridge as a client starts it: from source, with little more than HOME in its environment. */
-interface Bridge {
-  child: ChildProcess
-  stdout: () => string
-  stderr: () => string
-  exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-  ask(message: Record<string, unknown>): Promise<Record<string, unknown>>
-}
-
 describe('a connection', () => {
   let home: string
-  let server: McpServer | undefined
-  const children: ChildProcess[] = []
+  beforeEach(() => void (home = temporaryFolder()))
 
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-connect-'))
-  })
-  afterEach(async () => {
-    for (const child of children.splice(0)) child.kill('SIGKILL')
-    await server?.close()
-    server = undefined
-    rmSync(home, { recursive: true, force: true })
+  const serve = (token?: string): Promise<Remote> => startServer(withoutMetadata(token))
+
+  /** From source, with little more than HOME in its environment. */
+  const options = (environment: Record<string, string> = {}): BridgeOptions => ({
+    home,
+    launcher: main,
+    environment: { DRAWBRIDGE_CREDENTIAL_STORE: 'file', ...environment },
   })
 
-  async function serve(options: McpServerOptions = {}): Promise<string> {
-    server = await startMcpServer(options)
-    return server.url
-  }
-
-  function start(args: readonly string[], environment: Record<string, string> = {}): Bridge {
-    const child = spawn(process.execPath, [main, ...args], {
-      env: { HOME: home, PATH: process.env['PATH'], DRAWBRIDGE_CREDENTIAL_STORE: 'file', ...environment },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
-    children.push(child)
-    let [stdout, stderr] = ['', '']
-    child.stdout.on('data', (chunk) => (stdout += String(chunk)))
-    child.stderr.on('data', (chunk) => (stderr += String(chunk)))
-    const exit: Bridge['exit'] = new Promise((resolve) => {
-      child.on('close', (code, signal) => resolve({ code, signal }))
-    })
-    let id = 0
-    return {
-      child,
-      stdout: () => stdout,
-      stderr: () => stderr,
-      exit,
-      async ask(message) {
-        id += 1
-        const own = id
-        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: own, ...message })}\n`)
-        return vi.waitFor(
-          () => {
-            const answers = stdout
-              .split('\n')
-              .filter((line) => line !== '')
-              .map((line) => JSON.parse(line) as Record<string, unknown>)
-            const found = answers.find((answer) => answer['id'] === own)
-            if (!found) throw new Error(`no answer to ${String(message['method'])}: ${stderr}`)
-            return found
-          },
-          { timeout: 20_000, interval: 10 },
-        )
-      },
-    }
-  }
-
-  const initialize = {
-    method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  function start(url: string, flags: string[] = [], environment: Record<string, string> = {}): BridgeChild {
+    const bridge = startBridgeChild(url, { ...options(environment), flags })
+    onTestFinished(() => bridge.close())
+    return bridge
   }
 
   it('carries initialize and tools/list, and ends with stdin', async () => {
-    const bridge = start([await serve()])
-    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
-    bridge.child.stdin?.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-    expect(await bridge.ask({ method: 'tools/list' })).toMatchObject({
-      result: { tools: [{ name: 'echo' }] },
-    })
-    bridge.child.stdin?.end()
-    expect(await bridge.exit).toEqual({ code: 0, signal: null })
-    expect(server?.seen).toContain('DELETE')
-    expect(bridge.stderr()).toBe(`drawbridge ${version}: ${server?.origin ?? ''}, no login stored\n`)
+    const server = await serve()
+    const bridge = start(server.url)
+    expect(await bridge.initialize()).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
+    expect(await bridge.ask('tools/list')).toMatchObject({ result: { tools: [{ name: 'echo' }] } })
+    await bridge.close()
+    expect(await bridge.over).toMatchObject({ code: 0, signal: null })
+    expect(server.log()).toContain('DELETE')
+    expect(bridge.stderr()).toBe(`drawbridge ${version}: ${server.origin}, no login stored\n`)
   })
 
   it.skipIf(!existsSync('/usr/bin/script'))(
     'in a terminal says who is meant to speak, and ends by Ctrl-C',
     async () => {
-      const url = await serve()
+      const { url } = await serve()
       const child = spawn(
         '/usr/bin/script',
         ['-qec', `exec ${process.execPath} ${main} ${url}`, '/dev/null'],
@@ -120,7 +57,7 @@ describe('a connection', () => {
           env: { HOME: home, PATH: process.env['PATH'], DRAWBRIDGE_CREDENTIAL_STORE: 'file' },
         },
       )
-      children.push(child)
+      onTestFinished(() => void child.kill('SIGKILL'))
       let shown = ''
       child.stdout.on('data', (chunk) => (shown += String(chunk)))
       const exit = new Promise((resolve) => child.on('close', resolve))
@@ -132,165 +69,37 @@ describe('a connection', () => {
     },
   )
 
-  it('remembers the server for the next one, for its owner alone', async () => {
-    const bridge = start([await serve()])
-    await bridge.ask(initialize)
-    bridge.child.stdin?.end()
-    await bridge.exit
-    const folder = join(home, '.drawbridge', 'servers')
-    const [name = ''] = readdirSync(folder)
-    expect(name).toMatch(/^[0-9a-f]{64}\.json$/)
-    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
-    expect(statSync(folder).mode & 0o777).toBe(0o700)
-    expect(JSON.parse(readFileSync(join(folder, name), 'utf8'))).toMatchObject({ version: 1, era: 'legacy' })
-    expect(existsSync(join(home, '.drawbridge', 'credentials'))).toBe(false)
-  })
-
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends with 0 on %s', async (signal) => {
-    const bridge = start([await serve()])
-    await bridge.ask(initialize)
-    bridge.child.kill(signal)
-    expect(await bridge.exit).toEqual({ code: 0, signal: null })
-  })
-
   it('with a token that is refused says which one, and the profile where there is one', async () => {
-    const url = await serve({ token: 'another' })
-    const fixed = start([url], { DRAWBRIDGE_TOKEN: 'sEcReT-token' })
-    expect(await fixed.ask(initialize)).toMatchObject({
+    const { url, origin } = await serve('another')
+    const fixed = start(url, [], { DRAWBRIDGE_TOKEN: 'sEcReT-token' })
+    expect(await fixed.initialize()).toMatchObject({
       error: {
         message: expect.stringContaining('token of DRAWBRIDGE_TOKEN'),
         data: { code: 'server_sign_in_needed', next_step: expect.stringContaining('unset DRAWBRIDGE_TOKEN') },
       },
     })
-    const named = start([`${server?.origin ?? ''}/other`, '--profile', 'work'])
-    expect(await named.ask(initialize)).toMatchObject({
+    const named = start(`${origin}/other`, ['--profile', 'work'])
+    expect(await named.initialize()).toMatchObject({
       error: { data: { next_step: expect.stringContaining(`/other --profile work`) } },
     })
   })
 
   it('sends headers, and a token in place of a login', async () => {
-    const bridge = start([await serve({ token: 'sEcReT-token' }), '--header', 'X-Team: ${TEAM}'], {
-      DRAWBRIDGE_TOKEN: 'sEcReT-token',
-      TEAM: 'blue',
-    })
-    await bridge.ask(initialize)
-    bridge.child.stdin?.end()
-    await bridge.exit
-    expect(server?.headers[0]).toMatchObject({ 'x-team': 'blue', authorization: 'Bearer sEcReT-token' })
+    const { url, received } = await serve('sEcReT-token')
+    const environment = { DRAWBRIDGE_TOKEN: 'sEcReT-token', TEAM: 'blue' }
+    const bridge = start(url, ['--header', 'X-Team: ${TEAM}'], environment)
+    await bridge.initialize()
+    await bridge.close()
+    expect(received[0]?.headers).toMatchObject({ 'x-team': 'blue', authorization: 'Bearer sEcReT-token' })
     expect(bridge.stderr()).toContain('token of DRAWBRIDGE_TOKEN')
     expect(bridge.stderr()).not.toContain('sEcReT')
   })
 
-  it('signs in with what is stored', async () => {
-    const url = await serve({ token: 'sEcReT-access' })
-    await storeLogin(home, url)
-    const bridge = start([url])
-    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
-    bridge.child.stdin?.end()
-    expect((await bridge.exit).code).toBe(0)
-    expect(bridge.stderr()).toContain('login stored')
-    expect(bridge.stderr()).not.toContain('sEcReT')
-  })
-
-  it('answers at once when a sign-in is needed, opens the browser once, and goes on signed in', async () => {
-    const issuer = createAuthorizationServer()
-    const url = await serve(issuer.options)
-    const browser = join(home, 'browser')
-    writeFileSync(
-      browser,
-      `#!${process.execPath}
-      require('node:fs').appendFileSync(__filename + '.log', 'opened ')
-      fetch(process.argv[2]).then((response) => response.text())`,
-    )
-    chmodSync(browser, 0o700)
-    const bridge = start([url], { BROWSER: browser })
-    expect(await bridge.ask(initialize)).toHaveProperty('result')
-    await vi.waitFor(
-      async () => {
-        const listed = JSON.stringify(await bridge.ask({ method: 'tools/list' }))
-        expect(listed).toContain('"echo"')
-      },
-      { timeout: 20_000, interval: 100 },
-    )
-    bridge.child.stdin?.end()
-    expect(await bridge.exit).toEqual({ code: 0, signal: null })
-    expect(readFileSync(`${browser}.log`, 'utf8')).toBe('opened ')
-    expect(bridge.stderr()).toContain(`Sign in here: ${server?.origin ?? ''}/authorize?`)
-    expect(bridge.stderr() + bridge.stdout()).not.toContain('sEcReT')
-    const again = start([url])
-    expect(await again.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
-  })
-
-  it.each(['stdin', 'SIGTERM'])('ends soon while a sign-in is pending, on %s', async (how) => {
-    const bridge = start([await serve(createAuthorizationServer().options), '--no-open'])
-    await bridge.ask(initialize)
-    await vi.waitFor(() => expect(bridge.stderr()).toContain('Sign in here:'), 10_000)
-    const before = performance.now()
-    if (how === 'stdin') bridge.child.stdin?.end()
-    else bridge.child.kill('SIGTERM')
-    expect(await bridge.exit).toEqual({ code: 0, signal: null })
-    expect(performance.now() - before).toBeLessThan(5000)
-  })
-
-  it('renews a stored login that has ended, and stores what it got', async () => {
-    const forms: string[] = []
-    const url = await serve({
-      token: 'sEcReT-next',
-      other({ path, body, json }) {
-        if (path !== '/token') return false
-        forms.push(body)
-        const tokens = { access_token: 'sEcReT-next', refresh_token: 'sEcReT-rotated', expires_in: 3600 }
-        json(200, { token_type: 'Bearer', ...tokens })
-        return true
-      },
-    })
-    const { origin } = new URL(url)
-    await storeLogin(home, url, {
-      issuer: origin,
-      tokenEndpoint: `${origin}/token`,
-      tokens: { accessToken: 'sEcReT-old', refreshToken: 'sEcReT-refresh', issuedAt: 1000, expiresAt: 2000 },
-    })
-    const bridge = start([url])
-    expect(await bridge.ask(initialize)).toMatchObject({ result: { serverInfo: { name: 'small' } } })
-    bridge.child.stdin?.end()
-    expect((await bridge.exit).code).toBe(0)
-    expect(forms).toEqual([expect.stringContaining('refresh_token=sEcReT-refresh')])
-    const again = start([url])
-    await again.ask(initialize)
-    expect(forms).toHaveLength(1)
-  })
-
-  it('answers the client when the server is not there, and says what to do', async () => {
-    const url = await serve()
-    await server?.close()
-    const bridge = start([url, '--retry', 'off'])
-    const answer = await bridge.ask(initialize)
-    expect(answer).toMatchObject({ error: { code: -32_603, data: { code: 'network_refused' } } })
-    bridge.child.stdin?.end()
-    expect((await bridge.exit).code).toBe(0)
-  })
-
-  it('with --debug writes a log of its owner, with no secret in it', async () => {
-    const bridge = start([await serve({ token: 'sEcReT-token' }), '--debug'], {
-      DRAWBRIDGE_TOKEN: 'sEcReT-token',
-    })
-    await bridge.ask(initialize)
-    bridge.child.stdin?.end()
-    await bridge.exit
-    const folder = join(home, '.drawbridge', 'logs')
-    const [name = ''] = readdirSync(folder)
-    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
-    const log = readFileSync(join(folder, name), 'utf8')
-    expect(log).toContain(`drawbridge ${version}`)
-    expect(log).not.toContain('sEcReT')
-    expect(bridge.stderr()).toContain(join(folder, name))
-  })
-
   it('with faults on its command line tells them all and is 2', async () => {
-    const bridge = start(['ftp://x', '--transprot', 'sse', '--retry', 'x'])
-    expect(await bridge.exit).toEqual({ code: 2, signal: null })
-    expect(bridge.stdout()).toBe('')
-    expect(bridge.stderr().trimEnd().split('\n')).toEqual([
+    const command = startCommand(['ftp://x', '--transprot', 'sse', '--retry', 'x'], options())
+    expect(await command.ended).toBe(2)
+    expect(command.stdout()).toBe('')
+    expect(command.stderr().trimEnd().split('\n')).toEqual([
       'drawbridge did not start.',
       expect.stringContaining('--transprot'),
       expect.stringContaining('--retry'),
@@ -299,19 +108,18 @@ describe('a connection', () => {
     ])
   })
 
-  it('without any word prints the help on stderr and is 2', async () => {
-    const bridge = start([])
-    expect((await bridge.exit).code).toBe(2)
-    expect(bridge.stdout()).toBe('')
-    expect(bridge.stderr()).toContain('drawbridge --help')
-  })
-
-  it('answers --help and --version on stdout, also behind a URL', async () => {
-    const help = start(['https://mcp.example.com', '--debug', '--help'])
-    expect((await help.exit).code).toBe(0)
-    expect(help.stdout()).toContain('--timeout')
-    const asked = start(['--version'])
-    expect((await asked.exit).code).toBe(0)
-    expect(asked.stdout()).toBe(`${version}\n`)
+  it.each([
+    [[], 2, '', /drawbridge --help/],
+    [['https://mcp.example.com', '--debug', '--help'], 0, /--timeout/, ''],
+    [['--version'], 0, `${version}\n`, ''],
+  ])('with %j ends with %d, and has help or version', async (words, code, stdout, stderr) => {
+    const command = startCommand(words, options())
+    expect(await command.ended).toBe(code)
+    for (const [said, wanted] of [
+      [command.stdout(), stdout],
+      [command.stderr(), stderr],
+    ] as const)
+      if (typeof wanted === 'string') expect(said).toBe(wanted)
+      else expect(said).toMatch(wanted)
   })
 })

@@ -1,7 +1,6 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createBridgeConfig, readSettings } from '../../config/config-reader.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import { loginId } from '../../credentials/credential-store.ts'
@@ -15,15 +14,13 @@ import {
   loginIdOf,
 } from './connection-login.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const url = 'https://mcp.example.com/mcp'
 
 describe('the login of a connection', () => {
   let home: string
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-connection-'))
-  })
-  afterEach(() => rmSync(home, { recursive: true }))
+  beforeEach(() => void (home = temporaryFolder()))
 
   function configOf(words: readonly string[], environment: Record<string, string> = {}): BridgeConfig {
     const surroundings = {

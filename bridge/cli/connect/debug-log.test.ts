@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createDebugLog, redact } from './debug-log.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 describe('a redacted line', () => {
   it.each([
@@ -26,10 +26,7 @@ describe('a redacted line', () => {
 
 describe('the log', () => {
   let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-log-'))
-  })
-  afterEach(() => rmSync(folder, { recursive: true }))
+  beforeEach(() => void (folder = temporaryFolder()))
 
   it('has a line for each note, whatever is in it, for its owner alone', () => {
     const path = join(folder, 'logs', 'a.log')

@@ -1,32 +1,21 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { networkConfig } from '../../config/config-part.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
+import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Received } from '../../../tests/support/remote/received.ts'
 import { askFirst } from './endpoint-probe.ts'
 
 describe('asking an endpoint', () => {
-  const servers: Server[] = []
   const http = createHttpClient(networkConfig({}, { environment: {} }))
-  afterEach(() => {
-    for (const server of servers.splice(0)) {
-      server.closeAllConnections()
-      server.close()
-    }
-    http.close()
-  })
+  afterEach(() => http.close())
 
-  async function serve(listener: RequestListener): Promise<string> {
-    const server = createServer(listener)
-    servers.push(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-  }
+  const serve = async (answer: (request: Received) => unknown): Promise<string> =>
+    (await startServer({ handle: (request) => (answer(request), true) })).url
 
   it('reads the response in a stream that does not end', async () => {
-    const url = await serve((request, response) => {
+    const url = await serve(({ method, response }) => {
       // The session cannot be ended.
-      if (request.method === 'DELETE') return void request.socket.destroy()
+      if (method === 'DELETE') return void response.destroy()
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Mcp-Session-Id': 's' })
       response.write(': hello\n\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n')
       response.write('id: 1\r\ndata: {"jsonrpc":"2.0",\r\ndata: "id":1,"result":{"a":1}}\r\n\r\n')
@@ -36,7 +25,7 @@ describe('asking an endpoint', () => {
   })
 
   it('takes anything for an answer', async () => {
-    const url = await serve((_request, response) => {
+    const url = await serve(({ response }) => {
       response.writeHead(403, { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="a b"' })
       response.end('<html>')
     })
@@ -52,16 +41,16 @@ describe('asking an endpoint', () => {
     [405, 200, 'text/html', { status: 405, isSse: false }],
     [404, 404, 'text/plain', { status: 404, isSse: false }],
   ])('asks for the older transport where POST gets %d: GET gets %d %s', async (post, get, type, first) => {
-    const url = await serve((request, response) => {
-      response.writeHead(request.method === 'POST' ? post : get, { 'Content-Type': type })
-      if (get === 200 && request.method === 'GET') response.write('event: endpoint\ndata: /m\n\n')
+    const url = await serve(({ method, response }) => {
+      response.writeHead(method === 'POST' ? post : get, { 'Content-Type': type })
+      if (get === 200 && method === 'GET') response.write('event: endpoint\ndata: /m\n\n')
       else response.end()
     })
     expect(await askFirst(http, url, {})).toMatchObject(first)
   })
 
   it('fails when nothing answers', async () => {
-    const url = await serve((request) => request.socket.destroy())
+    const url = await serve(({ response }) => response.destroy())
     await expect(askFirst(http, url, {})).rejects.toMatchObject({
       name: 'NetworkError',
     })

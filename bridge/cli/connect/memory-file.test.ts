@@ -1,19 +1,18 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryFile } from './memory-file.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 describe('the memory of a server', () => {
   let folder: string
   let path: string
   const notes: string[] = []
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-memory-'))
+    folder = temporaryFolder()
     path = join(folder, 'servers', 'a.json')
     notes.length = 0
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
   const open = (at = path): ReturnType<typeof createMemoryFile> =>
     createMemoryFile(at, (text) => notes.push(text))
 

@@ -1,18 +1,16 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const module = fileURLToPath(new URL('./process-end.ts', import.meta.url))
 
 describe('what ends a process', () => {
   let folder: string
   const pids: number[] = []
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-end-'))
-  })
+  beforeEach(() => void (folder = temporaryFolder()))
   afterEach(() => {
     for (const pid of pids.splice(0)) {
       try {
@@ -21,7 +19,6 @@ describe('what ends a process', () => {
         // It has ended already.
       }
     }
-    rmSync(folder, { recursive: true })
   })
 
   /** A process that says why it was told to end, and then goes on. */

@@ -1,66 +1,29 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { PeerRequest } from '../../../tests/support/bridge/proxy/http-peer.ts'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { runCommand, type CommandRun } from '../../../tests/support/bridge/cli/command-run.ts'
-import {
-  type McpServer,
-  type McpServerOptions,
-  startMcpServer,
-} from '../../../tests/support/bridge/cli/mcp-server.ts'
+import { withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Remote, RemoteOptions } from '../../../tests/support/remote/remote.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 type Check = { name: string; state: string; message: string; fix?: string }
 
-/** A server that is its own authorization server. */
-const withMetadata = (
-  changes: Record<string, unknown> = {},
-  resource: Record<string, unknown> | ((origin: string) => Record<string, unknown>) = {},
-): Pick<McpServerOptions, 'challenge' | 'other'> => ({
-  challenge: (origin) =>
-    `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp", scope="mcp"`,
-  other({ path, response }: PeerRequest, origin: string) {
-    const documents: Record<string, Record<string, unknown>> = {
-      '/.well-known/oauth-protected-resource/mcp': {
-        resource: `${origin}/mcp`,
-        authorization_servers: [origin],
-        ...(typeof resource === 'function' ? resource(origin) : resource),
-      },
-      '/.well-known/oauth-authorization-server': {
-        issuer: origin,
-        authorization_endpoint: `${origin}/authorize`,
-        token_endpoint: `${origin}/token`,
-        registration_endpoint: `${origin}/register`,
-        code_challenge_methods_supported: ['S256'],
-        authorization_response_iss_parameter_supported: true,
-        ...changes,
-      },
-    }
-    const document = documents[path]
-    if (document === undefined) return false
-    response.setHeader('Content-Type', 'application/json')
-    response.end(JSON.stringify(document))
-    return true
-  },
+/** A server that is its own authorization server; with `token`, it wants that one. */
+const withMetadata = (token?: string, metadata: Record<string, unknown> = {}): RemoteOptions => ({
+  auth: token !== undefined,
+  token,
+  deviceGrant: false,
+  authorization: { metadata },
 })
 
 describe('doctor', () => {
   let home: string
-  let server: McpServer | undefined
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-    rmSync(home, { recursive: true })
-  })
+  beforeEach(() => void (home = temporaryFolder()))
 
-  async function serve(options: McpServerOptions = {}): Promise<McpServer> {
-    server = await startMcpServer(options)
-    return server
-  }
+  const serve = (options: RemoteOptions = {}): Promise<Remote> =>
+    startServer({ ...withoutMetadata(), ...options })
 
   async function look(
     words: readonly string[],
@@ -74,7 +37,7 @@ describe('doctor', () => {
     Object.fromEntries(checks.map(({ name, state }) => [name, state]))
 
   it('finds nothing wrong with a server that wants no sign-in', async () => {
-    const { url, seen } = await serve()
+    const { url, log } = await serve()
     const { code, checks } = await look([url])
     expect(code).toBe(0)
     expect(stateOf(checks)).toMatchObject({
@@ -84,14 +47,14 @@ describe('doctor', () => {
       clock: 'ok',
       session: 'ok',
     })
-    expect(checks.at(-1)?.message).toContain('"small" speaks 2025-11-25 and has 1 tool on')
-    expect(seen).toContain('tools/list')
+    expect(checks.at(-1)?.message).toContain('"remote" speaks 2025-11-25 and has 1 tool on')
+    expect(log()).toContain('tools/list')
     // One session of the first question, and one of a client of each revision.
-    expect(seen.filter((method) => method === 'DELETE')).toHaveLength(3)
+    expect(log().filter((method) => method === 'DELETE')).toHaveLength(3)
   })
 
   it('with a stored login looks at everything, and makes a real connection', async () => {
-    const { url, origin } = await serve({ token: 'sEcReT-access', ...withMetadata() })
+    const { url, origin } = await startServer(withMetadata('sEcReT-access'))
     await storeLogin(home, url, { issuer: origin })
     const run = await look([url])
     expect(stateOf(run.checks)).toMatchObject({
@@ -108,7 +71,7 @@ describe('doctor', () => {
   })
 
   it('without a login is 3, and says what to run', async () => {
-    const { url } = await serve({ token: 'x', ...withMetadata() })
+    const { url } = await startServer(withMetadata('x'))
     const { code, checks } = await look([url])
     expect(code).toBe(3)
     expect(checks.filter(({ state }) => state === 'fail')).toEqual([
@@ -117,7 +80,7 @@ describe('doctor', () => {
   })
 
   it('with a login that the server refuses is 3', async () => {
-    const { url, origin } = await serve({ token: 'another', ...withMetadata() })
+    const { url, origin } = await startServer(withMetadata('another'))
     await storeLogin(home, url, { issuer: origin })
     const { code, checks } = await look([url])
     expect(code).toBe(3)
@@ -129,13 +92,13 @@ describe('doctor', () => {
   })
 
   it('of a profile says how to sign in to that one', async () => {
-    const { url } = await serve({ token: 'x', ...withMetadata() })
+    const { url } = await startServer(withMetadata('x'))
     const { checks } = await look([url, '--profile', 'work'])
     expect(checks.find(({ name }) => name === 'login')?.fix).toBe(`drawbridge login ${url} --profile work`)
   })
 
   it('of a token of the environment that is refused says that it is that one', async () => {
-    const { url } = await serve({ token: 'another', ...withMetadata() })
+    const { url } = await startServer(withMetadata('another'))
     const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
     expect(code).toBe(3)
     expect(checks.at(-1)).toMatchObject({
@@ -146,7 +109,7 @@ describe('doctor', () => {
   })
 
   it('with a token of the environment asks with that', async () => {
-    const { url } = await serve({ token: 'sEcReT', ...withMetadata() })
+    const { url } = await startServer(withMetadata('sEcReT'))
     const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
     expect(code).toBe(0)
     expect(checks.map(({ name }) => name)).not.toContain('login')
@@ -160,7 +123,7 @@ describe('doctor', () => {
     [{ registration_endpoint: undefined }, {}, /does not register clients/],
     [{}, { resource: 'https://other.example/mcp' }, /is for another resource, "https:\/\/other/],
   ])('of metadata with %j and %j says why a sign-in is not possible', async (changes, resource, message) => {
-    const { url } = await serve({ token: 'x', ...withMetadata(changes, resource) })
+    const { url } = await startServer({ ...withMetadata('x', changes), ...resource })
     const { checks } = await look([url])
     expect(checks.find(({ name }) => name === 'authorization_server')).toMatchObject({
       state: 'fail',
@@ -170,7 +133,7 @@ describe('doctor', () => {
   })
 
   it('says that a server with public tools offers a sign-in for others', async () => {
-    const { url } = await serve(withMetadata())
+    const { url } = await startServer(withMetadata())
     const { code, checks } = await look([url])
     expect(code).toBe(0)
     const messageOf = (wanted: string): string | undefined =>
@@ -183,61 +146,47 @@ describe('doctor', () => {
   })
 
   it('warns of a resource above the server, unless it is settled', async () => {
-    const above = withMetadata({}, (origin) => ({ resource: origin }))
-    const { url, origin } = await serve({ token: 'x', ...above })
+    const { url, origin, set } = await startServer(withMetadata('x'))
+    set({ resource: origin })
     const { checks } = await look([url])
     expect(checks.find(({ name }) => name === 'resource')).toMatchObject({
       state: 'warn',
       message: expect.stringContaining(`for all of ${origin} and not only for ${url}`) as string,
       fix: expect.stringContaining('--resource') as string,
     })
-    expect(stateOf((await look([url, '--resource', url])).checks)).not.toHaveProperty('resource')
+    for (const settled of [url, origin])
+      expect(stateOf((await look([url, '--resource', settled])).checks)).not.toHaveProperty('resource')
   })
 
-  it('names the issuer whose login page a server sends people to', async () => {
-    const honest = await startMcpServer(withMetadata())
-    try {
-      const { url } = await serve({
-        token: 'x',
-        ...withMetadata({ authorization_endpoint: `${honest.origin}/authorize` }),
-      })
-      const { checks } = await look([url])
-      expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
-        state: 'fail',
-        message: expect.stringContaining(`another one, "${honest.origin}"`) as string,
-      })
-    } finally {
-      await honest.close()
-    }
-  })
-
-  it('warns of a login page that nothing confirms', async () => {
-    const elsewhere = await startMcpServer()
-    try {
-      const { url } = await serve({
-        token: 'x',
-        ...withMetadata({ authorization_endpoint: `${elsewhere.origin}/authorize` }),
-      })
-      const { checks } = await look([url])
-      expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
-        state: 'warn',
-        message: expect.stringContaining(new URL(elsewhere.origin).host) as string,
-      })
-    } finally {
-      await elsewhere.close()
-    }
+  it.each([
+    [
+      'names the issuer whose login page a server sends people to',
+      withMetadata(),
+      'fail',
+      'another one, "$"',
+    ],
+    ['warns of a login page that nothing confirms', withoutMetadata(), 'warn', '$'],
+  ])('%s', async (_, other, state, message) => {
+    const { origin } = await startServer(other)
+    const { url } = await startServer(withMetadata('x', { authorization_endpoint: `${origin}/authorize` }))
+    const { checks } = await look([url])
+    const shown = state === 'fail' ? origin : new URL(origin).host
+    expect(checks.find(({ name }) => name === 'sign_in_page')).toMatchObject({
+      state,
+      message: expect.stringContaining(message.replace('$', shown)) as string,
+    })
   })
 
   it('assumes the authorization server that a sign-in assumes without any metadata', async () => {
-    const { url } = await serve({ token: 'x' })
+    const { url } = await startServer(withoutMetadata('x'))
     const { code, checks } = await look([url])
     expect(stateOf(checks)).toMatchObject({ authorization_server: 'warn', login: 'fail', lock: 'ok' })
     expect(code).toBe(3)
   })
 
   it('of a server that is not there is 4, and still looks at the login', async () => {
-    const { url, close } = await serve()
-    await close()
+    const { url, stop } = await serve()
+    await stop()
     const { code, checks } = await look([url])
     expect(code).toBe(4)
     expect(stateOf(checks)).toMatchObject({ endpoint: 'fail', login: 'fail' })
@@ -273,8 +222,8 @@ describe('doctor', () => {
     ['a file', 200, 'text/plain', 'x', { state: 'fail', fix: 'Check the URL.' }, 1],
   ])('of %s says so', async (_, status, type, body, finding, code) => {
     const { origin } = await serve({
-      other({ response }) {
-        response.writeHead(status, { 'Content-Type': type }).end(body)
+      handle({ path, response }) {
+        response.writeHead(path === '/other' ? status : 404, { 'Content-Type': type }).end(body)
         return true
       },
     })
@@ -287,8 +236,11 @@ describe('doctor', () => {
 
   it('fails when the tools cannot be listed though a session opens', async () => {
     const { url } = await serve({
-      answer: (method) =>
-        method === 'tools/list' ? { error: { code: -32_603, message: 'no database' } } : undefined,
+      handle({ body, answer }) {
+        if (body['method'] !== 'tools/list') return false
+        answer({ error: { code: -32_603, message: 'no database' } })
+        return true
+      },
     })
     const { code, checks } = await look([url])
     expect(code).toBe(1)
@@ -300,29 +252,20 @@ describe('doctor', () => {
   })
 
   it('lists no tools of a server that announces none', async () => {
-    const { url, seen } = await serve({
-      answer: (method) =>
-        method === 'initialize'
-          ? {
-              result: {
-                protocolVersion: '2025-11-25',
-                capabilities: { prompts: {} },
-                serverInfo: { name: 'prompter', version: '1' },
-              },
-            }
-          : undefined,
+    const { url, log } = await serve({
+      opening: { capabilities: { prompts: {} }, serverInfo: { name: 'prompter', version: '1' } },
     })
     const { code, checks } = await look([url])
     expect(code).toBe(0)
     expect(checks.at(-1)?.message).toBe('"prompter" speaks 2025-11-25 and has no tools.')
-    expect(seen).not.toContain('tools/list')
+    expect(log()).not.toContain('tools/list')
   })
 
   it('of a session that fails for another reason than the login is not 3', async () => {
     const { origin } = await serve({
-      other({ response }) {
-        response.writeHead(200, { 'Content-Type': 'application/json' })
-        response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"not today"}}')
+      handle({ path, json, response }) {
+        if (path !== '/odd') response.writeHead(404).end()
+        else json(200, { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'not today' } })
         return true
       },
     })
@@ -336,7 +279,7 @@ describe('doctor', () => {
     [90, 'warn', 0],
     [-900, 'fail', 1],
   ])('compares the clocks: %d s off is %s', async (seconds, state, code) => {
-    const { url } = await serve({ date: () => new Date(Date.now() + seconds * 1000).toUTCString() })
+    const { url } = await serve({ headers: { Date: new Date(Date.now() + seconds * 1000).toUTCString() } })
     const run = await look([url])
     expect(stateOf(run.checks)).toMatchObject({ clock: state })
     expect(run.code).toBe(code)
@@ -381,7 +324,7 @@ describe('doctor', () => {
   })
 
   it('is lines for people, with a summary', async () => {
-    const { url } = await serve({ token: 'x', ...withMetadata() })
+    const { url } = await startServer(withMetadata('x'))
     const { stdout } = await runCommand(['doctor', url], { home })
     expect(stdout).toMatch(/^ok {4}node {18}Node /)
     expect(stdout).toMatch(/\nfail {2}login {17}No login is stored for this server\.\n +-> drawbridge login /)

@@ -1,19 +1,9 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { rootCertificates } from 'node:tls'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { ConfigError } from '../../config/config.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
 import { readWords } from '../../../tests/support/bridge/cli/command-words.ts'
@@ -22,6 +12,7 @@ import { CommandFailure } from '../failure/failure-text.ts'
 import { install } from './install.ts'
 import type { InstallPlace } from './install-entry.ts'
 import { uninstall } from './uninstall.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const url = 'https://mcp.example.com/mcp'
 const place: InstallPlace = {
@@ -31,10 +22,7 @@ const place: InstallPlace = {
   temporaryFolders: ['/tmp'],
 }
 let home: string
-beforeEach(() => {
-  home = realpathSync(mkdtempSync(join(tmpdir(), 'drawbridge-install-command-')))
-})
-afterEach(() => rmSync(home, { recursive: true, force: true }))
+beforeEach(() => void (home = temporaryFolder()))
 
 interface Run {
   code: number | undefined

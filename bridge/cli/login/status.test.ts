@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { loginId } from '../../credentials/credential-store.ts'
 import { now, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 /** Writes `text` over the record of a login. Answers its id and its file. */
 function damage(home: string, serverUrl: string, text: string): [id: string, file: string] {
@@ -16,10 +16,7 @@ function damage(home: string, serverUrl: string, text: string): [id: string, fil
 
 describe('status', () => {
   let home: string
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-status-'))
-  })
-  afterEach(() => rmSync(home, { recursive: true }))
+  beforeEach(() => void (home = temporaryFolder()))
 
   it('without any login says what to run, and is 3', async () => {
     const { code, stderr, stdout } = await runCommand(['status'], { home })

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { now, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const url = 'https://mcp.example.com/mcp'
 
@@ -14,10 +14,7 @@ function jwt(claims: Record<string, unknown>): string {
 
 describe('token', () => {
   let home: string
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-token-'))
-  })
-  afterEach(() => rmSync(home, { recursive: true }))
+  beforeEach(() => void (home = temporaryFolder()))
 
   it('says how long it lasts, and prints it only when told to', async () => {
     await storeLogin(home, url)
@@ -76,10 +73,7 @@ describe('token', () => {
 
 describe('token set', () => {
   let home: string
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-token-'))
-  })
-  afterEach(() => rmSync(home, { recursive: true }))
+  beforeEach(() => void (home = temporaryFolder()))
 
   it('stores what comes on stdin, sealed', async () => {
     const token = jwt({ iss: 'https://as.example', exp: now() + 1800 })

@@ -1,5 +1,34 @@
-import { describe, expect, it } from 'vitest'
-import { RefreshPace } from './login-renewal.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
+import { systemRuntime } from '../../config/system-runtime.ts'
+import type { CredentialStore } from '../../credentials/credential-store.ts'
+import { LoginRenewal, RefreshPace } from './login-renewal.ts'
+
+it('is given up after five seconds, however short the next pause would be', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const tokens = { accessToken: 'access', refreshToken: 'refresh', issuedAt: 0, expiresAt: 1 }
+  const credential = loginCredential('http://issuer.example', tokens)
+  const store = {
+    read: async () => credential,
+    write: async () => {},
+    exclusively: (_name: string, _options: object, work: () => Promise<unknown>) => work(),
+  }
+  let requests = 0
+  const renewal = new LoginRenewal({
+    id: 'a'.repeat(64),
+    store: store as unknown as CredentialStore,
+    runtime: { ...systemRuntime, sleep: async () => {}, randomBytes: (length) => new Uint8Array(length) },
+    async refresh() {
+      requests += 1
+      vi.advanceTimersByTime(2600)
+      return { kind: 'unavailable', sent: true, cause: new Error('no'), retryAfterSeconds: undefined }
+    },
+    note() {},
+  })
+  await expect(renewal.renew(credential, 'ended')).rejects.toMatchObject({ fault: 'unavailable' })
+  expect(requests).toBe(2)
+})
 
 describe('the pace of renewals', () => {
   it('doubles the pause with every failure, up to a minute, and starts again after a success', () => {

@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
@@ -10,19 +9,17 @@ import { Login } from './login.ts'
 import { parseSignInNotice, writeSignInNotice } from './shared-sign-in.ts'
 import { loginConfig, loginCredential, loginPorts } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 let home: string
 let server: OAuthServer
 let id: string
 beforeEach(async () => {
-  home = mkdtempSync(join(tmpdir(), 'drawbridge-share-'))
+  home = temporaryFolder()
   server = await start()
   id = loginId({ serverUrl: server.serverUrl, resource: undefined, client: undefined, profile: 'default' })
 })
-afterEach(async () => {
-  await server.close()
-  rmSync(home, { recursive: true, force: true })
-})
+afterEach(() => server.close())
 
 /** A user who signs in when the test says so. */
 interface Person {

@@ -43,6 +43,8 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
     "export const tools = [{ name: 'one', description: 'One.', inputSchema: { type: 'object' }, call: async () => 'one' }]",
     /^ok .* offers 1 plain tool\.$/,
   ],
+  ['appLogo', 'logo', '<svg xmlns="http://www.w3.org/2000/svg"/>', /^ok .*logo is the logo of the pages\.$/],
+  ['appLogo', 'logo', 'GIF89a', /^fail appLogo: .*logo is no SVG, PNG, JPEG or WebP image\./],
   ['wellKnown', 'well-known.json', '{"security.txt":"x"}', /^ok .* holds \/\.well-known\/security\.txt\.$/],
   ['wellKnown', 'well-known.json', '{"oauth-x":"x"}', /^fail wellKnown: .*by this server itself/],
   ['tools', 'empty.mjs', 'export const nothing = 1', /^fail tools: .*exports only nothing/],

@@ -18,6 +18,7 @@ const contents: Partial<Record<CheckedFile, Describe>> = {
   clients: (config, now) => `holds ${plural(readConfiguredClients(config, now).size, 'client')}.`,
   access: ({ access = '' }) =>
     `holds ${plural(valueOr(readAccessFile(access), []).length, 'rule')}. Whom none of them allows cannot come in.`,
+  appLogo: () => 'is the logo of the pages.',
   wellKnown: (config) =>
     `holds ${Object.keys(valueOr(readWellKnownFile(config), {}))
       .map((name) => `/.well-known/${name}`)

@@ -42,7 +42,7 @@ const refused: Readonly<Record<AttemptStep, string>> = {
     'The sign-in was refused by the session provider, a limit, an access rule or the person. docs/errors.md explains the word in brackets.',
   code: 'The client did not get its code. Look at its redirect URI.',
   token:
-    'The token request was refused. invalid_client: the client was removed or uses another secret. invalid_grant: the code was used twice, is older than a minute, or came with another code_verifier or redirect_uri; look at the clock of this server, and at a proxy that repeats requests.',
+    'The token request was refused. invalid_client: the client was removed or uses another secret. invalid_grant: the code was used twice, is older than a minute, or came with another code_verifier or redirect_uri; look at the clock of this server, and at a proxy that repeats requests. A refresh: the connection has ended; drawbridge-server grants list --all says why.',
   first_call: `The token was refused when it was first used. A proxy may change the Authorization header, or the token went to another server: resource and issuer must be BASE_URL. ${doctor}: keeps-headers.`,
   list: 'The tools could not be listed. The log has the error with this request id.',
 }

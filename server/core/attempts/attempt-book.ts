@@ -50,8 +50,8 @@ export function signInKey(of: string): string {
 
 const pageIndex = attemptSteps.indexOf('page')
 const beforeThePage = new Set<AttemptStep>(attemptSteps.slice(0, pageIndex))
-// The others belong to an attempt that was seen, or to none: a refused token may be an old one.
-const begins = new Set<AttemptStep>(attemptSteps.slice(0, pageIndex + 1))
+// A refused token may be an old one.
+const beginsNothing = new Set<AttemptStep>(['first_call', 'list'])
 
 /**
  * Joins the requests by which a client connects into attempts, and stores their steps. A step is joined by its grant, its sign-in,
@@ -80,7 +80,7 @@ export class AttemptBook {
     const now = this.#ports.runtime.now()
     const seen = this.#withKnownKey(given)
     const found = this.#findByKey(seen) ?? this.#findByPeer(seen, now)
-    if (!found && !begins.has(seen.step)) return
+    if (!found && beginsNothing.has(seen.step)) return
     const attempt = found?.attempt ?? this.#begin(now)
     this.#link(attempt, seen, now)
     if (!isNews(attempt, seen)) return
@@ -136,9 +136,8 @@ export class AttemptBook {
     attempt.signIn ??= seen.signIn
     if (seen.signIn !== undefined) attempt.isStored = true
     if (seen.step === 'server_metadata' && seen.ok) this.#newest = attempt
-    const keys = [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen), peerKey(seen)]
-    for (const key of keys) {
-      this.#open.set(key, attempt)
+    for (const key of [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen), peerKey(seen)]) {
+      if (this.#open.get(key) !== attempt) this.#open.set(key, attempt)
     }
   }
 

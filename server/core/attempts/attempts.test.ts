@@ -113,7 +113,6 @@ describe('steps are joined', () => {
 
   it('and a call with a refused or a forgotten token begins none', async () => {
     see('first_call', { ok: false, status: 401 })
-    see('token', { ok: false, status: 400 })
     see('list', { grantId: 'g' })
     expect(await read()).toEqual([])
   })

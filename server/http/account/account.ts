@@ -124,7 +124,7 @@ async function renderConnections({ session, binding }: Owner, ports: AccountPort
     })),
     now,
   })
-  const answer = page(html, 200, { 'set-cookie': ports.cookies.csrf.write(binding) })
+  const answer = page(html, ports.app.look, 200, { 'set-cookie': ports.cookies.csrf.write(binding) })
   // Shown once.
   if (session.notice)
     answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, ports))
@@ -172,14 +172,16 @@ function backWith(
 }
 
 function signOut(ports: AccountPorts): Response {
+  const { look } = ports.app
   const view = {
+    look,
     title: 'You’re signed out of this page',
     bridge: 'raised',
     message: `This browser can no longer see or end your connections. The connections themselves stay active.`,
     nextStep: 'You can close this page.',
     link: { url: accountPath(ports), label: 'Sign in again' },
   } as const
-  return page(messagePage(view), 200, { 'set-cookie': ports.cookies.account.clear() })
+  return page(messagePage(view), look, 200, { 'set-cookie': ports.cookies.account.clear() })
 }
 
 function sessionCookie(

@@ -3,6 +3,7 @@ import type { Client } from '../../core/clients/client.ts'
 import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
+import type { LoginPorts } from './login-subject.ts'
 
 /** The authorization response: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
 export type AuthorizationOutcome = { code: string } | { error: string; description: string }
@@ -31,17 +32,18 @@ export function answerClient(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
   client: Pick<Client, 'id' | 'name'>,
-  issuer: string,
+  { urls, app: { look } }: Pick<LoginPorts, 'urls' | 'app'>,
 ): Response {
-  const url = authorizationResponseUrl(target, outcome, issuer)
+  const url = authorizationResponseUrl(target, outcome, urls.issuer)
   if (/^https?:/i.test(url)) return redirect(url)
   const view = {
+    look,
     clientName: clientDisplayName(client),
     continueUrl: url,
     redirectHost: returnAddress(url),
     denied: 'error' in outcome,
   }
-  return page(finishedPage(view), 200, { 'referrer-policy': 'no-referrer' })
+  return page(finishedPage(view), look, 200, { 'referrer-policy': 'no-referrer' })
 }
 
 /** Returns the target of a redirect URI for display: the host, or the scheme of an app without its colon. */

@@ -92,18 +92,19 @@ async function allow(
   subject: ClientSubject,
   signIn: SignIn,
   { scopes }: AccessAllowed,
-  ports: Pick<LoginPorts, 'codes' | 'devices' | 'urls'>,
+  ports: Pick<LoginPorts, 'app' | 'codes' | 'devices' | 'urls'>,
 ): Promise<Response | undefined> {
   if (subject.kind === 'authorization') {
     const { request, client } = subject
     const allowed = { ...request, scope: limitScope(request.scope, scopes) }
     const code = await issueAuthorizationCode(allowed, signIn, ports.codes)
-    return answerClient(request, { code }, client, ports.urls.issuer)
+    return answerClient(request, { code }, client, ports)
   }
   const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes) }
   if (!(await approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }))) return undefined
   return page(
     messagePage({
+      look: ports.app.look,
       title: 'Your device can connect now',
       bridge: 'lowered',
       message:
@@ -111,6 +112,7 @@ async function allow(
       nextStep: 'Go back to your device. You can close this page.',
       link: { url: accountPath(ports), label: 'See or end your connections' },
     }),
+    ports.app.look,
   )
 }
 
@@ -134,14 +136,14 @@ async function openAccount(
 export async function refuseLogin(
   subject: LoginSubject,
   { context }: Visit,
-  { urls, codes, devices }: Pick<LoginPorts, 'urls' | 'codes' | 'devices'>,
+  { urls, app, codes, devices }: Pick<LoginPorts, 'urls' | 'app' | 'codes' | 'devices'>,
 ): Promise<Response> {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
       const outcome = { error: 'access_denied', description: 'The user refused.' }
       context.report('authorization_denied', { client_id: client.id })
-      return answerClient(request, outcome, client, urls.issuer)
+      return answerClient(request, outcome, client, { urls, app })
     }
     case 'device': {
       const { device, client } = subject
@@ -149,11 +151,13 @@ export async function refuseLogin(
       context.report('device_denied', { client_id: client.id })
       return page(
         messagePage({
+          look: app.look,
           title: 'Access denied',
           bridge: 'raised',
           message: 'The device gets no access to your account.',
           nextStep: 'You can close this page.',
         }),
+        app.look,
       )
     }
     case 'account':

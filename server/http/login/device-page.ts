@@ -110,7 +110,7 @@ function renderEntry(
     ...app,
     ...part,
   })
-  return page(html, status, {
+  return page(html, app.look, status, {
     'set-cookie': cookies.csrf.write(binding),
     ...retryHeaders(status, waitSeconds),
   })

@@ -66,7 +66,9 @@ export async function renderLogin(
     ...(failure && { error: failureText(failure) }),
   })
   return loginResponse(html, subject, failure, ports, {
-    ...(captcha && { 'content-security-policy': contentSecurityPolicy(captchaPolicy(captcha)) }),
+    ...(captcha && {
+      'content-security-policy': contentSecurityPolicy(ports.app.look, captchaPolicy(captcha)),
+    }),
   })
 }
 
@@ -124,11 +126,11 @@ function loginResponse(
   html: string,
   { visitor }: LoginSubject,
   failure: SignInFailure | undefined,
-  { cookies }: DrawPorts,
+  { app, cookies }: DrawPorts,
   headers: Record<string, string> = {},
 ): Response {
   const status = failure ? signInMessages[failure.reason].status : 200
-  return page(html, status, {
+  return page(html, app.look, status, {
     ...retryHeaders(status, failure?.retryAfterSeconds),
     ...headers,
     'set-cookie': cookies.csrf.write(visitor.binding),

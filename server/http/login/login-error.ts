@@ -58,6 +58,6 @@ function pageOf({ reason, details }: LoginError, app: AppView, context: RequestC
   context.report('sign_in_stranded', { reason })
   const { status, ...text } = errorTable[reason]
   const { nextStep = text.nextStep, retryAfterSeconds, ...more } = details
-  const html = errorPage({ ...text, ...more, nextStep, requestId: context.id, app })
-  return page(html, status, retryHeaders(status, retryAfterSeconds))
+  const html = errorPage({ ...text, ...more, nextStep, requestId: context.id, look: app.look, app })
+  return page(html, app.look, status, retryHeaders(status, retryAfterSeconds))
 }

@@ -8,6 +8,7 @@ import {
 } from '../../core/session/session-provider.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
+import { plainPolicy } from '../../../tests/support/pages/view-sample.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
   providerSample,
@@ -16,7 +17,6 @@ import {
   signedIn,
   signInSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { pageContentSecurityPolicy } from '../pages/layout.ts'
 
 const password = { email: 'ada@example.com', password: 'correct horse' }
 const google = { id: 'google', label: 'Google' }
@@ -101,7 +101,7 @@ describe('captcha', () => {
     expect(policyOf(page)).not.toContain('hcaptcha')
     const code = await browser.submit(page, 'password', { ...password, 'cf-turnstile-response': 'response' })
     expect(code.html).toContain('Enter the code')
-    expect(policyOf(code)).toBe(pageContentSecurityPolicy)
+    expect(policyOf(code)).toBe(plainPolicy)
   })
 
   it('without a response nothing is sent, and the page asks for it, email kept', async () => {

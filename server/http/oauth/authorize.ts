@@ -58,7 +58,7 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
         const back = { url, host: returnAddress(redirectUri) }
         throw new LoginError('request_refused', { detail: description, back })
       }
-      return answerClient(parsed, parsed, parsed.client, ports.urls.issuer)
+      return answerClient(parsed, parsed, parsed.client, ports)
     }
     case 'accepted': {
       const { client, request: asked } = parsed

@@ -5,6 +5,7 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
 import { createHttpApp } from '../app.ts'
+import { plainLook } from '../../../tests/support/pages/view-sample.ts'
 
 const baseUrl = 'http://localhost:8787'
 
@@ -31,7 +32,7 @@ async function post(findClient: ClientFinder['findClient']): Promise<Posted> {
     address: '192.0.2.1',
     report: (event: string, given?: Record<string, unknown>) => void reported.push([event, given]),
   })
-  const router = createHttpApp([endpoint], { baseUrl, allowedHosts: [], createContext })
+  const router = createHttpApp([endpoint], { baseUrl, look: plainLook, createContext })
   const body = new URLSearchParams({ client_id: 'mcpc_public' })
   return { response: await router(new Request(`${baseUrl}/x`, { method: 'POST', body })), reported }
 }

@@ -8,6 +8,7 @@ import {
   type RunningChromium,
   startChromium,
 } from '../../../tests/support/server/headless-chromium.ts'
+import { brandSamples } from '../../../tests/support/pages/brand-sample.ts'
 import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
 import { type PageServer, servePages } from '../../../tests/support/pages/page-server.ts'
 import { standInForCaptcha } from '../../../tests/support/pages/stand-in-captcha.ts'
@@ -21,14 +22,15 @@ const findOverflow = `[
     .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 || element.getBoundingClientRect().left < -0.5)
     .map((element) => element.outerHTML.slice(0, 80)),
 ].flat()`
-const names = [...pageSamples.keys()]
+const samples = new Map([...pageSamples, ...brandSamples])
+const names = [...samples.keys()]
 
 describe.skipIf(chromium === undefined)('pages in Chromium', () => {
   let running: RunningChromium
   let server: PageServer
 
   beforeAll(async () => {
-    server = await servePages(pageSamples)
+    server = await servePages(samples)
     running = await startChromium(chromium ?? '')
   })
 
@@ -169,6 +171,49 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     const { page } = await open('login-error')
     await expect.poll(() => page.evaluate(`document.activeElement.name`)).toBe('password')
     await page.close()
+  })
+
+  test.each(['light', 'dark'])(
+    'the colour of the app is that of the button and the focus, in %s',
+    async (mode) => {
+      const { page } = await open('brand-login', { features: { 'prefers-color-scheme': mode } })
+      const colours = await page.evaluate(`(() => {
+      const button = document.querySelector('.primary')
+      document.querySelector('#email').focus()
+      return [
+        getComputedStyle(document.activeElement).outlineColor,
+        getComputedStyle(button).backgroundColor,
+        getComputedStyle(button).color,
+        getComputedStyle(document.querySelector('.court .link')).color,
+      ]
+    })()`)
+      await page.close()
+      const [accent, text] =
+        mode === 'light'
+          ? ['rgb(109, 40, 217)', 'rgb(255, 255, 255)']
+          : ['rgb(196, 181, 253)', 'rgb(0, 0, 0)']
+      expect(colours).toEqual([accent, accent, text, accent])
+    },
+  )
+
+  test('a logo with a version for dark pages keeps the one for its white plate', async () => {
+    const { page } = await open('brand-login')
+    const pictureOf = async (value: string): Promise<string> => {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
+      return page.screenshot({ clip: { x: 160, y: 44, width: 28, height: 24 }, encoding: 'base64' })
+    }
+    expect(await pictureOf('dark')).toBe(await pictureOf('light'))
+    await page.close()
+  })
+
+  test('a wide logo leaves room for the name, and both fit', async () => {
+    const { page } = await open('brand-login-unbreakable', { width: 320 })
+    const [logo, name] = (await page.evaluate(
+      `['.logo', '.logo + bdi'].map((part) => document.querySelector(part).getBoundingClientRect().toJSON())`,
+    )) as { width: number; height: number; bottom: number; top: number }[]
+    await page.close()
+    expect([logo?.width, logo?.height]).toEqual([160, 40])
+    expect(name?.width).toBeGreaterThan(128)
   })
 
   test('nothing moves for those who asked for less motion', async () => {

@@ -3,8 +3,7 @@ import { clientTable } from '@drawbridge/shared/clients/client-table.ts'
 import { html } from '@drawbridge/shared/html.ts'
 import { describe, expect, it } from 'vitest'
 import { connectPage, connectPolicy } from './connect-page.ts'
-import { pageContentSecurityPolicy } from './layout.ts'
-import { connectSample } from '../../../tests/support/pages/view-sample.ts'
+import { connectSample, plainLook, plainPolicy } from '../../../tests/support/pages/view-sample.ts'
 
 const escaped = (text: string): string => String(html`${text}`)
 
@@ -69,7 +68,7 @@ describe('scripts', () => {
     const hash = createHash('sha256')
       .update(scripts[0]?.[1] ?? '')
       .digest('base64')
-    expect(connectPolicy.replace(` script-src 'sha256-${hash}';`, '')).toBe(pageContentSecurityPolicy)
+    expect(connectPolicy(plainLook).replace(` script-src 'sha256-${hash}';`, '')).toBe(plainPolicy)
   })
 
   it('every copy button is hidden without it, and copies something that is there', () => {

@@ -3,6 +3,7 @@ import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { copyButton, copyScript, copyScriptSource } from './copy-button.ts'
 import { type AppView, contentSecurityPolicy, layout, noteBox, withCode } from './layout.ts'
+import type { Look } from './look.ts'
 
 /** Contents of the page that users see when they open the MCP endpoint in a browser. Every text is escaped. */
 export interface ConnectView extends AppView {
@@ -18,7 +19,9 @@ export interface ConnectView extends AppView {
 }
 
 /** The policy of {@link connectPage}: its one script copies texts. */
-export const connectPolicy: string = contentSecurityPolicy({ script: [copyScriptSource] })
+export function connectPolicy(look: Look): string {
+  return contentSecurityPolicy(look, { script: [copyScriptSource] })
+}
 
 /**
  * Renders the page for users who open an address meant for programs: what it is, its address, and the shortest setup for each
@@ -32,6 +35,7 @@ export function connectPage(view: ConnectView): string {
     // Working setups come first.
     .toSorted(([, one], [, other]) => Number(isOutOfReach(one, view)) - Number(isOutOfReach(other, view)))
   return layout({
+    look: view.look,
     links: view.links,
     title: `Connect an AI client to ${view.appName}`,
     bridge: 'lowering',

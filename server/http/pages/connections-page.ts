@@ -62,6 +62,7 @@ export function connectionsPage(view: ConnectionsView): string {
   const { connections, waiting } = view
   const isEmpty = connections.length === 0 && waiting.length === 0
   return layout({
+    look: view.look,
     links: view.links,
     title: 'Your connections',
     bridge: isEmpty ? 'raised' : 'lowered',

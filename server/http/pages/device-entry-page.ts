@@ -24,6 +24,7 @@ export interface DeviceEntryView extends AppView {
 export function deviceEntryPage(view: DeviceEntryView): string {
   const verb = view.fromLink ? 'confirm' : 'enter'
   return layout({
+    look: view.look,
     links: view.links,
     title: `${view.error === undefined ? '' : 'Not found: '}Connect a device`,
     bridge: 'lowering',

@@ -24,6 +24,7 @@ export interface EmailCodeView extends SignInView {
 export function emailCodePage(view: EmailCodeView): string {
   const words = subjectWords(view.subject)
   return layout({
+    look: view.look,
     links: view.links,
     title: `${view.error === undefined ? '' : 'Not confirmed: '}${words.codeTitle}`,
     bridge: 'lowering',

@@ -1,9 +1,11 @@
 import { html } from '@drawbridge/shared/html.ts'
 import { type AppView, layout, withCode } from './layout.ts'
+import type { Look } from './look.ts'
 import { hostName } from './names.ts'
 
 /** Contents of the error page. Every field is text; none of it is treated as markup. */
 export interface ErrorView {
+  look: Look
   title: string
   message: string
   /** What the reader should do now; commands are in backticks. */
@@ -25,6 +27,7 @@ export interface ErrorView {
  */
 export function errorPage(view: ErrorView): string {
   return layout({
+    look: view.look,
     links: view.app?.links,
     title: view.title,
     bridge: 'raised',

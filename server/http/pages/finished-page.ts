@@ -2,9 +2,11 @@ import { html } from '@drawbridge/shared/html.ts'
 import type { BridgePosition } from './drawings.ts'
 import { claimedName, hostName } from './names.ts'
 import { layout } from './layout.ts'
+import type { Look } from './look.ts'
 
 /** Contents of the page after signing in or cancelling. */
 export interface FinishedView {
+  look: Look
   /** The client's own name: untrusted. */
   clientName: string
   /** The client's redirect URI with the authorization response; contains the code, so it appears in links only. */
@@ -23,6 +25,7 @@ export interface FinishedView {
 export function finishedPage(view: FinishedView): string {
   const denied = view.denied === true
   return layout({
+    look: view.look,
     title: denied ? 'Access denied' : 'Signed in',
     bridge: denied ? 'raised' : 'lowered',
     head: html`<meta http-equiv="refresh" content="0; url=${view.continueUrl}" />`,
@@ -41,6 +44,7 @@ export function finishedPage(view: FinishedView): string {
 
 /** Contents of a page that only reports a result. Every text is escaped. */
 export interface MessageView {
+  look: Look
   title: string
   bridge: BridgePosition
   message: string
@@ -52,6 +56,7 @@ export interface MessageView {
 /** Renders a result without a failure: what happened, then what to do. */
 export function messagePage(view: MessageView): string {
   return layout({
+    look: view.look,
     title: view.title,
     bridge: view.bridge,
     gate: html`<h1>${view.title}</h1>

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { pageContentSecurityPolicy } from './layout.ts'
 import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
+import { plainPolicy } from '../../../tests/support/pages/view-sample.ts'
 
 describe('the policy', () => {
   test('allows nothing but the stylesheet and the icon', () => {
-    expect(pageContentSecurityPolicy.replace(/sha256-[\w+/]{43}=/, 'HASH').split('; ')).toEqual([
+    expect(plainPolicy.replace(/sha256-[\w+/]{43}=/, 'HASH').split('; ')).toEqual([
       "default-src 'none'",
       "style-src 'HASH'",
       'img-src data:',
@@ -30,7 +30,7 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
 
   test.runIf(!hasScript)('runs no script, and has the policy that says so', () => {
     expect(page).not.toMatch(/<script/i)
-    expect(policy).toBe(pageContentSecurityPolicy)
+    expect(policy).toBe(plainPolicy)
   })
 
   test('has no handler and no script link', () => {

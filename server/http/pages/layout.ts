@@ -1,11 +1,6 @@
-import { createHash } from 'node:crypto'
-import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { alertGlyph, bridgeMark, type BridgePosition, bridgeScene, iconUrl } from './drawings.ts'
-import { style } from './style.ts'
-
-// In one piece, because the hash covers every character between the tags.
-const styleElement = rawHtml(`<style>${style}</style>`)
-const styleHash = createHash('sha256').update(style).digest('base64')
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { alertGlyph, type BridgePosition, bridgeScene, iconUrl } from './drawings.ts'
+import type { Look } from './look.ts'
 
 /** External resources of a page: sources of a Content-Security-Policy. */
 export interface PolicyOpening {
@@ -16,15 +11,15 @@ export interface PolicyOpening {
 }
 
 /**
- * Builds the Content-Security-Policy of a page: one stylesheet by its hash, the icon as a data URL, and from other hosts only what
+ * Builds the Content-Security-Policy of a page: one stylesheet by its hash, icon and logo as data URLs, and from other hosts only what
  * `opening` lists. Omits `form-action` on purpose: Chromium applies it to the whole redirect chain after a form post and would
  * block the way back to the client. Pages are safe without it because every untrusted text is escaped.
  */
-export function contentSecurityPolicy(opening: PolicyOpening = {}): string {
+export function contentSecurityPolicy(look: Look, opening: PolicyOpening = {}): string {
   const directives: readonly (readonly [name: string, sources: readonly string[]])[] = [
     ['default-src', ["'none'"]],
     ['script-src', opening.script ?? []],
-    ['style-src', [`'sha256-${styleHash}'`, ...(opening.style ?? [])]],
+    ['style-src', [look.styleSource, ...(opening.style ?? [])]],
     ['frame-src', opening.frame ?? []],
     ['connect-src', opening.connect ?? []],
     ['img-src', ['data:']],
@@ -37,9 +32,8 @@ export function contentSecurityPolicy(opening: PolicyOpening = {}): string {
     .join('; ')
 }
 
-export const pageContentSecurityPolicy: string = contentSecurityPolicy()
-
 export interface Layout {
+  look: Look
   /** The title of the page; escaped here. */
   title: string
   /** Position of the drawing: raised when access is denied, lowering while it is being requested, lowered when it is given. */
@@ -65,13 +59,13 @@ export function layout(parts: Layout): string {
           <meta name="theme-color" content="#0b2421" media="(prefers-color-scheme: dark)" />
           <title>${parts.title} · Drawbridge</title>
           <link rel="icon" type="image/svg+xml" href="${iconUrl}" />
-          ${parts.head ?? ''} ${styleElement}
+          ${parts.head ?? ''} ${parts.look.styleElement}
         </head>
         <body>
           <main class="crossing">
             <div class="gate">
               <div class="gate-inner">
-                <p class="brand">${bridgeMark}<span>Drawbridge</span></p>
+                <p class="brand">${parts.look.brand}</p>
                 ${parts.gate}
               </div>
               ${bridgeScene(parts.bridge)}
@@ -83,8 +77,9 @@ export function layout(parts: Layout): string {
   )
 }
 
-/** The web app: its display name, and where accounts are created. */
+/** The web app: its look, its display name, and where accounts are created. */
 export interface AppView {
+  look: Look
   appName: string
   appUrl: string
   links?: PageLinks

@@ -6,10 +6,12 @@ import {
   loginSample,
   loopbackSample,
   requestSample,
+  plainLook,
+  plainPolicy,
 } from '../../../tests/support/pages/view-sample.ts'
 import type { SignInMethod } from '../../core/session/session-provider.ts'
 import { captchaFields, captchaPolicy, captchaWidget } from './captcha.ts'
-import { contentSecurityPolicy, pageContentSecurityPolicy } from './layout.ts'
+import { contentSecurityPolicy } from './layout.ts'
 import { loginPage, type LoginView } from './login-page.ts'
 import type { RequestView } from './sign-in-subject.ts'
 
@@ -313,8 +315,8 @@ describe('who asks', () => {
 
 /** Returns directives of the policy with this captcha that differ from the ordinary one. */
 function opened(kind: 'hcaptcha' | 'turnstile'): string[] {
-  const usual = new Set(pageContentSecurityPolicy.split('; '))
-  return contentSecurityPolicy(captchaPolicy(captchaSamples[kind]))
+  const usual = new Set(plainPolicy.split('; '))
+  return contentSecurityPolicy(plainLook, captchaPolicy(captchaSamples[kind]))
     .replaceAll(/sha256-[\w+/]{43}=/g, 'HASH')
     .split('; ')
     .filter((directive) => !usual.has(directive))
@@ -338,7 +340,7 @@ describe('the policy opens exactly as the vendor documents', () => {
   })
 
   test.each(['hcaptcha', 'turnstile'] as const)('%s: nothing inline, nothing evaluated', (kind) => {
-    const policy = contentSecurityPolicy(captchaPolicy(captchaSamples[kind]))
+    const policy = contentSecurityPolicy(plainLook, captchaPolicy(captchaSamples[kind]))
     expect(policy).not.toMatch(/unsafe|\*(?!\.hcaptcha\.com)|data:(?!;)/)
     for (const kept of ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"])
       expect(policy).toContain(kept)

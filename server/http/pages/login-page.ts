@@ -39,6 +39,7 @@ export function loginPage(view: LoginView): string {
   const words = subjectWords(view.subject)
   const withEmail = offered(view).filter((way) => way !== 'social')
   return layout({
+    look: view.look,
     links: view.links,
     title: `${view.error === undefined ? '' : 'Not signed in: '}${words.signInTitle}`,
     bridge: 'lowering',

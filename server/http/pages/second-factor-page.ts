@@ -23,6 +23,7 @@ export interface SecondFactorView extends SignInView {
 export function secondFactorPage(view: SecondFactorView): string {
   const words = subjectWords(view.subject)
   return layout({
+    look: view.look,
     links: view.links,
     title: `${view.error === undefined ? '' : 'Not confirmed: '}${words.codeTitle}`,
     bridge: 'lowering',

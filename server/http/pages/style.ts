@@ -1,7 +1,9 @@
+import { pageGround } from '../../core/accent.ts'
+
 /**
  * The one stylesheet of all pages. Served inline and allowed in the Content-Security-Policy by its hash, so it is a constant:
- * nothing from a request ever enters it. System fonts, one accent colour (the green of weathered copper), light and dark, from 320
- * px up.
+ * nothing from a request ever enters it. System fonts, one accent colour (the green of weathered copper, or the app's: `look.ts`),
+ * light and dark, from 320 px up.
  */
 export const style: string = `
 :root {
@@ -14,7 +16,7 @@ export const style: string = `
   --gate-line: #2b5751;
   --gate-bright: #8ce0c9;
   --gate-amber: #ffd58a;
-  --court: #fcfdfc;
+  --court: ${pageGround.light};
   --text: #15211f;
   --quiet: #50605c;
   --line: #d3dcd9;
@@ -36,7 +38,7 @@ export const style: string = `
     --gate-stone: #143b36;
     --gate-water: #081a18;
     --gate-line: #234a44;
-    --court: #131918;
+    --court: ${pageGround.dark};
     --text: #e8eeec;
     --quiet: #a3b3ae;
     --line: #2d3836;
@@ -65,8 +67,10 @@ h2 { font-size: 1.125rem; line-height: 1.35; font-weight: 600; text-wrap: balanc
 .court { flex: 1; }
 .court-inner { padding: 2rem 1.25rem 2.5rem; max-width: 36rem; margin: 0 auto; display: flex; flex-direction: column; gap: 1.25rem; }
 
-.brand { display: flex; align-items: center; gap: 0.625rem; font-weight: 600; letter-spacing: -0.005em; }
+.brand { display: flex; flex-wrap: wrap; align-items: center; gap: 0.625rem; font-weight: 600; letter-spacing: -0.005em; }
 .mark { color: var(--gate-bright); flex: none; }
+.logo { flex: none; height: 2.5rem; max-width: 10rem; margin-block: -0.25rem; padding: 0.25rem 0.375rem; border-radius: 0.5rem; background: #ffffff; object-fit: contain; color-scheme: only light; forced-color-adjust: none; }
+.logo + bdi { flex: 1 1 8rem; }
 .glyph { flex: none; vertical-align: -0.125em; }
 .gate h1 { margin-top: 1.75rem; }
 

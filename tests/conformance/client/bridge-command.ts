@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { BridgeCommand } from './local-client.ts'
 
 /** A scenario's input for a client. */
 export interface ScenarioSetting {
@@ -12,6 +11,12 @@ export interface ScenarioSetting {
   context: JsonObject
   /** An empty folder: scenarios must not see each other's files. */
   home: string
+}
+
+/** The command that starts a bridge. */
+export interface BridgeCommand {
+  argv: readonly string[]
+  environment: Readonly<Record<string, string>>
 }
 
 const metadataUrl = 'https://conformance-test.local/client-metadata.json'

@@ -1,10 +1,12 @@
 // The client that the conformance suite runs: a local client behind a bridge. The last argument is the URL of the server.
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { bridgeCommand } from './bridge-command.ts'
-import { type LocalClient, type LocalEra, sampleOf, startLocalClient } from './local-client.ts'
+import { talkTo } from '../../support/bridge/process/bridge-child.ts'
+import { type LocalClient, localClient, type LocalEra, sampleOf } from './local-client.ts'
 import { createStandInBrowser } from './stand-in-browser.ts'
 
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? ''
@@ -17,12 +19,15 @@ const url = process.argv.at(-1) ?? ''
 const home = mkdtempSync(join(tmpdir(), 'drawbridge-driver-'))
 let client: LocalClient | undefined
 try {
-  const command = bridgeCommand(bridge, { url, scenario, revision, context, home })
+  const { argv, environment } = bridgeCommand(bridge, { url, scenario, revision, context, home })
+  const [program = '', ...words] = argv
+  const child = spawn(program, words, { env: environment, stdio: ['pipe', 'pipe', 'pipe'] })
   const browse = createStandInBrowser()
-  client = startLocalClient(era, revision, command, (text) => {
-    process.stderr.write(text)
-    browse(text)
+  child.stderr.on('data', (chunk: Buffer) => {
+    process.stderr.write(chunk)
+    browse(chunk.toString())
   })
+  client = localClient(talkTo(child), era, revision)
   const worked = await play(client)
   await client.close()
   for (const line of client.strayLines)

@@ -1,17 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import type { BridgeChild } from '../../support/bridge/process/bridge-child.ts'
 
 /** The protocol era of the local client. */
 export type LocalEra = 'legacy' | 'modern'
-
-/** The command that starts a bridge. */
-export interface BridgeCommand {
-  argv: readonly string[]
-  environment: Readonly<Record<string, string>>
-}
 
 /** The response to a request. */
 export type Answer = { result: JsonObject } | { error: { code: number; message: string } }
@@ -30,102 +22,34 @@ export interface LocalClient {
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
-const clientInfo = { name: 'conformance-driver', version: '1.0.0' }
 const capabilities = { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } }
-const answerTimeoutMs = 25_000
-const endGraceMs = 3000
 const maxRounds = 10
 
-/** Starts a bridge as a client; `onStderr` gets its messages to the user. */
-export function startLocalClient(
-  era: LocalEra,
-  revision: string,
-  { argv, environment }: BridgeCommand,
-  onStderr: (text: string) => void,
-): LocalClient {
-  const [command = '', ...rest] = argv
-  const child = spawn(command, rest, { env: environment, stdio: ['pipe', 'pipe', 'pipe'] })
-  child.stderr.on('data', (chunk: Buffer) => onStderr(chunk.toString()))
-  // A bridge that has ended takes no more lines; pending requests learn that from `close`.
-  child.stdin.on('error', () => {})
-  const waiting = new Map<string, (answer: Answer) => void>()
-  const strayLines: string[] = []
-  let lastId = 0
-  const write = (message: JsonObject): void => void child.stdin.write(`${JSON.stringify(message)}\n`)
-
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const message = readMessage(line)
-    if (!message) {
-      strayLines.push(line)
-    } else if ('method' in message) {
-      if ('id' in message)
-        write({ jsonrpc: '2.0', id: message.id, result: answerTo(message.method, message.params) })
-    } else {
-      waiting.get(String(message.id))?.(message as unknown as Answer)
-      waiting.delete(String(message.id))
-    }
-  })
-  child.once('close', () => {
-    for (const answer of waiting.values()) answer({ error: { code: 0, message: 'the bridge ended' } })
-    waiting.clear()
-  })
-
-  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
-    child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'))
-  })
-
-  const ask = async (method: string, params: JsonObject): Promise<Answer> => {
-    const id = `driver-${(lastId += 1)}`
-    const answered = new Promise<Answer>((resolve) => waiting.set(id, resolve))
-    write({ jsonrpc: '2.0', id, method, params: era === 'modern' ? withMeta(params) : params })
-    const timer = setTimeout(
-      () => waiting.get(id)?.({ error: { code: 0, message: `${method} was not answered` } }),
-      answerTimeoutMs,
-    )
-    return answered.finally(() => clearTimeout(timer))
-  }
-
+/** Returns a client of that era for the stdio of a bridge. */
+export function localClient(bridge: BridgeChild, era: LocalEra, revision = modernRevision): LocalClient {
+  bridge.answerWith(answerTo)
+  if (era === 'modern') bridge.speakModern(capabilities)
+  /** A failure is an answer, too: the bridge may have ended on purpose. */
+  const answer = (asked: Promise<JsonObject>): Promise<Answer> =>
+    asked.catch((error: unknown) => ({ error: { code: 0, message: String(error) } })) as Promise<Answer>
+  const ask = (method: string, params: JsonObject): Promise<Answer> => answer(bridge.ask(method, params))
   return {
-    strayLines,
+    strayLines: bridge.strayLines,
     async request(method, params = {}) {
-      let answer = await ask(method, params)
-      for (let round = 0; round < maxRounds && asksForInput(answer); round += 1) {
-        answer = await ask(method, { ...params, ...inputFor(answer.result) })
+      let last = await ask(method, params)
+      for (let round = 0; round < maxRounds && asksForInput(last); round += 1) {
+        last = await ask(method, { ...params, ...inputFor(last.result) })
       }
-      return answer
+      return last
     },
     async open() {
       if (era === 'modern') return ask('server/discover', {})
       const protocolVersion = revision === modernRevision ? '2025-11-25' : revision
-      const answer = await ask('initialize', { protocolVersion, capabilities, clientInfo })
-      if ('result' in answer) write({ jsonrpc: '2.0', method: 'notifications/initialized' })
-      return answer
+      return answer(bridge.initialize(capabilities, protocolVersion))
     },
-    close: () => endChild(child),
-    signal: (name) => void child.kill(name),
-    ended,
-  }
-}
-
-function withMeta(params: JsonObject): JsonObject {
-  const meta = isJsonObject(params['_meta']) ? params['_meta'] : {}
-  return {
-    ...params,
-    _meta: {
-      ...meta,
-      [mcpMetaKey.protocolVersion]: modernRevision,
-      [mcpMetaKey.clientInfo]: clientInfo,
-      [mcpMetaKey.clientCapabilities]: capabilities,
-    },
-  }
-}
-
-function readMessage(line: string): JsonRpcMessage | undefined {
-  try {
-    const parsed = parseJsonRpcMessage(JSON.parse(line))
-    return parsed.kind === 'invalid' ? undefined : parsed.message
-  } catch {
-    return undefined
+    close: bridge.close,
+    signal: bridge.kill,
+    ended: bridge.over.then(({ code, signal }) => code ?? signal ?? 'SIGKILL'),
   }
 }
 
@@ -191,17 +115,4 @@ export function sampleOf(schema: JsonObject): unknown {
     default:
       return {}
   }
-}
-
-function endChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  const term = setTimeout(() => child.kill('SIGTERM'), endGraceMs)
-  const kill = setTimeout(() => child.kill('SIGKILL'), 2 * endGraceMs)
-  return new Promise<void>((resolve) => {
-    child.once('close', () => resolve())
-    child.stdin?.end()
-  }).finally(() => {
-    clearTimeout(term)
-    clearTimeout(kill)
-  })
 }

@@ -15,6 +15,7 @@ import type {
   ClientPort,
   Server2026,
 } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { until } from '../until.ts'
 
 /**
  * A clock that only moves when it is advanced. Sleeps of less than 0.4 seconds end at the next turn of the event
@@ -96,15 +97,6 @@ export function createFakeClient(react: (message: JsonRpcMessage) => void = () =
         (each): each is JsonRpcNotification =>
           'method' in each && !('id' in each) && (method === undefined || each.method === method),
       ),
-  }
-}
-
-/** Waits for a condition, up to ten seconds. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 10_000
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`timed out waiting for ${what}`)
-    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 

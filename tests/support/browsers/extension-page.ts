@@ -1,5 +1,5 @@
 import type { ConsoleMessage, Page } from 'puppeteer-core'
-import { until } from '../../e2e/server-process.ts'
+import { until } from '../until.ts'
 
 // Messages of the browser itself about a refusing or missing server, which some tests provoke.
 const ofTheBrowser = /^Failed to load resource|^Cross-Origin Request Blocked|^Access to fetch/

@@ -1,8 +1,8 @@
 import type { Page } from 'puppeteer-core'
 import type { PopupView } from '../../../extension/core/popup/popup-view.ts'
-import { until } from '../../e2e/server-process.ts'
 import { waitForPage } from './extension-page.ts'
 import type { Tab } from './test-browser.ts'
+import { until } from '../until.ts'
 
 /** Waits until the popup shows that screen. */
 export async function waitForView(popup: Page, kind: PopupView['kind']): Promise<void> {

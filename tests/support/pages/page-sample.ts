@@ -5,7 +5,7 @@ import { connectionsPage, type ConnectionView } from '../../../server/http/pages
 import { deviceEntryPage } from '../../../server/http/pages/device-entry-page.ts'
 import { errorPage } from '../../../server/http/pages/error-page.ts'
 import { finishedPage, messagePage } from '../../../server/http/pages/finished-page.ts'
-import { contentSecurityPolicy, pageContentSecurityPolicy } from '../../../server/http/pages/layout.ts'
+import { contentSecurityPolicy } from '../../../server/http/pages/layout.ts'
 import { loginPage, type LoginView } from '../../../server/http/pages/login-page.ts'
 import { type EmailCodeView, emailCodePage } from '../../../server/http/pages/email-code-page.ts'
 import { secondFactorPage } from '../../../server/http/pages/second-factor-page.ts'
@@ -22,6 +22,8 @@ import {
   loopbackRequest,
   loopbackSample,
   messageSample,
+  plainLook,
+  plainPolicy,
   requestSample,
   secondFactorSample,
 } from './view-sample.ts'
@@ -34,7 +36,7 @@ const hostileName =
   `Z\u0351\u0352\u0353\u0354\u0355\u0356 ${'and so on '.repeat(20)}`
 
 function plain(document: string): ServedPage {
-  return { document, contentSecurityPolicy: pageContentSecurityPolicy }
+  return { document, contentSecurityPolicy: plainPolicy }
 }
 
 function connect(view: ConnectView, isOpen = false): ServedPage {
@@ -42,14 +44,14 @@ function connect(view: ConnectView, isOpen = false): ServedPage {
   return {
     // Browsers open one of the clients at a time.
     document: isOpen ? document.replaceAll('<details name="client"', '<details open') : document,
-    contentSecurityPolicy: connectPolicy,
+    contentSecurityPolicy: connectPolicy(view.look),
   }
 }
 
 function withCaptcha(view: LoginView & { captcha: Captcha }): ServedPage {
   return {
     document: loginPage(view),
-    contentSecurityPolicy: contentSecurityPolicy(captchaPolicy(view.captcha)),
+    contentSecurityPolicy: contentSecurityPolicy(view.look, captchaPolicy(view.captcha)),
   }
 }
 
@@ -350,6 +352,7 @@ export const pageSamples: ReadonlyMap<string, ServedPage> = new Map([
     'connect-unbreakable',
     connect(
       {
+        look: plainLook,
         appName: 'W'.repeat(60),
         appUrl: `https://${'w'.repeat(63)}.example`,
         url: `https://${'m'.repeat(63)}.${'w'.repeat(63)}.example/${'x'.repeat(80)}/mcp`,

@@ -3,13 +3,21 @@ import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
 import type { DeviceView, RequestView } from '../../../server/http/pages/sign-in-subject.ts'
+import { contentSecurityPolicy } from '../../../server/http/pages/layout.ts'
+import { createLook, type Look } from '../../../server/http/pages/look.ts'
 import type { ErrorView } from '../../../server/http/pages/error-page.ts'
 import type { FinishedView, MessageView } from '../../../server/http/pages/finished-page.ts'
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
 
+/** The look without a logo and an accent. */
+export const plainLook: Look = createLook({ appName: 'Example Notes' })
+
+/** The policy of pages that look so. */
+export const plainPolicy: string = contentSecurityPolicy(plainLook)
+
 /** The web app in every sample. */
-const app = { appName: 'Example Notes', appUrl: 'https://notes.example.com' }
+const app = { look: plainLook, appName: 'Example Notes', appUrl: 'https://notes.example.com' }
 
 const permissions = ['Use this app’s tools as you', 'Stay connected for 30 days']
 
@@ -73,6 +81,7 @@ export const captchaSamples: Readonly<Record<Captcha['kind'], Captcha>> = {
 
 /** An error view with all parts. */
 export const errorSample: ErrorView = {
+  look: plainLook,
   title: 'This sign-in link can’t be used',
   message:
     'The client asked to send you back to an address that it never registered, so nothing was allowed.',
@@ -85,6 +94,7 @@ export const errorSample: ErrorView = {
 
 /** A finished view for a client behind a private-use scheme. */
 export const finishedSample: FinishedView = {
+  look: plainLook,
   clientName: 'Cursor',
   continueUrl:
     'cursor://anysphere.cursor-mcp/oauth/callback?code=c0de&state=xyz&iss=https%3A%2F%2Fmcp.example.com',
@@ -100,6 +110,7 @@ export const deviceEntrySample: DeviceEntryView = {
 
 /** The final page of a sign-in for a device. */
 export const messageSample: MessageView = {
+  look: plainLook,
   title: 'Your device can connect now',
   bridge: 'lowered',
   message:

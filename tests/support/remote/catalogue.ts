@@ -16,6 +16,8 @@ export interface CallContext {
   caller: { clientId: string; scope: string }
   /** Tools added by `changeTools`. */
   extraTools: string[]
+  /** Those of `RemoteSettings`. */
+  replacedTools: JsonObject[] | undefined
 }
 
 /** An error response. */
@@ -113,7 +115,8 @@ const tools: Record<string, Tool> = {
   admin: ['Wants the scope `mcp:admin`.', {}, () => 'you may'],
 }
 
-function listTools({ extraTools }: CallContext): JsonObject[] {
+function listTools({ extraTools, replacedTools }: CallContext): JsonObject[] {
+  if (replacedTools !== undefined) return replacedTools
   const listed = Object.entries(tools).map(([name, [description, properties]]) => ({
     name,
     description,
@@ -124,10 +127,11 @@ function listTools({ extraTools }: CallContext): JsonObject[] {
 }
 
 async function callTool(context: CallContext): Promise<JsonObject> {
-  const { params, counters, extraTools } = context
+  const { params, counters, extraTools, replacedTools } = context
   const name = String(params['name'])
   const args = isJsonObject(params['arguments']) ? params['arguments'] : {}
   count(counters.calls, typeof args['key'] === 'string' ? args['key'] : name)
+  if (replacedTools !== undefined) return text(JSON.stringify(params['arguments'] ?? null))
   if (extraTools.includes(name)) return text(name)
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
   if (tool === undefined) throw new RpcFailure(jsonRpcCode.invalidParams, `Unknown tool: ${name}`)

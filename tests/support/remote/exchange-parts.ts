@@ -1,5 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Fault, RemoteSettings } from './remote-settings.ts'
+
+/** A staged fault of a response. */
+export type Fault =
+  /** A login page with status 200. */
+  | 'html'
+  /** JSON other than JSON-RPC, status 200. */
+  | 'json'
+  /** A reset connection instead of a response. */
+  | 'reset'
+  /** No response at all. */
+  | 'hang'
+  /** Half a response, then a reset connection. */
+  | 'cut'
+  | 400
+  | 403
+  | 405
+  /** With `Retry-After` of `retryAfter`. */
+  | 429
+  | 500
+  | 502
+  /** With `Retry-After` of `retryAfter`. */
+  | 503
 
 const texts = new WeakMap<IncomingMessage, Promise<string>>()
 
@@ -49,7 +70,7 @@ export function pause(ms: number): Promise<void> | undefined {
 }
 
 /** Applies a fault to a response. */
-export function strike(response: ServerResponse, fault: Fault, settings: RemoteSettings): void {
+export function strike(response: ServerResponse, fault: Fault, settings: { retryAfter: string }): void {
   switch (fault) {
     case 'hang':
       return

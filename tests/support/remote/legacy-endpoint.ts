@@ -27,6 +27,8 @@ interface HttpSession {
 export interface LegacyEndpoint {
   handle(exchange: McpExchange): void
   sessions(): LegacySession[]
+  /** The open GET streams. */
+  readonly streams: ReadonlySet<ServerResponse>
   /** Forgets all sessions; their streams stay open, as if another replica answered from now on. */
   dropSessions(): void
   /** Resets the connections of all open streams. */
@@ -37,13 +39,13 @@ export interface LegacyEndpoint {
 export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
   const sessions = new Map<string, HttpSession>()
   const flowing = new Set<EventStream>()
+  const streams = new Set<ServerResponse>()
 
   function openSession(): HttpSession {
     const standing = new EventStream(shortId(), world.settings.sseRetryMs)
     const session = new LegacySession(world, (message) => standing.send(message))
     const opened = { session, standing, streams: new Map([[standing.id, standing]]) }
     sessions.set(session.id, opened)
-    world.counters.sessionsOpened++
     world.counters.sessionsOpen = sessions.size
     return opened
   }
@@ -55,10 +57,11 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
       refuse(response, 400, 'Bad Request: Unsupported protocol version')
       return undefined
     }
+    if (!world.settings.sessions) return [...sessions.values()].at(-1) ?? openSession()
     const id = header(request, mcpHeader.sessionId)
     const found = id === undefined ? undefined : sessions.get(id)
     if (id === undefined) refuse(response, 400, 'Bad Request: Mcp-Session-Id header is required')
-    else if (found === undefined) refuse(response, 404, 'Session not found')
+    else if (found === undefined) refuse(response, world.settings.lostSessionStatus, 'Session not found')
     return found
   }
 
@@ -94,7 +97,7 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
     response: ServerResponse,
     opens: boolean,
   ): void {
-    if (opens) response.setHeader(mcpHeader.sessionId, found.session.id)
+    if (opens && world.settings.sessions) response.setHeader(mcpHeader.sessionId, found.session.id)
     void found.session.answer(message, caller, postReply(found, response, opens))
   }
 
@@ -130,12 +133,16 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
   function handleGet({ request, response }: McpExchange): void {
     const found = findSession(request, response)
     if (found === undefined) return
+    const { streamStatus } = world.settings
+    if (streamStatus !== 200) return void response.writeHead(streamStatus).end()
+    streams.add(response)
+    response.on('close', () => streams.delete(response))
     const lastEventId = header(request, mcpHeader.lastEventId)
-    if (lastEventId === undefined) return attach(found.standing, response, found.standing.delivered)
-    world.counters.lastEventIds.push(lastEventId)
-    const place = parseEventId(lastEventId)
+    if (lastEventId !== undefined) world.counters.lastEventIds.push(lastEventId)
+    const place = lastEventId === undefined ? undefined : parseEventId(lastEventId)
     const stream = place === undefined ? undefined : found.streams.get(place.stream)
-    if (place === undefined || stream === undefined) return refuse(response, 400, 'No such event')
+    if (place === undefined || stream === undefined)
+      return attach(found.standing, response, found.standing.delivered)
     attach(stream, response, place.next)
   }
 
@@ -163,6 +170,7 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
       }
     },
     sessions: () => [...sessions.values()].map(({ session }) => session),
+    streams,
     dropSessions() {
       sessions.clear()
       world.counters.sessionsOpen = 0

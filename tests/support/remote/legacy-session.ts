@@ -21,7 +21,7 @@ export interface Reply {
 
 /** One client of a revision with `initialize`, over any transport. */
 export class LegacySession {
-  readonly id: string = randomUUID()
+  readonly id: string
   revision: string
   readonly #world: EndpointWorld
   readonly #unsolicited: (message: JsonObject) => void
@@ -31,6 +31,7 @@ export class LegacySession {
   /** `unsolicited` receives messages that belong to no request. */
   constructor(world: EndpointWorld, unsolicited: (message: JsonObject) => void) {
     this.#world = world
+    this.id = `session-${(world.counters.sessionsOpened += 1)}`
     this.revision = world.settings.revisions[0] ?? '2025-11-25'
     this.#unsolicited = unsolicited
   }
@@ -91,7 +92,7 @@ export class LegacySession {
     const params = request.params ?? {}
     const own = this.#ownMethod(request.method, params)
     if (own !== undefined) return own
-    const { counters, extraTools } = this.#world
+    const { counters, extraTools, settings } = this.#world
     const send = (message: JsonObject): void => reply.interim(message)
     return answerMethod(request.method, {
       counters,
@@ -99,6 +100,7 @@ export class LegacySession {
       signal,
       caller,
       extraTools,
+      replacedTools: settings.tools,
       notify: (method, params) => send({ jsonrpc: '2.0', method, params }),
       ask: (method, params) => this.#ask(method, params, send),
     })
@@ -110,16 +112,18 @@ export class LegacySession {
         return this.#initialize(params)
       case 'ping':
       case 'logging/setLevel':
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
         return {}
     }
     return undefined
   }
 
   #initialize(params: JsonObject): JsonObject {
-    const { revisions } = this.#world.settings
+    const { revisions, opening } = this.#world.settings
     const wanted = String(params['protocolVersion'])
     this.revision = revisions.includes(wanted) ? wanted : (revisions[0] ?? wanted)
-    return { protocolVersion: this.revision, capabilities, serverInfo, instructions }
+    return { protocolVersion: this.revision, capabilities, serverInfo, instructions, ...opening }
   }
 }
 

@@ -76,7 +76,7 @@ export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<JsonObject> {
-    const { counters, extraTools } = world
+    const { counters, extraTools, settings } = world
     const params = message.params ?? {}
     if (message.method === 'server/discover') {
       return { supportedVersions: [modernRevision], capabilities, instructions }
@@ -88,6 +88,7 @@ export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
       signal,
       caller,
       extraTools,
+      replacedTools: settings.tools,
       notify(method, params) {
         if (method === 'notifications/message' && meta[mcpMetaKey.logLevel] === undefined) return
         writeEvent(response, { jsonrpc: '2.0', method, params })

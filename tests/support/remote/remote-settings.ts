@@ -1,24 +1,6 @@
-/** A staged fault of a response. */
-export type Fault =
-  /** A login page with status 200. */
-  | 'html'
-  /** JSON other than JSON-RPC, status 200. */
-  | 'json'
-  /** A reset connection instead of a response. */
-  | 'reset'
-  /** No response at all. */
-  | 'hang'
-  /** Half a response, then a reset connection. */
-  | 'cut'
-  | 400
-  | 403
-  | 405
-  /** With `Retry-After` of `retryAfter`. */
-  | 429
-  | 500
-  | 502
-  /** With `Retry-After` of `retryAfter`. */
-  | 503
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Fault } from './exchange-parts.ts'
+import type { Received } from './received.ts'
 
 /** Behaviour of the remote. Every member may be changed while it runs. */
 export interface RemoteSettings {
@@ -37,6 +19,23 @@ export interface RemoteSettings {
   reply: 'json' | 'sse' | 'polled'
   /** `retry:` of streams; 0 for none. */
   sseRetryMs: number
+  /**
+   * Sees every request first, on any path. Answers it itself, byte by byte if need be, where it returns true; throwing
+   * makes a 500.
+   */
+  handle: ((request: Received) => unknown) | undefined
+  /** Replaces the tools; each result is the arguments as JSON. */
+  tools: JsonObject[] | undefined
+  /** Replaces members of the result of `initialize`. */
+  opening: JsonObject
+  /** Headers of every answer of the MCP endpoint. */
+  headers: Record<string, string | string[]>
+  /** Issues session ids, and wants them back; every request is served without. */
+  sessions: boolean
+  /** Status of a request in a session that is not known. */
+  lostSessionStatus: 400 | 404
+  /** Status of the answer to GET; 200 is a stream. */
+  streamStatus: number
   /** Delay of every response, on every path but `/control`. */
   delayMs: number
   /** Replaces the responses to the next `faultTimes` POSTs of `/mcp`. */
@@ -52,12 +51,16 @@ export interface RemoteSettings {
 
   /** Requires a bearer token at `/mcp`. */
   auth: boolean
+  /** The only accepted token, in place of those that are issued. */
+  token: string | undefined
   /** The scope required by `/mcp`, also named in challenges; the tool `admin` requires `mcp:admin` as well. */
   scope: string
-  /** `none`: no header at all. */
-  challenge: 'full' | 'none'
+  /** `bare`: no parameters; `none`: no header at all. */
+  challenge: 'full' | 'bare' | 'none'
   /** Serves protected resource metadata. */
   protectedResourceMetadata: boolean
+  /** Replaces the `resource` of that. */
+  resource: string | undefined
 
   /** Origin of the login page and device page, if not the issuer. */
   pageOrigin: string | undefined
@@ -90,6 +93,13 @@ export const usualSettings: RemoteSettings = {
   revisions: ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
   reply: 'json',
   sseRetryMs: 0,
+  handle: undefined,
+  tools: undefined,
+  opening: {},
+  headers: {},
+  sessions: true,
+  lostSessionStatus: 404,
+  streamStatus: 200,
   delayMs: 0,
   fault: undefined,
   faultTimes: 0,
@@ -97,9 +107,11 @@ export const usualSettings: RemoteSettings = {
   retryAfter: '1',
   cookies: false,
   auth: false,
+  token: undefined,
   scope: 'mcp',
   challenge: 'full',
   protectedResourceMetadata: true,
+  resource: undefined,
   pageOrigin: undefined,
   iss: 'right',
   deviceGrant: true,

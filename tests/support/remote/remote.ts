@@ -5,13 +5,18 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { freePort } from '../server/free-port.ts'
-import { createAuthorizationServer, type RemoteClient } from './authorization-server.ts'
+import {
+  type AuthorizationScript,
+  createAuthorizationServer,
+  type RemoteClient,
+} from './authorization-server.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
 import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
 import type { TokenAnswer } from './grants.ts'
 import { answerWithRevisions, createLegacyEndpoint } from './legacy-endpoint.ts'
 import { createModernEndpoint } from './modern-endpoint.ts'
 import { count, createCounters, type RemoteCounters } from './remote-counters.ts'
+import { nameOf, receive, type Received } from './received.ts'
 import { usualSettings, type RemoteSettings } from './remote-settings.ts'
 import { createSseEndpoint } from './sse-endpoint.ts'
 
@@ -19,6 +24,7 @@ import { createSseEndpoint } from './sse-endpoint.ts'
 export interface RemoteOptions extends Partial<RemoteSettings> {
   /** Puts the authorization server on a separate origin. */
   ownAuthorizationServer?: boolean
+  authorization?: AuthorizationScript
 }
 
 /** A running remote on 127.0.0.1. */
@@ -32,6 +38,14 @@ export interface Remote {
   /** May be changed at any time. */
   readonly settings: RemoteSettings
   readonly counters: RemoteCounters
+  /** All requests so far, on any path, in order. */
+  readonly received: Received[]
+  /** Returns what `/mcp` was asked so far: the JSON-RPC methods of POSTs, `response` for one. */
+  methods(): string[]
+  /** Returns the same with `GET` and `DELETE`. */
+  log(): string[]
+  /** The open GET streams of 2025-11-25. */
+  readonly streams: ReadonlySet<ServerResponse>
   /** All secrets issued so far, to look for in files and logs. */
   readonly secrets: ReadonlySet<string>
   set(changes: Partial<RemoteSettings>): void
@@ -70,14 +84,21 @@ export interface Remote {
 
 /** Starts a remote MCP server with its own authorization server. */
 export async function startRemote(options: RemoteOptions = {}): Promise<Remote> {
-  const { ownAuthorizationServer = false, ...changes } = options
+  const { ownAuthorizationServer = false, authorization, ...changes } = options
   const settings: RemoteSettings = { ...usualSettings, ...changes }
   const counters = createCounters()
   const extraTools: string[] = []
   const sockets = new Set<Socket>()
   const servers: Server[] = []
   const origins = { mcp: '', issuer: '' }
-  const authorizationServer = createAuthorizationServer(settings, counters, () => origins.issuer)
+  const authorizationServer = createAuthorizationServer(
+    settings,
+    counters,
+    () => origins.issuer,
+    authorization,
+  )
+  const received: Received[] = []
+
   const { grants } = authorizationServer
   const world: EndpointWorld = { settings, counters, extraTools, allows }
   const legacy = createLegacyEndpoint(world)
@@ -91,6 +112,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
 
   function challenge(scope: string, error?: string): Record<string, string> {
     if (settings.challenge === 'none') return {}
+    if (settings.challenge === 'bare') return { 'WWW-Authenticate': 'Bearer' }
     const resourceMetadata = `${origins.mcp}/.well-known/oauth-protected-resource/mcp`
     return { 'WWW-Authenticate': bearerChallenge({ resourceMetadata, scope, error }) }
   }
@@ -99,12 +121,17 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
   function authenticate(request: IncomingMessage, response: ServerResponse): Caller | undefined {
     if (!settings.auth) return { clientId: '', scope: '' }
     const token = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    const caller = token === undefined ? undefined : grants.caller(token)
+    const caller = token === undefined ? undefined : callerOf(token)
     if (caller !== undefined) return caller
     counters.unauthorized++
     const error = token === undefined ? undefined : 'invalid_token'
     sendJson(response, 401, { error: error ?? 'unauthorized' }, challenge(settings.scope, error))
     return undefined
+  }
+
+  function callerOf(token: string): Caller | undefined {
+    if (settings.token === undefined) return grants.caller(token)
+    return token === settings.token ? { clientId: '', scope: settings.scope } : undefined
   }
 
   function allows(caller: Caller, message: object, response: ServerResponse): boolean {
@@ -120,7 +147,8 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
   }
 
   async function serveMcp(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
-    const text = request.method === 'POST' ? await readText(request) : ''
+    const text = await readText(request)
+    for (const [name, value] of Object.entries(settings.headers)) response.setHeader(name, value)
     const caller = authenticate(request, response)
     if (caller === undefined) return
     let body: unknown
@@ -165,7 +193,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     if (request.method !== 'GET' || !settings.protectedResourceMetadata) return false
     if (url.pathname !== name && url.pathname !== `${name}/mcp`) return false
     sendJson(response, 200, {
-      resource: `${origins.mcp}/mcp`,
+      resource: settings.resource ?? `${origins.mcp}/mcp`,
       authorization_servers: [origins.issuer],
       scopes_supported: [settings.scope],
       bearer_methods_supported: ['header'],
@@ -173,9 +201,16 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     return true
   }
 
+  function log(): string[] {
+    return received.filter(({ path }) => path === '/mcp').map(nameOf)
+  }
+
   async function serve(request: IncomingMessage, response: ServerResponse, roles: string): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://remote')
     count(counters.requests, `${request.method} ${url.pathname}`)
+    const one = await receive(request, response)
+    received.push(one)
+    if ((await settings.handle?.(one)) === true) return
     await pause(settings.delayMs)
     if (roles.includes('mcp')) {
       if (isMcpPath(url.pathname)) return serveMcp(request, response, url)
@@ -190,12 +225,15 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
   }
 
   async function listen(at: number, roles: string): Promise<string> {
-    const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
-      serve(request, response, roles).catch((error: unknown) => {
-        if (response.headersSent) response.destroy()
-        else sendText(response, 500, String(error))
-      })
-    })
+    const server = createServer(
+      { keepAliveTimeout: 120_000, maxHeaderSize: 1024 * 1024 },
+      (request, response) => {
+        serve(request, response, roles).catch((error: unknown) => {
+          if (response.headersSent) response.destroy()
+          else sendText(response, 500, String(error))
+        })
+      },
+    )
     server.on('connection', (socket) => {
       if (roles.includes('mcp')) counters.connections++
       sockets.add(socket)
@@ -235,6 +273,10 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     issuer: origins.issuer,
     settings,
     counters,
+    received,
+    methods: () => log().filter((name) => name !== 'GET' && name !== 'DELETE'),
+    log,
+    streams: legacy.streams,
     secrets: grants.secrets,
     set: (changes) => void Object.assign(settings, changes),
     resetCounters() {

@@ -23,7 +23,6 @@ export function createSseEndpoint(world: EndpointWorld): SseEndpoint {
     }
     const session = new LegacySession(world, write)
     sessions.set(session.id, { session, response })
-    world.counters.sessionsOpened++
     world.counters.streamsOpened++
     world.counters.streamsOpen++
     response.on('close', () => {

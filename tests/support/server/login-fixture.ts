@@ -18,6 +18,7 @@ import { createCallbackEndpoint } from '../../../server/http/login/callback.ts'
 import { createAccountEndpoint } from '../../../server/http/account/account.ts'
 import { createDevicePageEndpoint } from '../../../server/http/login/device-page.ts'
 import type { LoginPorts } from '../../../server/http/login/login-subject.ts'
+import { plainLook } from '../pages/view-sample.ts'
 import { createLoginCookies } from '../../../server/http/login/cookies.ts'
 import { publicUrls } from '../../../server/http/public-urls.ts'
 import { createHttpApp } from '../../../server/http/app.ts'
@@ -68,7 +69,7 @@ export async function createLoginFixture(
   const urls = publicUrls(baseUrl)
   const ports: LoginPorts = {
     urls,
-    app: { appName: 'Notes', appUrl: 'http://localhost:8788' },
+    app: { look: plainLook, appName: 'Notes', appUrl: 'http://localhost:8788' },
     clients: store,
     registrations: store,
     codes: {
@@ -97,6 +98,7 @@ export async function createLoginFixture(
     ],
     {
       baseUrl,
+      look: plainLook,
       createContext: (_request, peer) => ({
         id: 'request',
         address: peer?.address,

@@ -10,8 +10,8 @@ import {
   describeFailure,
   RefusedError,
   turns,
-  until,
 } from '../../../../tests/support/adapter/fakes.ts'
+import { until } from '../../../../tests/support/until.ts'
 
 const everything = {
   tools: { listChanged: true },
@@ -409,10 +409,7 @@ describe('rounds of input', () => {
   })
 
   it.each([
-    ['sampling', { elicitation: {} }, { method: 'sampling/createMessage', params: {} }],
     ['tools in sampling', { sampling: {} }, { method: 'sampling/createMessage', params: { tools: [] } }],
-    ['roots', {}, { method: 'roots/list' }],
-    ['form', { elicitation: { url: {} } }, askName],
     ['url', { elicitation: {} }, { method: 'elicitation/create', params: { mode: 'url' } }],
     ['an unknown kind', asking, { method: 'ping' }],
     ['no params', asking, { method: 'elicitation/create' }],

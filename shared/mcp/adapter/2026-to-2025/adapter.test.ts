@@ -10,10 +10,10 @@ import {
   describeFailure,
   RefusedError,
   turns,
-  until,
   type Arrival,
   type FakeSession2025,
 } from '../../../../tests/support/adapter/fakes.ts'
+import { until } from '../../../../tests/support/until.ts'
 
 const everything = {
   tools: { listChanged: true },
@@ -627,11 +627,8 @@ describe('requests of the server', () => {
   })
 
   it.each([
-    ['sampling/createMessage', {}, {}, { sampling: {} }],
     ['sampling/createMessage', { tools: [] }, { sampling: {} }, { sampling: { tools: {} } }],
-    ['elicitation/create', formParams, { roots: {} }, { elicitation: { form: {} } }],
     ['elicitation/create', { mode: 'url' }, { elicitation: {} }, { elicitation: { url: {} } }],
-    ['roots/list', {}, {}, { roots: {} }],
   ])('%s %j are -32021 for a client with %j', async (method, params, capabilities, requiredCapabilities) => {
     const given = setUp()
     const arrival = await given.reach(1, 'tools/call', { name: 'a' }, meta(capabilities))

@@ -48,15 +48,23 @@ export interface BridgeChild {
   /** Returns the first matching message, including past ones. Rejects after a while. */
   find(fits: (message: JsonObject) => boolean): Promise<JsonObject>
   /** Opens a session as a client of 2025-11-25 does. */
-  initialize(capabilities?: JsonObject): Promise<JsonObject>
+  initialize(capabilities?: JsonObject, protocolVersion?: string): Promise<JsonObject>
   /** Makes every later request of `ask` and `call` claim 2026-07-28. */
   speakModern(capabilities?: JsonObject): void
-  /** Answers later requests of the server: a result by method. */
-  answerWith(results: Readonly<Record<string, JsonObject>>): void
+  /** Answers later requests of the server: a result by method, or by a function. */
+  answerWith(results: Results): void
   endInput(): void
   kill(signal: NodeJS.Signals): void
   over: Promise<ProcessEnd>
+  /** Closes stdin and waits for the end, after some seconds by force. */
+  close(): Promise<void>
 }
+
+type Results =
+  | Readonly<Record<string, JsonObject>>
+  | ((method: string, params: JsonObject) => JsonObject | undefined)
+
+const endGraceMs = 3000
 
 /** Starts `drawbridge <url>`. */
 export function startBridgeChild(url: string, options: BridgeOptions): BridgeChild {
@@ -69,18 +77,46 @@ export function startBridgeChild(url: string, options: BridgeOptions): BridgeChi
   return talkTo(child)
 }
 
+/** A running command of the bridge. */
+export interface CommandProcess {
+  stdout(): string
+  stderr(): string
+  /** Returns the exit code, or the signal that killed it. */
+  readonly ended: Promise<number | NodeJS.Signals>
+  kill(signal?: NodeJS.Signals): void
+}
+
+/** Runs `drawbridge` with these arguments. Its stdin is empty. */
+export function startCommand(words: readonly string[], options: BridgeOptions): CommandProcess {
+  const { node = process.execPath, launcher = bridgeLauncher } = options
+  const stdio = ['ignore', 'pipe', 'pipe'] as const
+  const child = spawn(node, [launcher, ...words], { env: environmentOf(options), stdio: [...stdio] })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended: new Promise((resolve) => {
+      child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'))
+    }),
+    kill: (signal = 'SIGKILL') => void child.kill(signal),
+  }
+}
+
 /** Returns a clean environment. */
 export function environmentOf({ environment, home }: BridgeOptions): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', HOME: home ?? '/nonexistent', ...environment }
 }
 
-function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
+/** Returns a client at the stdio of any process. */
+export function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
   const { stdin, stdout, stderr: errors } = child
   if (stdin === null || stdout === null || errors === null) throw new Error('A bridge without pipes.')
   const messages: JsonObject[] = []
   const strayLines: string[] = []
   const waiting = new Set<() => void>()
-  let results: Readonly<Record<string, JsonObject>> = {}
+  let results: Results = {}
   let claims: JsonObject | undefined
   let stderr = ''
   let rest: Buffer[] = []
@@ -113,9 +149,10 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
     }
     if (!isJsonObject(message)) return void strayLines.push(line)
     messages.push(message)
-    const { id, method } = message
+    const { id, method, params } = message
     if (id === undefined || typeof method !== 'string') return
-    const result = results[method]
+    const given = isJsonObject(params) ? params : {}
+    const result = typeof results === 'function' ? results(method, given) : results[method]
     if (result !== undefined) write({ jsonrpc: '2.0', id, result })
   }
 
@@ -128,9 +165,12 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
   })
   let isOver = false
   // Nothing more comes from stdout after this.
-  child.once('close', () => {
-    isOver = true
-    for (const look of waiting) look()
+  const closed = new Promise<void>((resolve) => {
+    child.once('close', () => {
+      isOver = true
+      for (const look of waiting) look()
+      resolve()
+    })
   })
 
   function find(fits: (message: JsonObject) => boolean): Promise<JsonObject> {
@@ -192,9 +232,9 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
       said.catch(() => {})
       return said
     },
-    async initialize(capabilities = {}) {
+    async initialize(capabilities = {}, protocolVersion = '2025-11-25') {
       const answer = await ask('initialize', {
-        protocolVersion: '2025-11-25',
+        protocolVersion,
         capabilities,
         clientInfo: { name: 'test', version: '1' },
       })
@@ -210,6 +250,15 @@ function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
     endInput: () => void stdin.end(),
     kill: (signal) => void child.kill(signal),
     over,
+    async close() {
+      stdout.resume()
+      stdin.end()
+      const force = (['SIGTERM', 'SIGKILL'] as const).map((signal, index) =>
+        setTimeout(() => child.kill(signal), endGraceMs * (index + 1)),
+      )
+      await closed
+      force.forEach(clearTimeout)
+    },
   }
 }
 

@@ -1,17 +1,8 @@
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Remote, type RemoteOptions, startRemote } from '../../remote/remote.ts'
-import { type Received, startServer, type TestServer } from '../proxy/scripted-server.ts'
-import {
-  type BridgeChild,
-  bridgeLauncher,
-  type BridgeOptions,
-  environmentOf,
-  startBridgeChild,
-} from './bridge-child.ts'
+import { type BridgeChild, type BridgeOptions, startBridgeChild, startCommand } from './bridge-child.ts'
 
 /** Output of a command and its exit code; -1 if it had to be killed. */
 export interface CommandOutcome {
@@ -25,8 +16,6 @@ export interface Stage {
   /** Home folder of the user who runs the bridges, initially empty. */
   home: string
   remote(options?: RemoteOptions): Promise<Remote>
-  /** Starts a server that does as `handle` says, for what a remote never does. */
-  scripted(handle: (request: Received) => unknown): Promise<TestServer>
   bridge(url: string, options?: BridgeOptions): BridgeChild
   /** Runs `drawbridge` with these arguments until it exits. Its stdin is empty. */
   command(words: readonly string[], options?: BridgeOptions): Promise<CommandOutcome>
@@ -53,15 +42,10 @@ export function staged(test: (stage: Stage) => Promise<void>): () => Promise<voi
         cleanups.push(() => remote.close())
         return remote
       },
-      async scripted(handle) {
-        const server = await startServer(handle)
-        cleanups.push(() => server.close())
-        return server
-      },
       bridge(url, options = {}) {
         const started = startBridgeChild(url, { home, ...options })
         bridges.push(started)
-        cleanups.push(() => end(started))
+        cleanups.push(() => started.close())
         return started
       },
       command: (words, options = {}) => runCommand(words, { home, ...options }),
@@ -84,46 +68,23 @@ export function staged(test: (stage: Stage) => Promise<void>): () => Promise<voi
   }
 }
 
-async function end(bridge: BridgeChild): Promise<void> {
-  bridge.child.stdout?.resume()
-  bridge.endInput()
-  const timer = setTimeout(() => bridge.kill('SIGKILL'), 3000)
-  await bridge.over
+async function runCommand(words: readonly string[], options: BridgeOptions): Promise<CommandOutcome> {
+  const command = startCommand(words, options)
+  const timer = setTimeout(() => command.kill(), commandTimeoutMs)
+  const code = await command.ended
   clearTimeout(timer)
+  return { code: typeof code === 'number' ? code : -1, stdout: command.stdout(), stderr: command.stderr() }
 }
 
-function runCommand(words: readonly string[], options: BridgeOptions): Promise<CommandOutcome> {
-  const { node = process.execPath, launcher = bridgeLauncher } = options
-  return new Promise((resolve) => {
-    const child = execFile(
-      node,
-      [launcher, ...words],
-      { env: environmentOf(options), timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 },
-      (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
-    )
-    child.stdin?.end()
-  })
-}
-
-function filesIn(folder: string): Map<string, string> {
+/** Returns the text of every file below a folder, by relative path. */
+export function filesIn(folder: string): Map<string, string> {
   const found = readdirSync(folder, { recursive: true, withFileTypes: true })
   return new Map(
     found
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
+      // A lock or a draft may be gone by then.
+      .filter((path) => existsSync(path))
       .map((path) => [path.slice(folder.length + 1), readFileSync(path, 'latin1')]),
   )
-}
-
-/** Resolves when the condition holds; rejects when it still does not after `patienceMs`. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  patienceMs = 20_000,
-): Promise<void> {
-  for (const end = performance.now() + patienceMs; performance.now() < end; await delay(10)) {
-    if (await holds()) return
-  }
-  throw new Error(`Never: ${what}`)
 }

@@ -1,8 +1,10 @@
 import { PassThrough } from 'node:stream'
+import { onTestFinished } from 'vitest'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import { McpProxy, type McpProxyPorts, type McpProxyConfig } from '../../../../bridge/proxy/proxy.ts'
 import type { ServerMemory } from '../../../../bridge/transport/server-memory.ts'
-import type { Json } from './scripted-server.ts'
+import type { Json, Received } from '../../remote/received.ts'
+import { type Remote, type RemoteOptions, startRemote } from '../../remote/remote.ts'
 
 /** A proxy between two streams, with the client at their other ends. */
 export interface Rig {
@@ -32,8 +34,21 @@ export type RigOptions = Partial<Omit<McpProxyConfig, 'serverUrl'>> & {
   memory?: ServerMemory
 }
 
-/** Starts a proxy without a login, with short timeouts. */
-export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
+/** Starts a remote for one test: of 2025-11-25 by default, with a tool `echo` that answers with its arguments. */
+export async function startServer(options: RemoteOptions = {}): Promise<Remote> {
+  const tools = [{ name: 'echo', inputSchema: { type: 'object', properties: {} } }]
+  const remote = await startRemote({ era: 'legacy', tools, ...options })
+  onTestFinished(() => remote.close())
+  return remote
+}
+
+/** Makes a `handle` that leaves calls of tools to `take`, and everything else to the remote. */
+export function onCall(take: (call: Received) => unknown): (request: Received) => boolean {
+  return (request) => request.body['method'] === 'tools/call' && (take(request), true)
+}
+
+/** Starts a proxy for one test, without a login, with short timeouts. */
+export function startProxy({ url: serverUrl }: { url: string }, options: RigOptions = {}): Rig {
   const { ports, memory: before, ...config } = options
   const input = new PassThrough()
   const output = new PassThrough()
@@ -142,6 +157,7 @@ export function startProxy(serverUrl: string, options: RigOptions = {}): Rig {
       http.close()
     },
   }
+  onTestFinished(() => rig.stop())
   return rig
 }
 
@@ -154,6 +170,18 @@ export function claims(capabilities: Json = {}): Json {
       'io.modelcontextprotocol/clientCapabilities': capabilities,
     },
   }
+}
+
+/** A client's side of a protocol era, to run a test with both. */
+export type Era = 'legacy' | 'modern'
+
+/** Returns what the params of a request of that era have. */
+export const own = (era: Era): Json => (era === 'modern' ? claims() : {})
+
+/** Opens as a client of that era does. */
+export async function open(rig: Rig, era: Era): Promise<void> {
+  if (era === 'legacy') await initialize(rig)
+  else await rig.ask('server/discover', claims())
 }
 
 /** Opens a session as a client of 2025-11-25 does. */

@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import {
   type CredentialStore,
@@ -11,101 +9,78 @@ import {
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
 import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
-import type { Answer } from '../../../conformance/client/local-client.ts'
-import {
-  type BridgeHome,
-  type BridgeProcess,
-  createBridgeHome,
-  launcher,
-  startBridge,
-} from '../../../e2e/bridge-process.ts'
-import { type Remote, type RemoteOptions, startRemote } from '../../remote/remote.ts'
+import type { Answer, LocalEra } from '../../../conformance/client/local-client.ts'
+import { type BridgeProcess, withLinks } from '../../../e2e/bridge-process.ts'
+import { type BridgeOptions, type CommandProcess, startCommand } from '../process/bridge-child.ts'
+import { type Stage, staged } from '../process/stage.ts'
+import type { Remote, RemoteOptions } from '../../remote/remote.ts'
 
 /** A server with its authorization server, one user's home, and the bridges between them. */
 export interface AuthScene {
   readonly remote: Remote
-  readonly home: BridgeHome
+  /** Path of the user's home folder. */
+  readonly home: string
   /** Shared by the bridges of this user. */
   readonly store: CredentialStore
   readonly id: LoginId
   /** Stores a login as a sign-in leaves it; `agoSeconds` is the age of its tokens as recorded. */
   signedIn(options?: { agoSeconds?: number }): Promise<Credential>
-  bridge(options?: BridgeOptions): BridgeProcess
+  bridge(options?: SceneBridgeOptions): BridgeProcess
   /** Starts bridges and waits for their first response. */
-  opened(count: number, options?: BridgeOptions): Promise<BridgeProcess[]>
+  opened(count: number, options?: SceneBridgeOptions): Promise<BridgeProcess[]>
   /** Runs `drawbridge` with these arguments, followed by the URL of the server and the store. */
   command(...words: string[]): CommandProcess
   /** Counts the links shown by any bridge: one browser tab each. */
   links(): number
 }
 
-/** A running command of the bridge. */
-export interface CommandProcess {
-  /** All of stdout and stderr. */
-  said(): string
-  readonly ended: Promise<number | NodeJS.Signals>
-}
-
-/** Options of a bridge. */
-export interface BridgeOptions {
-  /** Allows it to open a browser. */
-  opens?: boolean
-  era?: 'legacy' | 'modern'
-  /** In addition to `--debug` and, unless overridden, a key in a file. */
-  flags?: readonly string[]
-  environment?: Readonly<Record<string, string>>
-}
+/** Options of a bridge; flags are in addition to `--debug` and, unless overridden, a key in a file. */
+export type SceneBridgeOptions = BridgeOptions & { era?: LocalEra }
 
 /**
  * Runs `work` in a separate environment, with `auth` and the other settings of `options`. Afterwards checks that no
  * secret is in any file under the home, on stderr or in the debug log, that nothing there is accessible to others,
  * and that stdout had only messages.
  */
-export async function inAuthScene(
+export function inAuthScene(
   options: RemoteOptions,
   work: (scene: AuthScene) => Promise<void>,
 ): Promise<void> {
-  const remote = await startRemote({ auth: true, ...options })
-  const home = createBridgeHome()
-  const bridges: BridgeProcess[] = []
-  const commands: RunningCommand[] = []
-  const said = (): string =>
-    [
-      ...bridges.map((bridge, index) => `bridge ${index}:\n${bridge.stderr()}`),
-      ...commands.map((command, index) => `command ${index}:\n${command.said()}`),
-    ].join('\n')
-  try {
-    await work(createScene(remote, home, bridges, commands))
-    await Promise.all(bridges.map((bridge) => bridge.close()))
-    refuseLeaks(remote, home, said())
-    refuseStrayLines(bridges)
-  } catch (error) {
-    throw new Error(`${String(error)}\n${said()}\n${JSON.stringify(remote.counters)}`, { cause: error })
-  } finally {
-    for (const command of commands) command.kill()
-    await Promise.all([...bridges.map((bridge) => bridge.close()), ...commands.map(({ ended }) => ended)])
-    await remote.close()
-    home.remove()
-  }
+  return staged(async (stage) => {
+    const remote = await stage.remote({ auth: true, ...options })
+    const bridges: BridgeProcess[] = []
+    const commands: CommandProcess[] = []
+    const said = (): string =>
+      [
+        ...bridges.map((bridge, index) => `bridge ${index}:\n${bridge.stderr()}`),
+        ...commands.map(({ stdout, stderr }, index) => `command ${index}:\n${stdout()}${stderr()}`),
+      ].join('\n')
+    try {
+      await work(createScene(stage, remote, bridges, commands))
+      await Promise.all(bridges.map((bridge) => bridge.close()))
+      refuseLeaks(remote, stage, said())
+    } catch (error) {
+      throw new Error(`${String(error)}\n${said()}\n${JSON.stringify(remote.counters)}`, { cause: error })
+    }
+  })()
 }
 
 function createScene(
+  stage: Stage,
   remote: Remote,
-  home: BridgeHome,
   bridges: BridgeProcess[],
-  commands: RunningCommand[],
+  commands: CommandProcess[],
 ): AuthScene {
+  const { home } = stage
   const store = createCredentialStore(
-    { home: join(home.path, '.drawbridge'), backend: 'file', keychainTimeoutMs: 2500 },
+    { home: join(home, '.drawbridge'), backend: 'file', keychainTimeoutMs: 2500 },
     { runtime: systemRuntime, announce: () => {} },
   )
   const id = loginId({ serverUrl: remote.url, resource: undefined, client: undefined, profile: 'default' })
 
-  function bridge({ flags = [], ...options }: BridgeOptions = {}): BridgeProcess {
-    const started = startBridge(remote.url, home, {
-      ...options,
-      flags: ['--debug', ...(flags.includes('--store') ? [] : ['--store', 'file']), ...flags],
-    })
+  function bridge({ era, flags = [], ...options }: SceneBridgeOptions = {}): BridgeProcess {
+    const all = ['--debug', ...(flags.includes('--store') ? [] : ['--store', 'file']), ...flags]
+    const started = withLinks(stage.bridge(remote.url, { ...options, flags: all }), era)
     bridges.push(started)
     return started
   }
@@ -127,28 +102,12 @@ function createScene(
       return started
     },
     command(...words) {
-      const started = startCommand([...words, remote.url, '--store', 'file', '--no-open'], home)
+      const started = startCommand([...words, remote.url, '--store', 'file', '--no-open'], { home })
       commands.push(started)
+      stage.later(() => (started.kill(), started.ended))
       return started
     },
-    links: () => new Set(bridges.flatMap((each) => each.allLinks())).size,
-  }
-}
-
-type RunningCommand = CommandProcess & { kill(): void }
-
-function startCommand(words: readonly string[], home: BridgeHome): RunningCommand {
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home.path }
-  const child = spawn(process.execPath, [launcher, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  return {
-    said: () => said,
-    ended: new Promise((resolve) => {
-      child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'))
-    }),
-    kill: () => void child.kill('SIGKILL'),
+    links: () => new Set(bridges.flatMap((each) => each.links())).size,
   }
 }
 
@@ -211,24 +170,12 @@ export async function visit(link: string): Promise<{ status: number; page: strin
   return { status: response.status, page: await response.text() }
 }
 
-export async function until(condition: () => unknown, what: string, waitMs = 25_000): Promise<void> {
-  for (const end = performance.now() + waitMs; performance.now() < end; await delay(10)) {
-    if (await condition()) return
-  }
-  throw new Error(`Nothing came of it within ${waitMs} ms: ${what}`)
-}
-
-function refuseLeaks(remote: Remote, home: BridgeHome, said: string): void {
-  const readable = home.files() + said
+function refuseLeaks(remote: Remote, stage: Stage, said: string): void {
+  const readable = [...stage.files().values(), said].join('\n')
   const leaks = [...remote.secrets].filter((secret) => readable.includes(secret))
   if (leaks.length > 0) throw new Error(`Can be read: ${leaks.map((leak) => leak.slice(0, 20)).join(', ')}`)
-  const loose = looseModes(home.path)
+  const loose = looseModes(stage.home)
   if (loose.length > 0) throw new Error(`Open to others: ${loose.join(', ')}`)
-}
-
-function refuseStrayLines(bridges: readonly BridgeProcess[]): void {
-  const stray = bridges.flatMap(({ strayLines }) => strayLines)
-  if (stray.length > 0) throw new Error(`No message: ${stray.join('\n')}`)
 }
 
 /**

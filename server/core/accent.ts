@@ -1,0 +1,63 @@
+/** The app's colour on the pages, as `#rrggbb`, in light and in dark mode. */
+export type Accent = Readonly<Record<Mode, string>>
+
+export type Mode = 'light' | 'dark'
+
+/** What the pages' buttons and links stand on. */
+export const pageGround: Accent = { light: '#fcfdfc', dark: '#131918' }
+
+/** Of a button against the page behind it (WCAG 2.2, 1.4.11). */
+const minButtonContrast = 3
+/** Of text (WCAG 2.2, 1.4.3). */
+const minTextContrast = 4.5
+
+/**
+ * Reads one colour for both modes, or `light,dark`. Throws a `TypeError` that says what to give instead when a button in that colour
+ * would not stand out from the page.
+ */
+export function parseAccent(text: string): Accent {
+  const [light = '', dark = light, ...more] = text.toLowerCase().split(/\s*,\s*/)
+  if (more.length > 0 || ![light, dark].every((colour) => /^#[\da-f]{6}$/.test(colour))) {
+    throw new TypeError('expected a colour such as #6d28d9, or two for light and dark: #6d28d9,#c4b5fd')
+  }
+  const accent = { light, dark }
+  for (const mode of ['light', 'dark'] as const) checkButton(accent, mode)
+  return accent
+}
+
+function checkButton(accent: Accent, mode: Mode): void {
+  const contrast = contrastOf(accent[mode], pageGround[mode])
+  if (contrast >= minButtonContrast) return
+  // Rounded down: 2.96 must not read as the 3.0 that is enough.
+  const measured = (Math.floor(contrast * 10) / 10).toFixed(1)
+  const wanted =
+    mode === 'dark' ? 'a lighter one as the second, for dark' : 'a darker one as the first, for light'
+  throw new TypeError(
+    `expected a colour with a contrast of ${minButtonContrast}:1 to the page; in ${mode} mode ` +
+      `${accent[mode]} has ${measured}:1. Give two colours, ${wanted}, such as #6d28d9,#c4b5fd`,
+  )
+}
+
+/** Black or white, whichever contrasts more: one of the two has at least 4.5:1 to every colour. */
+export function textOn(colour: string): '#000000' | '#ffffff' {
+  return contrastOf(colour, '#000000') > contrastOf(colour, '#ffffff') ? '#000000' : '#ffffff'
+}
+
+/** Whether text may have the accent. */
+export function isTextColour(accent: Accent, mode: Mode): boolean {
+  return contrastOf(accent[mode], pageGround[mode]) >= minTextContrast
+}
+
+/** The contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio"). */
+export function contrastOf(one: string, other: string): number {
+  const [darker = 0, lighter = 0] = [luminanceOf(one), luminanceOf(other)].toSorted((a, b) => a - b)
+  return (lighter + 0.05) / (darker + 0.05)
+}
+
+/** WCAG 2.2, "relative luminance", of `#rrggbb`. */
+function luminanceOf(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+    .map((start) => Number.parseInt(colour.slice(start, start + 2), 16) / 255)
+    .map((part) => (part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
