@@ -3,13 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { AttemptFacts } from '../../server/core/attempts/attempt-list.ts'
 import { startEverythingServer } from '../peers/everything-server.ts'
 import { runCommand as runBridge } from '../support/bridge/cli/command-run.ts'
-import { type HttpPeer, type PeerRequest, startPeer } from '../support/bridge/proxy/http-peer.ts'
+import type { Received } from '../support/remote/received.ts'
+import { type Remote, startRemote } from '../support/remote/remote.ts'
 import { freePort } from '../support/server/free-port.ts'
+import { until } from '../support/until.ts'
 import { type BridgeHome, createBridgeHome, startBridge } from './bridge-process.ts'
 import { runCommand } from './command-process.ts'
 import { createPerson, type Person } from './person.ts'
 import { patienceMs } from './phone.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
 
 interface Trace {
   result: string
@@ -18,9 +20,9 @@ interface Trace {
 }
 
 /** What a proxy does to one request; true when it has answered. */
-type Fault = (request: PeerRequest) => boolean
+type Fault = (request: Received) => boolean
 
-let proxy: HttpPeer
+let proxy: Remote
 let server: ServerProcess
 let person: Person
 let signedIn: BridgeHome
@@ -29,7 +31,7 @@ let fault: Fault | undefined
 let hidden: string | undefined
 
 /** Passes a request on, with its Host; takes the header `hidden` from the answer. */
-function pass({ method, path, headers, body, response }: PeerRequest): void {
+function pass({ method, path, headers, text, response }: Received): void {
   const onward = forward(new URL(path, server.origin), { method, headers }, (answer) => {
     if (hidden !== undefined) delete answer.headers[hidden]
     response.writeHead(answer.statusCode ?? 502, answer.headers)
@@ -37,12 +39,15 @@ function pass({ method, path, headers, body, response }: PeerRequest): void {
   })
   onward.on('error', () => response.destroy())
   response.on('close', () => onward.destroy())
-  onward.end(body)
+  onward.end(text)
 }
 
 beforeAll(async () => {
-  proxy = await startPeer((request) => {
-    if (fault?.(request) !== true) pass(request)
+  proxy = await startRemote({
+    handle(request) {
+      if (fault?.(request) !== true) pass(request)
+      return true
+    },
   })
   const baseUrl = proxy.origin.replace('127.0.0.1', 'localhost')
   server = await startServer({ BASE_URL: baseUrl })

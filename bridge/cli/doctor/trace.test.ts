@@ -1,15 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createAuthorizationServer } from '../../../tests/support/bridge/cli/authorization-server.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { runCommand, type CommandRun } from '../../../tests/support/bridge/cli/command-run.ts'
-import {
-  type McpServer,
-  type McpServerOptions,
-  startMcpServer,
-} from '../../../tests/support/bridge/cli/mcp-server.ts'
+import { withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Received } from '../../../tests/support/remote/received.ts'
+import type { Remote, RemoteOptions } from '../../../tests/support/remote/remote.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 interface Step {
   step: string
@@ -21,38 +17,16 @@ interface Step {
   detail?: string
 }
 
-type Answer = Parameters<NonNullable<McpServerOptions['other']>>[0]
-
 const resourcePath = '/.well-known/oauth-protected-resource'
 const serverPath = '/.well-known/oauth-authorization-server'
 
 describe('doctor --trace', () => {
   let home: string
-  let server: McpServer | undefined
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-trace-'))
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-    rmSync(home, { recursive: true })
-  })
+  beforeEach(() => void (home = temporaryFolder()))
 
-  async function serve(options: McpServerOptions = createAuthorizationServer().options): Promise<McpServer> {
-    server = await startMcpServer(options)
-    return server
-  }
-
-  /** Serves an authorization server, some of whose paths `fault` answers itself. */
-  function serveWith(
-    fault: (request: Answer) => boolean,
-    changes: McpServerOptions = {},
-  ): Promise<McpServer> {
-    const { options } = createAuthorizationServer()
-    const other: McpServerOptions['other'] = (request, origin) =>
-      fault(request) || (options.other?.(request, origin) ?? false)
-    return serve({ ...options, ...changes, other })
-  }
+  /** Starts a server that is its own authorization server; `fault` answers some requests itself. */
+  const serve = (fault?: (request: Received) => boolean, changes: RemoteOptions = {}): Promise<Remote> =>
+    startServer({ auth: true, token: 'sEcReT-access', deviceGrant: false, handle: fault, ...changes })
 
   async function trace(
     words: readonly string[],
@@ -69,8 +43,7 @@ describe('doctor --trace', () => {
   const untilList = 'challenge 401, resource_metadata 200, server_metadata 200, first_call 200, list 200'
 
   it('with a stored login goes from the challenge to the list, and registers nothing', async () => {
-    const { options, seen } = createAuthorizationServer()
-    const { url, origin } = await serve(options)
+    const { url, origin, counters } = await serve()
     await storeLogin(home, url, { issuer: origin })
     const before = Math.floor(Date.now() / 1000)
     const { walked, steps, code, ...facts } = await trace([url])
@@ -81,7 +54,7 @@ describe('doctor --trace', () => {
       expect(at).toBeGreaterThanOrEqual(before)
       expect(took).toBeGreaterThanOrEqual(0)
     }
-    expect(seen.map(({ path }) => path)).not.toContain('/register')
+    expect(counters.registrations).toBe(0)
     expect(facts.stdout + facts.stderr).not.toContain('sEcReT')
   })
 
@@ -103,41 +76,33 @@ describe('doctor --trace', () => {
   })
 
   it('of a server without sign-in has no step of one', async () => {
-    const { url } = await serve({})
+    const { url } = await startServer(withoutMetadata())
     const { walked, result } = await trace([url])
     expect(walked).toBe('challenge 200, first_call 200, list 200')
     expect(result).toBe('connected')
   })
 
   it('of a server with HTTP+SSE knows the request that opens it', async () => {
-    const { origin } = await serve({
-      other({ method, response }) {
-        if (method === 'POST') response.writeHead(405).end()
-        else response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end()
-        return true
-      },
-    })
-    const { steps } = await trace([`${origin}/sse`])
-    expect(steps[0]).toMatchObject({ step: 'challenge', status: 401, ok: true })
+    const { sseUrl } = await startServer({ transport: 'sse' })
+    const { walked, result } = await trace([sseUrl])
+    expect(walked).toBe('challenge 200, resource_metadata 200, first_call 202, list 202')
+    expect(result).toBe('connected')
   })
 
   it('follows the challenge to a place of its own, and a redirect from there', async () => {
-    const { url } = await serveWith(
-      ({ path, response }) => {
-        if (path === '/custom') response.writeHead(307, { Location: '/moved' }).end()
-        else if (path === '/moved')
-          response.end(JSON.stringify({ resource: url, authorization_servers: [origin] }))
-        else return false
-        return true
-      },
-      { challenge: (from) => `Bearer resource_metadata="${from}/custom"` },
-    )
-    const { origin } = new URL(url)
+    const { url } = await serve(({ path, origin, headers, response, json }) => {
+      if (path === '/custom') response.writeHead(307, { Location: '/moved' }).end()
+      else if (path === '/moved') json(200, { resource: `${origin}/mcp`, authorization_servers: [origin] })
+      else if (path === '/mcp' && headers.authorization === undefined)
+        json(401, {}, { 'WWW-Authenticate': `Bearer resource_metadata="${origin}/custom"` })
+      else return false
+      return true
+    })
     const { walked } = await trace([url])
     expect(walked).toBe('challenge 401, resource_metadata 200, server_metadata 200')
   })
 
-  it.each<[what: string, fault: (request: Answer) => boolean, walked: RegExp, detail: RegExp]>([
+  it.each<[what: string, fault: (request: Received) => boolean, walked: RegExp, detail: RegExp]>([
     [
       'resource metadata that is not there',
       ({ path, response }) => path.startsWith(resourcePath) && !!response.writeHead(404).end(),
@@ -175,7 +140,7 @@ describe('doctor --trace', () => {
       /came 503 at .* answered with status 503\.$/,
     ],
   ])('names the step of %s', async (_, fault, walked, detail) => {
-    const { url } = await serveWith(fault)
+    const { url } = await serve(fault)
     const run = await trace([url])
     expect(run.walked).toMatch(walked)
     expect(run.steps.find(({ ok }) => !ok)?.detail).toMatch(detail)
@@ -186,11 +151,10 @@ describe('doctor --trace', () => {
 
   it('names the list that a server refuses, and repeats nothing that it says of a person or a token', async () => {
     const message = 'no tools for user=ann@example.com with sEcReT-access, token=abcdef'
-    const { options } = createAuthorizationServer()
-    const { url, origin } = await serve({
-      ...options,
-      answer: (method) => (method === 'tools/list' ? { error: { code: -32_000, message } } : undefined),
-    })
+    const { url, origin } = await serve(
+      ({ body, answer }) =>
+        body['method'] === 'tools/list' && (answer({ error: { code: -32_000, message } }), true),
+    )
     await storeLogin(home, url, { issuer: origin })
     const { walked, steps, stdout, code } = await trace([url])
     expect(walked).toBe(untilList.replace('list', '!list'))
@@ -200,7 +164,7 @@ describe('doctor --trace', () => {
   })
 
   it('shows no query of the URL', async () => {
-    const { url } = await serveWith(
+    const { url } = await serve(
       ({ path, response }) =>
         path.startsWith('/mcp?') && !!response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end(),
     )
@@ -211,9 +175,10 @@ describe('doctor --trace', () => {
   })
 
   it('is lines for people, with the result below', async () => {
-    const { url } = await serveWith(({ path, response }) => {
-      response.setHeader('X-Request-Id', 'r-1')
-      return path.startsWith(resourcePath) && !!response.writeHead(404).end()
+    const { url } = await serve(({ path, response }) => {
+      const isHidden = path.startsWith(resourcePath)
+      if (isHidden) response.writeHead(404, { 'X-Request-Id': 'r-1' }).end()
+      return isHidden
     })
     const { stdout } = await runCommand(['doctor', url, '--trace'], { home })
     expect(stdout).toMatch(/^ok {4}challenge {11}401 {2}\d\d:\d\d:\d\dZ {2}\d+ ms {2}no request id\n/)
