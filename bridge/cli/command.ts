@@ -34,6 +34,7 @@ export interface CommandOptions {
   print?: boolean
   project?: boolean
   show?: boolean
+  trace?: boolean
   yes?: boolean
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { attemptSteps } from '../core/attempts/attempt.ts'
+import { attemptSteps } from '@drawbridge/shared/attempt-step.ts'
 import { readAttempts } from '../core/attempts/attempt-list.ts'
 import {
   type AdminOperation,

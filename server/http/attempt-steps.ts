@@ -1,4 +1,4 @@
-import type { AttemptStep } from '../core/attempts/attempt.ts'
+import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 
 /** A request that was answered: its row of the endpoint table or `other`, and the events that it reported. */
 export interface AnsweredRequest {

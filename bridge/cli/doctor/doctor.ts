@@ -5,6 +5,7 @@ import { type Finding, findingSummary, findingText } from '@drawbridge/shared/te
 import { createBridgeConfig, namesByOrigin, readSettings } from '../../config/config-reader.ts'
 import { type BridgeConfig, ConfigError } from '../../config/config.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
+import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type CommandInput, credentialsOf } from '../command.ts'
 import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
 import { memoryOf } from '../connect/memory-file.ts'
@@ -56,11 +57,16 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   if (config === undefined) {
     say([{ name: 'endpoint', ...warn('The rest is checked once the configuration has no faults.') }])
   } else {
-    const findings = examine(config, input)
-    for (;;) {
-      const { value, done } = await waitFor(terminal, () => 'checking', findings.next())
-      if (done) break
-      say(value)
+    const http = createHttpClient(config.network)
+    const findings = examine(config, { http, runtime: input.runtime })
+    try {
+      for (;;) {
+        const { value, done } = await waitFor(terminal, () => 'checking', findings.next())
+        if (done) break
+        say(value)
+      }
+    } finally {
+      http.close()
     }
   }
   const code = config === undefined ? exitCode.usage : exitCodeOf(all)
@@ -70,36 +76,29 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   return code
 }
 
-async function* examine(config: BridgeConfig, { runtime }: CommandInput): Findings {
-  const http = createHttpClient(config.network)
-  const ports = { http, runtime }
-  try {
-    const facts = await askEndpoint(config, ports)
-    yield findingsOf(endpointChecks, facts)
-    const { answer } = facts
-    if (answer === undefined) return void (yield* examineStore(config, runtime, undefined, true))
-    const need = signInNeed(facts)
-    if (need === undefined) return
-    let token: string | undefined
-    if (need !== 'none') {
-      const found = await findSignIn(answer.challenges, config, ports)
-      yield findingsOf(signInChecks, found)
-      const isWanted = need === 'wanted'
-      token = yield* examineStore(config, runtime, found.server?.metadata.issuer, isWanted)
-      if (isWanted && token === undefined && config.fixedBy === undefined) return
-    }
-    const { sessionChecks, listTools } = await import('./session-check.ts')
-    const remembered = memoryOf(config, () => {}).read()
-    yield findingsOf(sessionChecks, await listTools(config, { ...ports, token, remembered }))
-  } finally {
-    http.close()
+/** Walks a connection from the first question to the list of tools, as far as the stored login goes. */
+export async function* examine(config: BridgeConfig, ports: OAuthPorts): Findings {
+  const { runtime } = ports
+  const facts = await askEndpoint(config, ports)
+  yield findingsOf(endpointChecks, facts)
+  const { answer } = facts
+  if (answer === undefined) return void (yield* examineStore(config, runtime, undefined, true))
+  const need = signInNeed(facts)
+  if (need === undefined) return
+  let token: string | undefined
+  if (need !== 'none') {
+    const found = await findSignIn(answer.challenges, config, ports)
+    yield findingsOf(signInChecks, found)
+    const isWanted = need === 'wanted'
+    token = yield* examineStore(config, runtime, found.server?.metadata.issuer, isWanted)
+    if (isWanted && token === undefined && config.fixedBy === undefined) return
   }
+  const { sessionChecks, listTools } = await import('./session-check.ts')
+  const remembered = memoryOf(config, () => {}).read()
+  yield findingsOf(sessionChecks, await listTools(config, { ...ports, token, remembered }))
 }
 
-async function askEndpoint(
-  config: BridgeConfig,
-  ports: Parameters<typeof namesSignIn>[1],
-): Promise<EndpointFacts> {
+async function askEndpoint(config: BridgeConfig, ports: OAuthPorts): Promise<EndpointFacts> {
   const headers = Object.entries(config.proxy.headers).filter(
     ([name]) => name.toLowerCase() !== 'authorization',
   )

@@ -1,4 +1,5 @@
-import { type AttemptStep, attemptSteps, type StepRecord } from './attempt.ts'
+import { type AttemptStep, attemptSteps } from '@drawbridge/shared/attempt-step.ts'
+import type { StepRecord } from './attempt.ts'
 
 const doctor = 'Run drawbridge-server doctor'
 

@@ -1,17 +1,11 @@
+import { type AttemptStep, attemptSteps } from '@drawbridge/shared/attempt-step.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks, addressNetwork } from '../address-block.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { RateLimit } from '../limits/rate-limit.ts'
 import { hashSecret } from '../seal.ts'
-import {
-  type AttemptStep,
-  attemptSeconds,
-  attemptSteps,
-  type AttemptStepStore,
-  type StepRecord,
-  type StoredStep,
-} from './attempt.ts'
+import { attemptSeconds, type AttemptStepStore, type StepRecord, type StoredStep } from './attempt.ts'
 
 /** Maximum number of remembered keys; an attempt has up to five. */
 const maxKeys = 5000

@@ -1,8 +1,9 @@
+import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ClientStore } from '../clients/client.ts'
 import type { GrantStore } from '../session/grant.ts'
 import { adviceOn } from './advice.ts'
-import { type AttemptStep, type AttemptStepStore, type StepRecord } from './attempt.ts'
+import type { AttemptStepStore, StepRecord } from './attempt.ts'
 
 const maxStepsRead = 20_000
 /** How long the next request of a client may take, and a person in front of a page. */

@@ -1,19 +1,4 @@
-/** What a client and its user do while connecting, in order. Not every client does all of it. */
-export const attemptSteps = [
-  'challenge',
-  'resource_metadata',
-  'server_metadata',
-  'client',
-  'register',
-  'page',
-  'sign_in',
-  'code',
-  'token',
-  'first_call',
-  'list',
-] as const
-
-export type AttemptStep = (typeof attemptSteps)[number]
+import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 
 /** One step as it was seen. No secret and no email address is part of it. */
 export interface StepRecord {

@@ -3,7 +3,7 @@ import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { Store } from '../store.ts'
-import type { AttemptStep } from './attempt.ts'
+import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 import { AttemptBook, type Sighting } from './attempt-book.ts'
 import { type AttemptChoice, type AttemptFacts, readAttempts } from './attempt-list.ts'
 
