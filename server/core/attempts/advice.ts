@@ -47,6 +47,17 @@ const refused: Readonly<Record<AttemptStep, string>> = {
   list: 'The tools could not be listed. The log has the error with this request id.',
 }
 
+/** What to look at for a refusal of this kind, whatever the step. */
+const refusedFor: Readonly<Record<string, string>> = {
+  foreign_browser:
+    'The browser did not send the cookie of the sign-in page back. It blocks cookies, or the page was opened at an address other than BASE_URL.',
+  access_denied: 'An access rule refused the account. drawbridge-server access test says which.',
+  client_unknown:
+    'The client is not registered here: it may have been removed, or have registered at another server. It has to register again.',
+  redirect_uri_mismatch:
+    'The client asked for a redirect URI that it did not register. drawbridge-server clients list says which it has.',
+}
+
 /**
  * Returns what an operator can look at after an attempt that did not connect: for its last refusal if nothing later succeeded, else
  * for the step that nothing followed.
@@ -57,7 +68,10 @@ export function adviceOn(records: readonly StepRecord[]): string | undefined {
     .toSorted((one, other) => rank(one) - rank(other))
     .at(-1)
   const failure = records.findLast((each) => !each.ok && (!furthest || rank(each) > rank(furthest)))
-  if (failure) return `${refused[failure.step]}${failure.detail === undefined ? '' : ` (${failure.detail})`}`
+  if (failure) {
+    const { step, detail } = failure
+    return detail === undefined ? refused[step] : `${refusedFor[detail] ?? refused[step]} (${detail})`
+  }
   return furthest && afterStep[furthest.step](furthest)
 }
 
