@@ -73,19 +73,21 @@ export class AttemptBook {
 
   /** True while calls with tokens of this grant belong to an attempt. */
   isWaiting(grantId: string): boolean {
-    return this.#open.get(`grant ${grantId}`) !== undefined
+    return this.#open.get(grantKey(grantId)) !== undefined
   }
 
   note(given: Sighting): void {
     const now = this.#ports.runtime.now()
     const seen = this.#withKnownKey(given)
-    const found = this.#findByKey(seen) ?? this.#findByPeer(seen, now)
+    const keys = keysOf(seen)
+    const peer = peerKey(seen)
+    const found = this.#findByKey(keys, seen) ?? this.#findByPeer(peer, seen, now)
     if (!found && beginsNothing.has(seen.step)) return
     const attempt = found?.attempt ?? this.#begin(now)
-    this.#link(attempt, seen, now)
+    this.#link(attempt, [...keys, peer], seen, now)
     if (!isNews(attempt, seen)) return
     this.#keep(attempt, recordOf(seen, now, found?.probably ?? false))
-    if (attempt.reached.has('list')) for (const key of grantKeys(seen)) this.#open.delete(key)
+    if (attempt.reached.has('list') && seen.grantId !== undefined) this.#open.delete(grantKey(seen.grantId))
   }
 
   /** Stores what was noted since the last call. */
@@ -98,23 +100,23 @@ export class AttemptBook {
 
   /** A token request with a wrong verifier has the key of no sign-in. */
   #withKnownKey(seen: Sighting): Sighting {
-    if (seen.ok || seen.step !== 'token' || signInKeys(seen).some((key) => this.#open.get(key))) return seen
+    if (seen.ok || seen.step !== 'token' || this.#open.get(`sign-in ${seen.signIn}`)) return seen
     return { ...seen, signIn: undefined }
   }
 
-  #findByKey(seen: Sighting): Found | undefined {
-    for (const key of [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen)]) {
+  #findByKey(keys: readonly string[], seen: Sighting): Found | undefined {
+    for (const key of keys) {
       const attempt = this.#open.get(key)
       if (attempt && !isOther(attempt, seen)) return { attempt, probably: false }
     }
     return undefined
   }
 
-  #findByPeer(seen: Sighting, now: number): Found | undefined {
+  #findByPeer(key: string, seen: Sighting, now: number): Found | undefined {
     if (seen.grantId !== undefined) return undefined
     const isRecent = (attempt: OpenAttempt | undefined): boolean =>
       attempt !== undefined && now - attempt.seenAt <= peerSeconds
-    const peer = this.#open.get(peerKey(seen))
+    const peer = this.#open.get(key)
     if (peer && isRecent(peer) && !isOther(peer, seen) && !isOver(peer, seen))
       return { attempt: peer, probably: true }
     // A client whose servers, not its user's browser, read the metadata.
@@ -130,13 +132,13 @@ export class AttemptBook {
     return { id, seenAt: now, steps: new Set(), reached: new Set(), isStored }
   }
 
-  #link(attempt: OpenAttempt, seen: Sighting, now: number): void {
+  #link(attempt: OpenAttempt, keys: readonly string[], seen: Sighting, now: number): void {
     attempt.seenAt = now
     attempt.clientId ??= seen.clientId
     attempt.signIn ??= seen.signIn
     if (seen.signIn !== undefined) attempt.isStored = true
     if (seen.step === 'server_metadata' && seen.ok) this.#newest = attempt
-    for (const key of [...grantKeys(seen), ...signInKeys(seen), ...clientKeys(seen), peerKey(seen)]) {
+    for (const key of keys) {
       if (this.#open.get(key) !== attempt) this.#open.set(key, attempt)
     }
   }
@@ -174,16 +176,17 @@ function opensPage({ step }: Sighting): boolean {
   return step === 'page' || step === 'client'
 }
 
-function grantKeys({ grantId }: Sighting): string[] {
-  return grantId === undefined ? [] : [`grant ${grantId}`]
+function grantKey(grantId: string): string {
+  return `grant ${grantId}`
 }
 
-function signInKeys({ signIn }: Sighting): string[] {
-  return signIn === undefined ? [] : [`sign-in ${signIn}`]
-}
-
-function clientKeys({ clientId }: Sighting): string[] {
-  return clientId === undefined ? [] : [`client ${clientId}`]
+/** Returns the keys that prove which attempt a step belongs to, the surest first. */
+function keysOf({ grantId, signIn, clientId }: Sighting): string[] {
+  const keys: string[] = []
+  if (grantId !== undefined) keys.push(grantKey(grantId))
+  if (signIn !== undefined) keys.push(`sign-in ${signIn}`)
+  if (clientId !== undefined) keys.push(`client ${clientId}`)
+  return keys
 }
 
 function peerKey({ address = '', userAgent = '' }: Sighting): string {
