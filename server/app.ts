@@ -2,6 +2,7 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from './config/setting-table.ts'
 import { AccessControl } from './core/access/access-control.ts'
+import { BackgroundWork } from './core/background-work.ts'
 import { GrantUses } from './core/session/grant-use.ts'
 import type { SessionProvider } from './core/session/session-provider.ts'
 import { ScopeCatalogue } from './core/tokens/scope.ts'
@@ -104,10 +105,12 @@ function compose(
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
+  const background = new BackgroundWork()
   let isDraining = false
   const endpoints = createEndpoints({
     ...common,
     ...sessions,
+    background,
     cookies,
     urls,
     scopes: new ScopeCatalogue(served.scopes, served.toolsOf),
@@ -148,6 +151,7 @@ function compose(
       await upkeep.stop()
       await grantUses.flush().catch((error: unknown) => report('upkeep_failed', { error }))
       await tools.close()
+      await background.settle()
       // The provider may still be answering, and its answers must be stored.
       await keeper.settle()
       await sandbox?.close()

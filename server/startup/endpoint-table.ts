@@ -1,5 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AccessControl } from '../core/access/access-control.ts'
+import type { BackgroundWork } from '../core/background-work.ts'
 import { CallLimit } from '../core/limits/call-limit.ts'
 import { GrantAccess } from '../core/access/grant-access.ts'
 import { createClientKeeper } from '../core/clients/client-life.ts'
@@ -40,6 +41,7 @@ import { readWellKnownFile } from '../config/document-file.ts'
 /** Dependencies of one process's endpoints. */
 export interface EndpointParts {
   config: ServerConfig
+  background: BackgroundWork
   cookies: LoginCookies
   runtime: Runtime
   store: Store
