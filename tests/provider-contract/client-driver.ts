@@ -1,5 +1,7 @@
-import type { AuthError, GoTrueClient, Session } from '@supabase/auth-js'
+import { AuthClient, type AuthError, type GoTrueClient, type Session } from '@supabase/auth-js'
+import type { ContractServer } from './contract-server.ts'
 import type { Answer, ContractFailure, ContractSession, ContractStep, Driver } from './driver.ts'
+import type { CaseFetch } from './wire.ts'
 
 // Based on the vendor's list of error codes rather than on our adapter, which is compared with it.
 const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractFailure>([
@@ -7,6 +9,9 @@ const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractF
   ['email_not_confirmed', 'email_unconfirmed'],
   ['captcha_failed', 'captcha'],
   ['mfa_verification_failed', 'wrong_code'],
+  ['otp_expired', 'wrong_code'],
+  ['otp_disabled', 'invalid_credentials'],
+  ['over_email_send_rate_limit', 'rate_limited'],
   ['over_request_rate_limit', 'rate_limited'],
   ['bad_code_verifier', 'expired'],
   ['flow_state_not_found', 'expired'],
@@ -30,6 +35,20 @@ const failuresByName: ReadonlyMap<string, ContractFailure> = new Map<string, Con
   ['AuthRetryableFetchError', 'transient'],
 ])
 
+/** Creates a driver for the vendor's client of the auth API alone. */
+export const createAuthJsDriver = ({ authUrl, apiKey }: ContractServer, send: CaseFetch): Driver =>
+  createClientDriver(
+    () =>
+      new AuthClient({
+        url: authUrl,
+        headers: { apikey: apiKey },
+        fetch: send,
+        flowType: 'pkce',
+        persistSession: false,
+        autoRefreshToken: false,
+      }),
+  )
+
 /** Creates a driver for one of the vendor's clients, unmodified. `open` creates one with separate memory: a device. */
 export function createClientDriver(open: () => GoTrueClient): Driver {
   return {
@@ -52,13 +71,20 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
         options: { redirectTo: callbackUrl, skipBrowserRedirect: true },
       })
       if (error) throw error
-      return {
-        url: data.url ?? '',
-        async finish(params) {
-          const exchanged = await device.exchangeCodeForSession(params.get('code') ?? '')
-          return exchanged.error ? refusal(exchanged.error) : stepOf(device, exchanged.data.session)
-        },
-      }
+      return { url: data.url ?? '', finish: (params) => finish(device, params) }
+    },
+
+    async mailStart(email, callbackUrl) {
+      const device = open()
+      const options = { shouldCreateUser: false, emailRedirectTo: callbackUrl }
+      const { error } = await device.signInWithOtp({ email, options })
+      return error ? refusal(error) : { ok: true, value: { finish: (params) => finish(device, params) } }
+    },
+
+    async mailVerify(email, token) {
+      const device = open()
+      const { data, error } = await device.verifyOtp({ email, token, type: 'email' })
+      return error ? refusal(error) : stepOf(device, data.session)
     },
 
     async refresh({ refreshToken }) {
@@ -103,6 +129,11 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
         : { ok: false, failure: 'other', detail: 'no claims' }
     },
   }
+}
+
+async function finish(device: GoTrueClient, params: URLSearchParams): Promise<Answer<ContractStep>> {
+  const { data, error } = await device.exchangeCodeForSession(params.get('code') ?? '')
+  return error ? refusal(error) : stepOf(device, data.session)
 }
 
 async function stepOf(device: GoTrueClient, session: Session | null): Promise<Answer<ContractStep>> {
