@@ -1,6 +1,8 @@
+import type { Readable } from 'node:stream'
+import { callbackify } from 'node:util'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { simpleParser } from 'mailparser'
-import { SMTPServer } from 'smtp-server'
+import { SMTPServer, type SMTPServerAddress } from 'smtp-server'
 
 /** A mail as a person reads it. A code or a link that it does not have is undefined. */
 export interface ReceivedMail {
@@ -25,6 +27,16 @@ const maxWaitMs = 10_000
 /** Receives by SMTP on `port` of this computer. Whatever name a sender gives, it may send. */
 export async function openMailSink(port: number): Promise<Mailbox & { port: number }> {
   const mails: AddressedMail[] = []
+  const accept = callbackify(
+    async (stream: Readable, rcptTo: readonly SMTPServerAddress[]): Promise<void> => {
+      const { to, subject = '', text = '', html } = await simpleParser(stream)
+      const addresses = [...rcptTo, ...[to ?? []].flat().flatMap(({ value }) => value)]
+      mails.push({
+        to: addresses.map(({ address = '' }) => address.toLowerCase()),
+        ...readMail(subject, text, html || ''),
+      })
+    },
+  )
   const server = new SMTPServer({
     authOptional: true,
     onAuth: ({ username }, _session, done) => done(null, { user: username ?? 'anybody' }),
@@ -32,18 +44,7 @@ export async function openMailSink(port: number): Promise<Mailbox & { port: numb
     disabledCommands: ['STARTTLS'],
     allowInsecureAuth: true,
     logger: false,
-    onData(stream, { envelope }, done) {
-      simpleParser(stream).then(
-        (parsed) => {
-          const html = parsed.html || ''
-          const headers = [parsed.to ?? []].flat().flatMap(({ value }) => value)
-          const to = [...envelope.rcptTo, ...headers].map(({ address = '' }) => address.toLowerCase())
-          mails.push({ to, ...readMail(parsed.subject ?? '', parsed.text ?? '', html) })
-          done()
-        },
-        (error: unknown) => done(error instanceof Error ? error : new Error('The mail is unreadable.')),
-      )
-    },
+    onData: (stream, { envelope }, done) => accept(stream, envelope.rcptTo, done),
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
