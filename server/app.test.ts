@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { createSignal, settledWithin } from '@drawbridge/shared/async.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RawRequest } from './http/listener/guarded-server.ts'
 import {
   account,
@@ -12,9 +13,12 @@ import {
   redirectUri,
   startDrawbridge,
 } from '../tests/support/server/drawbridge-fixture.ts'
+import { createFakeRuntime } from '../tests/support/server/fake-runtime.ts'
 
 let drawbridge: DrawbridgeFixture
-afterEach(() => drawbridge.close())
+let isClosed: boolean
+beforeEach(() => void (isClosed = false))
+afterEach(() => (isClosed ? undefined : drawbridge.close()))
 
 describe('the whole way, in one process', () => {
   it('Spec 1, Spec 5.2: registers, signs in with the password, redeems the code and calls tools as the user', async () => {
@@ -78,6 +82,27 @@ describe('the embedded provider behind a proxy', () => {
       expect([refused?.status, await refused?.text()]).toEqual([403, expect.stringContaining('PROVIDER')])
     }
   })
+})
+
+it('a shutdown waits for a mail that is being sent, and its link is kept', async () => {
+  const sending = createSignal()
+  const runtime = createFakeRuntime()
+  const { sleep } = runtime
+  runtime.sleep = (ms) => (ms === 3000 ? sending.given : sleep(ms))
+  drawbridge = await startDrawbridge({ emailSignIn: 'link' }, runtime)
+  const { client_id: clientId } = await drawbridge.register()
+  const browser = drawbridge.browser()
+  const login = await browser.visit(drawbridge.authorizeUrl(clientId))
+  drawbridge.admin.setFaults({ latencyMs: 3000 })
+  const page = await browser.submit(login, 'email', { email: account.email, action: 'email' })
+  expect(page.html).toContain('Check your email')
+  const closing = drawbridge.close()
+  isClosed = true
+  expect(await settledWithin(closing, 50)).toBe('waiting')
+  sending.give()
+  await closing
+  expect(drawbridge.events('email_requested')).toHaveLength(1)
+  expect(drawbridge.events('email_link_lost')).toEqual([])
 })
 
 describe('the id of a request', () => {

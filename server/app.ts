@@ -5,6 +5,7 @@ import type { ServerConfig } from './config/setting-table.ts'
 import { AccessControl } from './core/access/access-control.ts'
 import { AttemptBook } from './core/attempts/attempt-book.ts'
 import { valueOr } from './core/document.ts'
+import { BackgroundWork } from './core/background-work.ts'
 import { GrantUses } from './core/session/grant-use.ts'
 import type { SessionProvider } from './core/session/session-provider.ts'
 import { ScopeCatalogue } from './core/tokens/scope.ts'
@@ -110,11 +111,13 @@ function compose(
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
   const look = createLook({ ...config, logoUrl: valueOr(readLogoFile(config), undefined) })
+  const background = new BackgroundWork()
   let isDraining = false
   const endpoints = createEndpoints({
     ...common,
     ...sessions,
     look,
+    background,
     cookies,
     urls,
     scopes: new ScopeCatalogue(served.scopes, served.toolsOf),
@@ -157,6 +160,7 @@ function compose(
       await attempts.flush().catch((error: unknown) => report('upkeep_failed', { error }))
       await grantUses.flush().catch((error: unknown) => report('upkeep_failed', { error }))
       await tools.close()
+      await background.settle()
       // The provider may still be answering, and its answers must be stored.
       await keeper.settle()
       await sandbox?.close()

@@ -27,6 +27,9 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
       fields: ['client_id'],
     },
   ),
+  email_link_lost: event('error', 'A mail was sent, but its link cannot be used: the store failed.', {
+    fields: ['err'],
+  }),
   second_factor_asked: event(
     'info',
     'The password or social sign-in was accepted; the second factor is next.',

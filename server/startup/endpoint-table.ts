@@ -1,5 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AccessControl } from '../core/access/access-control.ts'
+import type { BackgroundWork } from '../core/background-work.ts'
 import { CallLimit } from '../core/limits/call-limit.ts'
 import { GrantAccess } from '../core/access/grant-access.ts'
 import { createClientKeeper } from '../core/clients/client-life.ts'
@@ -43,6 +44,7 @@ import { readWellKnownFile } from '../config/document-file.ts'
 export interface EndpointParts {
   config: ServerConfig
   look: Look
+  background: BackgroundWork
   cookies: LoginCookies
   runtime: Runtime
   store: Store

@@ -118,28 +118,6 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     await context.close()
   })
 
-  it('email and password: the form leads back to the client with a code', async () => {
-    const page = await chromium.browser.newPage()
-    await openLogin(page)
-    await page.type('input[name=email]', account.email)
-    await page.type('input[name=password]', account.password)
-    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
-    expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
-    expect(codes.at(-1)).toContain('state=chromium')
-    await page.close()
-  })
-
-  it('Google: after the click on the account there is no other, and the client has its code', async () => {
-    const page = await chromium.browser.newPage()
-    await openLogin(page)
-    await Promise.all([page.waitForNavigation(), page.click('button[value=google]')])
-    expect(page.url()).toContain('/google')
-    await Promise.all([page.waitForNavigation(), page.click('button[name=account]')])
-    expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
-    expect(new URL(page.url()).search).toBe(codes.at(-1))
-    await page.close()
-  })
-
   it('single sign-on: a domain that no company has is refused on the page, and the right one leads to the client', async () => {
     const page = await chromium.browser.newPage()
     await openLogin(page)

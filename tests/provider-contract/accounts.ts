@@ -11,7 +11,7 @@ export interface ContractAccount {
 /** Creates the accounts of a server. Bans, unconfirmed addresses and deletion need its service key. */
 export interface Accounts {
   /** Creates an account, by default confirmed, without a session. */
-  create(options?: { confirmed?: boolean; banned?: boolean }): Promise<ContractAccount>
+  create(options?: { confirmed?: boolean; banned?: boolean; email?: string }): Promise<ContractAccount>
   /** Returns an account shared by all cases that do not change it: passwords are slow by design. */
   shared(): Promise<ContractAccount>
   ban(id: string): Promise<void>
@@ -19,6 +19,9 @@ export interface Accounts {
   /** Deletes everything that this run has created, as far as the server permits. */
   clean(): Promise<void>
 }
+
+/** Returns an address that no server has an account for. */
+export const newAddress = (): string => `contract-${randomUUID()}@example.com`
 
 /** Uses the sign-up where that confirms at once, otherwise the operator's API. */
 export function createAccounts({
@@ -62,8 +65,7 @@ export function createAccounts({
   let shared: Promise<ContractAccount> | undefined
 
   const accounts: Accounts = {
-    async create({ confirmed = true, banned = false } = {}) {
-      const email = `contract-${randomUUID()}@example.com`
+    async create({ confirmed = true, banned = false, email = newAddress() } = {}) {
       const password = `Drawbridge-${randomUUID()}`
       const signedUp = canSignUp && confirmed && !banned ? await signUp(email, password) : undefined
       if (signedUp !== undefined) return noted({ id: signedUp, email, password })

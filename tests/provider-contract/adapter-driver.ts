@@ -22,9 +22,12 @@ const shared: ReadonlySet<ProviderFailure> = new Set<ProviderFailure & ContractF
   'transient',
 ])
 
-/** Creates a driver for our own adapter. */
-export function createAdapterDriver(server: ContractServer, send: CaseFetch): Driver {
-  const provider = createGotrueProvider(
+/** Creates our own adapter for a server. */
+export const createAdapter = (
+  server: ContractServer,
+  send: CaseFetch,
+): ReturnType<typeof createGotrueProvider> =>
+  createGotrueProvider(
     {
       url: server.authUrl,
       apiKey: server.apiKey,
@@ -34,18 +37,20 @@ export function createAdapterDriver(server: ContractServer, send: CaseFetch): Dr
       social: undefined,
       captcha: undefined,
       password: true,
-      email: undefined,
+      email: 'both',
       secondFactor: 'if-enrolled',
     },
     { ...systemRuntime, fetch: send },
   )
 
+/** Creates a driver for our own adapter. */
+export function createAdapterDriver(server: ContractServer, send: CaseFetch): Driver {
+  const provider = createAdapter(server, send)
   const legOf = ({ url, secret }: { url: string; secret: string }, callbackUrl: string): SocialLeg => ({
     url,
     finish: (params) =>
       answerOf(async () => stepOf(await provider.socialFinish({ params, secret, callbackUrl }))),
   })
-
   return {
     judgesClaims: true,
     signIn: (account, captchaToken) =>
@@ -57,6 +62,12 @@ export function createAdapterDriver(server: ContractServer, send: CaseFetch): Dr
         const started = await provider.ssoStart({ domain, callbackUrl, captchaToken: undefined })
         return legOf(started, callbackUrl)
       }),
+    mailStart: (email, callbackUrl) =>
+      answerOf(async () => {
+        const { secret } = await provider.emailStart({ email, callbackUrl, captchaToken: undefined })
+        return legOf({ url: '', secret }, callbackUrl)
+      }),
+    mailVerify: (email, code) => answerOf(async () => stepOf(await provider.emailVerify({ email, code }))),
     refresh: (session) => answerOf(async () => known(await provider.refresh(ours(session)))),
     signOut: (session) => answerOf(() => provider.signOut(ours(session))),
     verifySecondFactor: (session, factorId, code) =>

@@ -1,5 +1,7 @@
-import type { AuthError, GoTrueClient, Session } from '@supabase/auth-js'
+import { AuthClient, type AuthError, type GoTrueClient, type Session } from '@supabase/auth-js'
+import type { ContractServer } from './contract-server.ts'
 import type { Answer, ContractFailure, ContractSession, ContractStep, Driver, SocialLeg } from './driver.ts'
+import type { CaseFetch } from './wire.ts'
 
 // Based on the vendor's list of error codes rather than on our adapter, which is compared with it.
 const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractFailure>([
@@ -8,6 +10,9 @@ const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractF
   ['captcha_failed', 'captcha'],
   ['mfa_verification_failed', 'wrong_code'],
   ['sso_provider_not_found', 'unknown_domain'],
+  ['otp_expired', 'wrong_code'],
+  ['otp_disabled', 'invalid_credentials'],
+  ['over_email_send_rate_limit', 'rate_limited'],
   ['over_request_rate_limit', 'rate_limited'],
   ['bad_code_verifier', 'expired'],
   ['flow_state_not_found', 'expired'],
@@ -30,6 +35,20 @@ const failuresByName: ReadonlyMap<string, ContractFailure> = new Map<string, Con
   ['AuthInvalidJwtError', 'invalid_token'],
   ['AuthRetryableFetchError', 'transient'],
 ])
+
+/** Creates a driver for the vendor's client of the auth API alone. */
+export const createAuthJsDriver = ({ authUrl, apiKey }: ContractServer, send: CaseFetch): Driver =>
+  createClientDriver(
+    () =>
+      new AuthClient({
+        url: authUrl,
+        headers: { apikey: apiKey },
+        fetch: send,
+        flowType: 'pkce',
+        persistSession: false,
+        autoRefreshToken: false,
+      }),
+  )
 
 /** Creates a driver for one of the vendor's clients, unmodified. `open` creates one with separate memory: a device. */
 export function createClientDriver(open: () => GoTrueClient): Driver {
@@ -61,6 +80,19 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
       const options = { redirectTo: callbackUrl, skipBrowserRedirect: true }
       const { data, error } = await device.signInWithSSO({ domain, options })
       return error ? refusal(error) : { ok: true, value: legOf(device, data.url) }
+    },
+
+    async mailStart(email, callbackUrl) {
+      const device = open()
+      const options = { shouldCreateUser: false, emailRedirectTo: callbackUrl }
+      const { error } = await device.signInWithOtp({ email, options })
+      return error ? refusal(error) : { ok: true, value: legOf(device, '') }
+    },
+
+    async mailVerify(email, token) {
+      const device = open()
+      const { data, error } = await device.verifyOtp({ email, token, type: 'email' })
+      return error ? refusal(error) : stepOf(device, data.session)
     },
 
     async refresh({ refreshToken }) {

@@ -31,6 +31,9 @@ export type ContractStep =
   | { kind: 'signed_in'; session: ContractSession }
   | { kind: 'second_factor'; session: ContractSession; factors: readonly { id: string; label: string }[] }
 
+/** A pending sign-in by a mailed link: the handler of the browser's return. */
+export type LinkLeg = Pick<SocialLeg, 'finish'>
+
 /** A pending social sign-in: the browser's destination, and the handler of its return. */
 export interface SocialLeg {
   url: string
@@ -42,6 +45,9 @@ export interface Driver {
   signIn(account: { email: string; password: string }, captchaToken?: string): Promise<Answer<ContractStep>>
   socialStart(method: string, callbackUrl: string): Promise<SocialLeg>
   ssoStart(domain: string, callbackUrl: string): Promise<Answer<SocialLeg>>
+  /** Asks for a mail with a code and a link to `callbackUrl`. Nobody is signed up for it. */
+  mailStart(email: string, callbackUrl: string): Promise<Answer<LinkLeg>>
+  mailVerify(email: string, code: string): Promise<Answer<ContractStep>>
   /** Presents the refresh token of `session` from a separate device. */
   refresh(session: ContractSession): Promise<Answer<ContractSession>>
   signOut(session: ContractSession): Promise<Answer<void>>

@@ -1,7 +1,10 @@
 import { listen } from '../../server/http/listener/listener.ts'
 import { company } from '../../server/sandbox/provider/api/sso-api.ts'
+import { createMailRoutes } from '../../server/sandbox/app/mail-routes.ts'
+import { createPageResponder } from '../../server/sandbox/app/page-frame.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import { type ControlledProvider, createControlledProvider } from '../support/sandbox/controlled-provider.ts'
+import { type Mailbox, openMailPage, openMailSink } from './mailbox.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
 
 /** Redirect address of the social provider. No program listens there; a loopback address is always allowed. */
@@ -14,6 +17,8 @@ export interface Levers {
   /** Requires `secret` as the captcha token of a password, or stops that. */
   askForCaptcha(secret: string | undefined): void
   closeReuseInterval(): void
+  /** Puts its clock ahead by `seconds` of what it is. */
+  putAhead(seconds: number): void
 }
 
 /** A server checked against the contract. */
@@ -29,6 +34,8 @@ export interface OpenTarget {
   /** A domain with single sign-on whose identity provider answers without a human; undefined: none is known. */
   ssoDomain: string | undefined
   levers: Levers | undefined
+  /** Opens where its mails arrive; returns why there is no such place. */
+  openMailbox(): Promise<Mailbox | string>
   close(): Promise<void>
 }
 
@@ -69,6 +76,10 @@ async function openGiven(url: string): Promise<OpenTarget> {
     socialProvider: given['GOTRUE_SOCIAL_PROVIDER'] || 'google',
     ssoDomain: given['GOTRUE_SSO_DOMAIN'] || undefined,
     levers: undefined,
+    openMailbox: async () => {
+      const port = given['GOTRUE_MAIL_PORT']
+      return port ? openMailSink(Number(port)) : 'GOTRUE_MAIL_PORT is not set'
+    },
   }
 }
 
@@ -76,16 +87,20 @@ async function openEmbedded(
   path: string,
   prepare: (provider: ControlledProvider) => void = () => {},
 ): Promise<OpenTarget> {
-  let provider: ControlledProvider | undefined
-  const listener = await listen(
-    async (request) => provider?.fetch(request) ?? new Response('Not yet.', { status: 503 }),
-    { host: '127.0.0.1', port: 0 },
-  )
+  let serve: (request: Request) => Response | Promise<Response> = () =>
+    new Response('Not yet.', { status: 503 })
+  let aheadSeconds = 0
+  const listener = await listen(async (request) => serve(request), { host: '127.0.0.1', port: 0 })
   const siteUrl = `http://127.0.0.1:${listener.port}`
   const authUrl = `${siteUrl}${path}`
   const common = { siteUrl, redirectAllowList: [], tokenTtlSeconds: 3600, database: ':memory:' }
-  const embedded = createControlledProvider({ ...common, url: authUrl }, systemRuntime)
-  provider = embedded
+  const runtime = { ...systemRuntime, now: () => systemRuntime.now() + aheadSeconds }
+  const embedded = createControlledProvider({ ...common, url: authUrl }, runtime)
+  const mailPage = createMailRoutes({
+    mails: () => embedded.services.mailbox.list(),
+    pages: createPageResponder(siteUrl, siteUrl),
+  })
+  serve = (request) => (new URL(request.url).pathname === '/mail' ? mailPage : embedded).fetch(request)
   prepare(embedded)
   const { admin } = embedded
   // Lets the cases sign up.
@@ -103,7 +118,9 @@ async function openEmbedded(
       limitTokens: (on) => admin.setFaults(on ? { rateLimit: { limit: 1, windowSeconds: 60 } } : {}),
       askForCaptcha: (secret) => admin.setCaptcha(secret === undefined ? {} : { secret }),
       closeReuseInterval: () => admin.setReuseInterval(0),
+      putAhead: (seconds) => void (aheadSeconds = seconds),
     },
+    openMailbox: async () => openMailPage(`${siteUrl}/mail`),
     async close() {
       await project.close()
       await listener.close()

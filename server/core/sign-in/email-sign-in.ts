@@ -20,18 +20,28 @@ const maxCaptchaTokenLength = 16_384
 const codeSeconds = 3600
 const maxWrongCodes = 5
 
-/** A prompt, and why the provider sent no mail if that says nothing about the account or must not be shown. */
+/** A requested mail. */
 export interface EmailRequested {
   prompt: EmailPrompt
-  /** For the log: the provider's limit is reached. */
-  failure: ProviderError | undefined
+  /** Resolves when the provider has answered, with what went wrong. Rejects if the store fails. */
+  sent: Promise<EmailFailure | undefined>
 }
 
-// Shown, these would tell which addresses have an account: GoTrue pauses a minute between the mails of an account.
-const hidden: ReadonlySet<ProviderFailure> = new Set(['invalid_credentials', 'rate_limited'])
+/** Why the provider did not send a mail. */
+export interface EmailFailure {
+  error: ProviderError
+  /** It is the same for every address, so it may be shown. Any other failure would tell which addresses have an account. */
+  isForAll: boolean
+}
+
+// What a provider says of one account: GoTrue pauses a minute between its mails.
+const ofAccount: ReadonlySet<ProviderFailure> = new Set(['invalid_credentials', 'rate_limited'])
+// What it finds out before it looks for the account.
+const ofRequest: ReadonlySet<ProviderFailure> = new Set(['captcha', 'bad_email'])
 
 /**
- * Asks the provider for a mail with a code or a link. Resolves alike whether or not the address has an account. Rejects with
+ * Asks the provider for a mail with a code or a link, without waiting for its answer: one that sends mail while it is asked takes
+ * seconds for an address with an account, and none for others. Resolves alike whether or not the address has one. Rejects with
  * {@link ProviderError}: `bad_email`, `captcha`, `rate_limited` over a limit of this server, or when the provider cannot be asked.
  *
  * Limits: one mail a minute and five an hour to an email address, which a browser that has signed in to it before has for itself; ten an
@@ -44,24 +54,47 @@ export async function requestEmail(
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<EmailRequested> {
-  const { provider, runtime, callbackUrl } = ports
+  const { provider, runtime, callbackUrl, background } = ports
   const { email, captchaToken, method, send } = await checkedRequest(posted, provider)
   const mail = await countMail(accountOf(email), visitor, ports)
-  const counted = await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports)
+  // It is no guess, and what is left to a visitor is the same with an account and without.
+  await giveBack(await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports), ports)
   const prompt = { id: encodeBase64url(runtime.randomBytes(16)), email, sentAt: runtime.now() }
-  try {
-    const { secret } = await send({ email, callbackUrl, captchaToken })
-    if (method !== 'code')
+  const sent = sendEmail()
+  background.add(sent)
+  return { prompt, sent }
+
+  async function sendEmail(): Promise<EmailFailure | undefined> {
+    const answer = await send({ email, callbackUrl, captchaToken }).catch(orProviderError)
+    const failed =
+      answer instanceof ProviderError
+        ? { error: answer, isForAll: await isForAll(answer, provider) }
+        : undefined
+    if (failed?.isForAll) {
+      await giveBack(mail, ports)
+    } else if (method !== 'code') {
+      // Without a mail too: a browser keeps a few pending sign-ins, and a new one takes the place of the oldest.
+      const secret = 'secret' in answer ? answer.secret : encodeBase64url(runtime.randomBytes(32))
       await keepSocialSignIn({ purpose, secret, counted: [] }, visitor, ports, codeSeconds)
-    return { prompt, failure: undefined }
+    }
+    return failed
+  }
+}
+
+function orProviderError(error: unknown): ProviderError {
+  if (error instanceof ProviderError) return error
+  throw error
+}
+
+/** Sending may have failed for this account alone, unless the provider does not work at all. */
+async function isForAll({ failure }: ProviderError, provider: SessionProvider): Promise<boolean> {
+  if (ofAccount.has(failure) || ofRequest.has(failure)) return ofRequest.has(failure)
+  try {
+    await provider.ping()
+    return false
   } catch (error) {
-    if (error instanceof ProviderError && hidden.has(error.failure))
-      return { prompt, failure: error.failure === 'rate_limited' ? error : undefined }
-    await giveBack(mail, ports)
-    throw error
-  } finally {
-    // It was no guess. With an account or without, what is left to a visitor is the same.
-    await giveBack(counted, ports)
+    orProviderError(error)
+    return true
   }
 }
 

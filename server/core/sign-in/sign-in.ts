@@ -1,5 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { BackgroundWork } from '../background-work.ts'
 import { type CountedAttempt, countWithin, giveBack } from '../limits/attempt-limit.ts'
 import { accountOf } from './device-cookie.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
@@ -37,6 +38,8 @@ export interface SignInPorts extends SignInLimitPorts {
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
   callbackUrl: string
+  /** Takes the mails that are being sent. */
+  background: Pick<BackgroundWork, 'add'>
 }
 
 export interface PostedPassword {

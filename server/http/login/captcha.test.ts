@@ -11,6 +11,7 @@ import {
   startChromium,
 } from '../../../tests/support/server/headless-chromium.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
+import { ada, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
 import { providerSample, signedIn } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type Listener, listen } from '../listener/listener.ts'
 import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
@@ -121,6 +122,41 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
       ])
       expect(page.url()).toContain('/callback?code=')
       // Chromium logs every 400 response; it must log nothing else.
+      expect(complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
+      await page.close()
+    },
+  )
+
+  it.each(kinds)(
+    '%s: every mail takes a captcha of its own, at a provider that asks for one',
+    async (kind) => {
+      const gotrue = startGotrue()
+      const { admin, services } = gotrue.embedded
+      await admin.createUser({ email: ada.email, password: ada.password })
+      admin.setCaptcha({ secret: standInToken })
+      const configured = { email: 'code', password: false, captcha: captchaSamples[kind] } as const
+      const baseUrl = `http://127.0.0.1:${listener.port}`
+      const login = await createLoginFixture(gotrue.configured(configured), { baseUrl })
+      answer = login.fetch
+      const { page, complaints } = await openLogin(login)
+      const press = (button: string) =>
+        Promise.all([page.waitForNavigation(), page.click(`button[value=${button}]`)])
+      await page.type('input[name=email]', ada.email)
+      for (const mails of [1, 2]) {
+        await press('email')
+        expect(await page.$eval('[role=alert]', (alert) => alert.textContent)).toContain('captcha is missing')
+        await pressWidget(page)
+        await press('email')
+        expect(await page.$('#email-code')).not.toBeNull()
+        expect(services.mailbox.list()).toHaveLength(mails)
+        // Here is no captcha, so no other mail can be had from here.
+        expect(await page.$('button[value=email]')).toBeNull()
+        for (const { runtime } of [gotrue, login]) runtime.advance(60)
+        if (mails === 1) await press('back')
+      }
+      await page.type('input[name=code]', services.mailbox.list()[0]?.code ?? '')
+      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+      expect(page.url()).toContain('/callback?code=')
       expect(complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
       await page.close()
     },

@@ -1,9 +1,11 @@
+import { createSignal, type Signal } from '@drawbridge/shared/async.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
 import type { Mail } from '../../sandbox/provider/email/mailbox.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { authorizationRequest } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
+import { walkGoogle } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { ada, type GotrueFixture, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
 
 const { email } = ada
@@ -13,6 +15,10 @@ let browser: Browser
 /** Requests that reached the provider. */
 let asked: string[]
 let isAway: boolean
+/** Holds up the sending of every mail. */
+let sending: Signal | undefined
+/** Breaks the sending of every mail. */
+let isBroken: boolean
 
 /** Opens the flow in front of a provider with one account. */
 async function open(
@@ -24,13 +30,19 @@ async function open(
   await gotrue.embedded.fetch(new Request('http://localhost:8788/auth/v1/signup', { method: 'POST', body }))
   asked = []
   isAway = false
-  const provider = gotrue.configured({ email: method, ...options }, (request) => {
+  sending = undefined
+  isBroken = false
+  const provider = gotrue.configured({ email: method, ...options }, async (request) => {
     asked.push(`${request.method} ${new URL(request.url).pathname}`)
-    const isOtp = request.url.includes('/otp')
-    if (isAway && isOtp) return Promise.resolve(new Response('', { status: 503 }))
-    return gotrue.embedded.fetch(request)
+    if (isAway) return new Response('', { status: 503 })
+    const answer = await gotrue.embedded.fetch(request)
+    // As in the real API, mail is sent while it is asked, and to accounts only.
+    if (!request.url.includes('/otp') || !answer.ok) return answer
+    await sending?.given
+    return isBroken ? Response.json({ code: 'unexpected_failure' }, { status: 500 }) : answer
   })
-  login = await createLoginFixture(provider, limitPerMinute === undefined ? {} : { limitPerMinute })
+  const limits = limitPerMinute === undefined ? {} : { limitPerMinute }
+  login = await createLoginFixture(provider, { ...limits, isSlow: () => sending !== undefined })
   browser = login.browser('192.0.2.1')
 }
 
@@ -41,6 +53,11 @@ function later(seconds: number): void {
   login.runtime.advance(seconds)
 }
 
+const plain = ({ html }: Visit): string =>
+  html
+    .replaceAll(email, 'X')
+    .replaceAll('nobody@example.com', 'X')
+    .replaceAll(/value="[^"]{60,}"/g, '')
 const mails = (): readonly Mail[] => gotrue.embedded.services.mailbox.list()
 const status = ({ response }: Visit): number | undefined => response?.status
 const sends = (): number => asked.filter((line) => line === 'POST /auth/v1/otp').length
@@ -150,11 +167,6 @@ describe('somebody without an account', () => {
     const linesOfKnown = login.logged()
     await open('both')
     const unknown = await ask('nobody@example.com')
-    const plain = ({ html }: Visit): string =>
-      html
-        .replaceAll(email, 'X')
-        .replaceAll('nobody@example.com', 'X')
-        .replaceAll(/value="[^"]{60,}"/g, '')
     expect(status(unknown)).toBe(status(known))
     expect(plain(unknown)).toBe(plain(known))
     expect(login.logged()).toBe(linesOfKnown)
@@ -181,6 +193,74 @@ describe('somebody without an account', () => {
     await ask('nobody@example.com')
     expect(gotrue.embedded.services.accounts.findByEmail('nobody@example.com')).toBeUndefined()
   })
+})
+
+describe('a provider that takes long to send a mail', () => {
+  beforeEach(() => {
+    sending = createSignal()
+  })
+
+  it('shows by nothing that it sends one', async () => {
+    const known = await ask()
+    expect(known.html).toContain('Check your email')
+    const linesOfKnown = login.logged()
+    await open('both')
+    sending = createSignal()
+    const unknown = await ask('nobody@example.com')
+    expect([status(unknown), plain(unknown)]).toEqual([status(known), plain(known)])
+    expect(login.logged()).toBe(linesOfKnown)
+  })
+
+  it.each(['code', 'link'] as const)('gets its %s used when it has sent it', async (what) => {
+    const page = await ask()
+    sending?.give()
+    await login.settle()
+    const [mail] = mails()
+    if (what === 'code') return expectCode(await enter(page, mail?.code ?? ''))
+    const back = await gotrue.embedded.fetch(new Request(mail?.link ?? ''))
+    expectCode(await browser.visit(back.headers.get('location') ?? ''))
+  })
+
+  it('and breaks in the end is in the log, and the mail counts', async () => {
+    isBroken = true
+    expect(status(await ask())).toBe(200)
+    expect(login.logged()).not.toContain('sign_in_failed')
+    sending?.give()
+    await login.settle()
+    expect(login.logged()).toContain('"failure":"transient"')
+    expect(status(await ask())).toBe(429)
+  })
+
+  it('and goes away in the end costs no mail', async () => {
+    const page = await ask()
+    expect(status(page)).toBe(200)
+    isAway = true
+    isBroken = true
+    sending?.give()
+    await login.settle()
+    isAway = false
+    isBroken = false
+    expect(status(await ask())).toBe(200)
+  })
+})
+
+it('a mail that cannot be sent looks like one to somebody without an account', async () => {
+  isBroken = true
+  const known = await ask()
+  expect(login.logged()).toContain('sign_in_failed')
+  await open('both')
+  const unknown = await ask('nobody@example.com')
+  expect([status(unknown), plain(unknown)]).toEqual([status(known), plain(known)])
+})
+
+it.each([email, 'nobody@example.com'])('five mails to %s end the oldest sign-in that waits', async (to) => {
+  const google = (await browser.submit(await login.open(browser), 'provider', { provider: 'google' })).url
+  for (let minute = 0; minute < 5; minute += 1) {
+    expect(status(await ask(to))).toBe(200)
+    later(60)
+  }
+  const back = await walkGoogle(gotrue.embedded, google.href, '@')
+  expect((await browser.visit(back.href)).html).toContain('begun in another browser')
 })
 
 describe('another mail', () => {
@@ -235,8 +315,9 @@ describe('another mail', () => {
   })
 
   it('need not be waited for when the provider could not be asked', async () => {
+    const page = await login.open(browser)
     isAway = true
-    expect(status(await ask())).toBe(503)
+    expect(status(await browser.submit(page, 'email', { email, action: 'email' }))).toBe(503)
     isAway = false
     expect(status(await ask())).toBe(200)
     expect(mails()).toHaveLength(1)

@@ -8,7 +8,7 @@ import {
 } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn, startSsoSignIn } from '../../core/sign-in/sign-in.ts'
-import { requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
+import { type EmailRequested, requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
 import {
   type EmailPrompt,
   openTransaction,
@@ -152,7 +152,10 @@ function captchaTokenIn(fields: URLSearchParams): string | undefined {
   return captchaFields.map((name) => fields.get(name)).find((token) => token) ?? undefined
 }
 
-/** Sends a mail, or another one on the page that waits for the code: then to the address of the first. */
+/**
+ * Sends a mail, or another one on the page that waits for the code: then to the address of the first. The page comes after the same
+ * time for every address, whether or not the mail has been sent by then.
+ */
 async function takeEmail(
   fields: URLSearchParams,
   known: EmailPrompt | undefined,
@@ -163,18 +166,43 @@ async function takeEmail(
   const email = known?.email ?? fields.get('email') ?? ''
   const answerDue = startRefusalDelay(ports.signIn.runtime)
   const { context } = visit
-  try {
+  const asked = await askForEmail().catch((error: unknown) => reportedFailure(error, visit))
+  await answerDue()
+  if (!('reason' in asked)) return renderEmailCode(subject, asked, undefined, ports)
+  if (known && asked.reason === 'rate_limited')
+    return renderEmailCode(subject, known, { failure: asked }, ports)
+  return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure: asked }, context, ports)
+
+  async function askForEmail(): Promise<EmailPrompt | SignInFailure> {
     const posted = { email, captchaToken: captchaTokenIn(fields) }
-    const { prompt, failure } = await requestEmail(posted, purposeOf(subject), subject.visitor, ports.signIn)
+    const { prompt, sent } = await requestEmail(posted, purposeOf(subject), subject.visitor, ports.signIn)
+    const failed = await failureBefore(answerDue(), sent, visit)
+    if (failed) return signInFailure(failed)
     context.report('email_requested', 'client' in subject ? { client_id: subject.client.id } : {})
-    if (failure) context.report('sign_in_failed', { failure: failure.failure, message: failure.message })
-    await answerDue()
-    return await renderEmailCode(subject, prompt, undefined, ports)
-  } catch (error) {
-    const failure = reportedFailure(error, visit)
-    await answerDue()
-    if (known && failure.reason === 'rate_limited') return renderEmailCode(subject, known, { failure }, ports)
-    return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure }, context, ports)
+    return prompt
+  }
+}
+
+/** Returns a failure that may be shown and that is known before `due`. Reports every failure, later ones too. */
+async function failureBefore(
+  due: Promise<void>,
+  sent: EmailRequested['sent'],
+  { context }: Visit,
+): Promise<ProviderError | undefined> {
+  let isOver = false
+  const reported = sent.then((failed) => {
+    if (!failed || failed.error.failure === 'invalid_credentials') return undefined
+    const { failure, message } = failed.error
+    context.report('sign_in_failed', { failure, message })
+    return failed.isForAll ? failed.error : undefined
+  })
+  reported.catch((error: unknown) => {
+    if (isOver) context.report('email_link_lost', { error })
+  })
+  try {
+    return (await Promise.race([reported, due])) ?? undefined
+  } finally {
+    isOver = true
   }
 }
 

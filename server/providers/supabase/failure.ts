@@ -48,7 +48,6 @@ const emailMeanings: Meanings = new Map([
   ['signup_disabled', 'invalid_credentials'],
   ['user_banned', 'invalid_credentials'],
   ['over_email_send_rate_limit', 'rate_limited'],
-  ['email_address_invalid', 'bad_email'],
   ['validation_failed', 'bad_email'],
   ['captcha_failed', 'captcha'],
   ['email_provider_disabled', 'disabled'],

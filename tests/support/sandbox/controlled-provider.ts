@@ -16,6 +16,8 @@ export interface ControlledProvider extends EmbeddedProvider {
   admin: ProviderAdmin
 }
 
+const captchaRoutes = new Set(['POST /signup', 'POST /otp', 'POST /sso'])
+
 /** Starts the embedded provider under the control of a test. */
 export function createControlledProvider(
   config: EmbeddedProviderConfig,
@@ -38,8 +40,7 @@ export function createControlledProvider(
     if (route.includes('/admin/users')) return adminApi.fetch(request)
     const type = query.get('grant_type')
     count(controls.counters, route, type)
-    const isPassword = route === 'POST /token' && type === 'password'
-    if (isPassword || route === 'POST /signup' || route === 'POST /sso') {
+    if (captchaRoutes.has(route) || (route === 'POST /token' && type === 'password')) {
       await checkCaptcha(services, controls, request)
     }
     if (route === 'POST /token') controls.faults.checkRate()

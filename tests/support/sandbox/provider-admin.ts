@@ -55,7 +55,7 @@ export interface ProviderAdmin {
   setReuseInterval(seconds: number): void
   /** Replaces the limits of sessions, which apply at the next refresh; initially none. */
   setSessionLimits(limits: SessionLimits): void
-  /** Requires `secret` as captcha token for passwords, sign-ups and single sign-on; without one, none. */
+  /** Requires `secret` as captcha token for passwords, mails, sign-ups and single sign-on; without one, none. */
   setCaptcha(captcha: { secret?: string }): void
   /** Without it every address counts as confirmed, so none is verified. */
   setConfirmation(confirmation: 'done' | 'off'): void

@@ -33,6 +33,8 @@ export interface LoginFixture {
   /** State shared by all instances of one server. */
   shared: Pick<ReturnType<typeof signInPortsSample>, 'store' | 'sealer' | 'runtime'>
   runtime: FakeRuntime
+  /** Waits for what was still going on when its page was shown. */
+  settle(): Promise<void>
   /** Creates a browser at an address; without one no limit per address applies. */
   browser(address?: string): Browser
   /** Opens the login page of a new request. */
@@ -53,6 +55,8 @@ export interface LoginFixtureOptions {
   baseUrl?: string
   limitPerMinute?: number
   beside?: LoginFixture
+  /** The provider takes longer to send a mail than a page waits for. */
+  isSlow?: () => boolean
   access?: AccessControl
   signInOrder?: readonly SignInMethod[]
 }
@@ -62,10 +66,22 @@ export async function createLoginFixture(
   provider: SessionProvider,
   options: LoginFixtureOptions = {},
 ): Promise<LoginFixture> {
-  const { baseUrl = 'http://localhost:8787', limitPerMinute = 1000, beside } = options
+  const { baseUrl = 'http://localhost:8787', limitPerMinute = 1000, beside, isSlow = () => false } = options
   const sample = { ...signInPortsSample(provider), ...beside?.shared }
   const { runtime, store, sealer } = sample
-  const signIn: SignInPorts = { ...sample, callbackUrl: `${baseUrl}/oauth/callback`, limitPerMinute }
+  const signIn: SignInPorts = {
+    ...sample,
+    callbackUrl: `${baseUrl}/oauth/callback`,
+    limitPerMinute,
+    runtime: {
+      ...runtime,
+      // No real work takes time by the clock of the fixture, unless the test says so.
+      async sleep(ms) {
+        if (!isSlow()) await sample.background.settle()
+        await runtime.sleep(ms)
+      },
+    },
+  }
   const urls = publicUrls(baseUrl)
   const ports: LoginPorts = {
     urls,
@@ -114,6 +130,7 @@ export async function createLoginFixture(
     fetch,
     shared: { store, sealer, runtime },
     runtime,
+    settle: () => sample.background.settle(),
     browser: (address) =>
       createBrowser((request) =>
         new URL(request.url).origin === new URL(baseUrl).origin ? fetch(request, { address }) : undefined,

@@ -1,4 +1,5 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { BackgroundWork } from '../../../../server/core/background-work.ts'
 import type { AuthorizationRequest } from '../../../../server/core/authorization/authorization-request.ts'
 import type { Client } from '../../../../server/core/clients/client.ts'
 import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
@@ -144,7 +145,7 @@ export function providerSample(methods: Partial<SessionProvider> = {}): SessionP
  */
 export function signInPortsSample(
   provider: SessionProvider,
-): SignInPorts & { store: Store; runtime: FakeRuntime } {
+): SignInPorts & { store: Store; runtime: FakeRuntime; background: BackgroundWork } {
   const runtime = createFakeRuntime(start)
   return {
     store: openMemoryStore(),
@@ -153,5 +154,6 @@ export function signInPortsSample(
     runtime,
     callbackUrl: 'https://mcp.example.com/oauth/callback',
     limitPerMinute: 1000,
+    background: new BackgroundWork(),
   }
 }

@@ -1,0 +1,18 @@
+/** Work that continues after its request was answered. A shutdown waits for it. */
+export class BackgroundWork {
+  readonly #running = new Set<Promise<void>>()
+
+  /** `work` must end by itself. Whoever needs its result, or its error, has to look at it as well. */
+  add(work: Promise<unknown>): void {
+    const ended: Promise<void> = work.then(
+      () => void this.#running.delete(ended),
+      () => void this.#running.delete(ended),
+    )
+    this.#running.add(ended)
+  }
+
+  /** Waits for what is running. Never rejects. */
+  async settle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running)
+  }
+}
