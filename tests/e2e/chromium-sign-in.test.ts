@@ -56,11 +56,17 @@ const methods: readonly Method[] = [
     async signIn() {
       await phone.tabTo('button[value=google]')
       await phone.enter()
-      const chosen = 'button[name=account]'
-      const account = await phone.page.$eval(chosen, (button) => button.innerText)
-      await phone.tabTo(chosen)
+      return chooseAccount()
+    },
+  },
+  {
+    method: 'single sign-on',
+    async signIn() {
+      await phone.tabTo('input[name=email]')
+      await phone.insert('lin@company.example')
+      await phone.tabTo('button[value=sso]')
       await phone.enter()
-      return /\S+@\S+/.exec(account)?.[0] ?? ''
+      return chooseAccount()
     },
   },
 ]
@@ -117,6 +123,15 @@ let callbacks: Server
 let clientCallback: string
 let client: PlainClient
 let deviceClient: DeviceClient
+
+/** Chooses the first account of a page that stands in for another company's. */
+async function chooseAccount(): Promise<string> {
+  const chosen = 'button[name=account]'
+  const account = await phone.page.$eval(chosen, (button) => button.innerText)
+  await phone.tabTo(chosen)
+  await phone.enter()
+  return /\S+@\S+/.exec(account)?.[0] ?? ''
+}
 
 async function askForMail(email: string): Promise<void> {
   await phone.tabTo('input[name=email]')
