@@ -13,6 +13,7 @@ import { AuditFile } from '../observability/audit-file.ts'
 import { AuditRing } from '../observability/audit-ring.ts'
 import { createLog, type Log, reportTo } from '../observability/log.ts'
 import { createMetrics, createMetricsEndpoint, type Metrics } from '../observability/metrics.ts'
+import { openTelemetry } from '../observability/telemetry/telemetry.ts'
 import type { AdminApi } from '../startup/open-admin.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
@@ -66,7 +67,9 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const stopping = stopSignal(() => destination.flushSync())
   const metrics = config.metricsListen && (await createMetrics(version))
   const served = await readFiles(checked, upstreamCommand)
-  const { log, audit, events } = openLog(config, destination, metrics)
+  const program = { version, store: config.store.kind === 'postgres' ? 'postgresql' : 'sqlite' }
+  const telemetry = await openTelemetry(process.env, program, (event, fields) => reportTo(log)(event, fields))
+  const { log, audit, events } = openLog(config, destination, { metrics, telemetry })
   const app = createApp(config, systemRuntime, log, served)
   const listeners: Listener[] = []
   let admin: AdminApi | undefined
@@ -95,7 +98,10 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   await Promise.all(closing)
   await app.close()
   await audit?.close()
+  const isSent = (await telemetry?.close()) ?? true
   destination.flushSync()
+  // A collector that does not answer would keep the process alive.
+  if (!isSent) process.exit(exitCode.ok)
   return exitCode.ok
 }
 
@@ -131,11 +137,11 @@ async function openAdmin(
   return openAdminApi(config, adminTokenFile, { store, ring, runtime: systemRuntime, log, events })
 }
 
-/** Opens the log with the other destinations of its audit events: the audit file, which SIGHUP reopens, and the admin API. */
+/** Opens the log with the other destinations of its audit events: the audit file, which SIGHUP reopens, the admin API, the collector. */
 function openLog(
   config: ServerConfig,
   destination: DestinationStream,
-  metrics: Metrics | undefined,
+  { metrics, telemetry }: Pick<Log, 'metrics' | 'telemetry'>,
 ): { log: Log; audit: AuditFile | undefined; events: AuditRing | undefined } {
   const path = config.audit
   const audit =
@@ -147,10 +153,15 @@ function openLog(
     write(line: string): void {
       audit?.write(line)
       events?.write(line)
+      telemetry?.write(line)
     },
   }
   const shown = process.stderr.isTTY ? createTerminalLog(destination) : destination
-  const log = createLog(config.log, shown, { metrics, audit: audit || events ? both : undefined })
+  const log = createLog(config.log, shown, {
+    metrics,
+    telemetry,
+    audit: audit || events || telemetry ? both : undefined,
+  })
   if (audit) process.on('SIGHUP', () => void audit.reopen())
   return { log, audit, events }
 }

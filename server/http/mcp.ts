@@ -226,19 +226,19 @@ function refuseScope(
 /** Serves a message if its caller may make its calls: the scopes are present, and the limit of that user or address is not reached. */
 async function serveCalls(
   request: Request,
-  { message, text }: { message: unknown; text: string },
+  { message: given, text }: { message: unknown; text: string },
   caller: Caller,
   context: RequestContext,
   ports: McpPorts,
 ): Promise<Reply> {
-  const made = callsOf(message)
-  const meta = metaOf(
-    isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : undefined,
-  )
-  context.trace?.(meta['traceparent'])
+  const made = callsOf(given)
+  const meta = metaOf(isJsonObject(given) && isJsonObject(given['params']) ? given['params'] : undefined)
+  const revision = revisionOf(request, meta)
+  const { traceparent } = meta
+  const message = context.trace?.({ message: given, traceparent, revision, sub: caller.user?.sub }) ?? given
   const incoming = {
     caller,
-    revision: revisionOf(request, meta),
+    revision,
     requestBytes: Buffer.byteLength(text),
     report: context.report,
     nowMs: () => performance.now(),
@@ -267,7 +267,10 @@ async function serveCalls(
   const calls = new IncomingCalls({
     ...incoming,
     ...(grantId !== undefined && { called: (tool) => ports.grantUse.noteTool(grantId, tool) }),
-    over: admission.leave,
+    over() {
+      admission.leave()
+      context.callsOver?.()
+    },
   })
   context.report('mcp_request', { credential: caller.credential, grant_id: grantId, ...methodOf(message) })
   try {
