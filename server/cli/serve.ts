@@ -13,7 +13,7 @@ import { AuditFile } from '../observability/audit-file.ts'
 import { AuditRing } from '../observability/audit-ring.ts'
 import { createLog, type Log, reportTo } from '../observability/log.ts'
 import { createMetrics, createMetricsEndpoint, type Metrics } from '../observability/metrics.ts'
-import { openTelemetry } from '../observability/telemetry/telemetry.ts'
+import { openTelemetry, telemetryProblems } from '../observability/telemetry/telemetry.ts'
 import type { AdminApi } from '../startup/open-admin.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
@@ -67,8 +67,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const stopping = stopSignal(() => destination.flushSync())
   const metrics = config.metricsListen && (await createMetrics(version))
   const served = await readFiles(checked, upstreamCommand)
-  const program = { version, store: config.store.kind === 'postgres' ? 'postgresql' : 'sqlite' }
-  const telemetry = await openTelemetry(process.env, program, (event, fields) => reportTo(log)(event, fields))
+  const telemetry = await openTelemetry(process.env, programOf(config), (...event) => reportTo(log)(...event))
   const { log, audit, events } = openLog(config, destination, { metrics, telemetry })
   const app = createApp(config, systemRuntime, log, served)
   const listeners: Listener[] = []
@@ -97,12 +96,24 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   app.endStreams()
   await Promise.all(closing)
   await app.close()
-  await audit?.close()
-  const isSent = (await telemetry?.close()) ?? true
-  destination.flushSync()
-  // A collector that does not answer would keep the process alive.
-  if (!isSent) process.exit(exitCode.ok)
+  await closeLog(log, audit, destination)
   return exitCode.ok
+}
+
+/** Writes and sends what is left. A collector that does not answer would keep the process alive: then it exits. */
+async function closeLog(
+  { telemetry }: Log,
+  audit: AuditFile | undefined,
+  destination: { flushSync(): void },
+): Promise<void> {
+  await audit?.close()
+  const isSent = await telemetry?.close()
+  destination.flushSync()
+  if (isSent === false) process.exit(exitCode.ok)
+}
+
+function programOf({ store }: ServerConfig): { version: string; store: string } {
+  return { version, store: store.kind === 'postgres' ? 'postgresql' : 'sqlite' }
 }
 
 function openListeners(
@@ -181,6 +192,7 @@ async function readFiles(
     ...checked.problems,
     ...faultTexts(faults, checked.nameOf),
     ...commandProblems(checked, upstreamCommand),
+    ...telemetryProblems(process.env),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   if (reading?.kind === 'module') return serveModule(reading.module)

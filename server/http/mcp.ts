@@ -232,10 +232,7 @@ async function serveCalls(
   ports: McpPorts,
 ): Promise<Reply> {
   const made = callsOf(given)
-  const meta = metaOf(isJsonObject(given) && isJsonObject(given['params']) ? given['params'] : undefined)
-  const revision = revisionOf(request, meta)
-  const { traceparent } = meta
-  const message = context.trace?.({ message: given, traceparent, revision, sub: caller.user?.sub }) ?? given
+  const { message, revision } = readContext(given, request, caller, context)
   const incoming = {
     caller,
     revision,
@@ -282,6 +279,19 @@ async function serveCalls(
     calls.over()
     throw error
   }
+}
+
+/** Tells the context which trace the message belongs to. Returns the message to serve, and its revision. */
+function readContext(
+  given: unknown,
+  request: Request,
+  { user }: Caller,
+  context: RequestContext,
+): { message: unknown; revision: string | undefined } {
+  const meta = metaOf(isJsonObject(given) && isJsonObject(given['params']) ? given['params'] : undefined)
+  const revision = revisionOf(request, meta)
+  const incoming = { message: given, traceparent: meta['traceparent'], revision, sub: user?.sub }
+  return { message: context.trace?.(incoming) ?? given, revision }
 }
 
 /** Returns the method of a message for the log, where a text of any length has no place. */

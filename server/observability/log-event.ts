@@ -281,7 +281,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   ),
   telemetry_failed: event(
     'warn',
-    'The OpenTelemetry collector did not take a batch of `traces`, `logs` or `metrics`; said once until it does again. At the end `lost` is how many spans and records never arrived.',
+    'The OpenTelemetry collector did not take a batch of `traces` or `logs`, which is lost; said once until it takes one. When the server stops, `lost` is how many spans and records never arrived, of `all`.',
     { fields: ['signal', 'lost', 'err'], detail: 'signal' },
   ),
   upkeep_failed: event('error', 'Background work failed and will be retried.', { fields: ['err'] }),

@@ -5,6 +5,34 @@ import { metaOf } from './params.ts'
 /** The members of `_meta` that carry a W3C trace context (SEP-414), and the headers of the same names. */
 export type TraceCarrier = Readonly<Record<string, string>>
 
+/** The name of the spans of a message, and the attributes that name it. */
+export interface McpOperation {
+  name: string
+  attributes: Readonly<Record<string, string>>
+}
+
+/** Methods of MCP have such names; another text of a client has no place in the name of a span. */
+const methodForm = /^[a-z]+(?:\/[a-z_]+){0,3}$/i
+const maxMethodLength = 60
+const maxNameLength = 200
+
+/** Names a message by the semantic conventions of OpenTelemetry for MCP: of its parameters, by the name of the tool or prompt alone. */
+export function mcpOperation(given: string, called: unknown): McpOperation {
+  const method = given.length <= maxMethodLength && methodForm.test(given) ? given : '_OTHER'
+  const kind = { 'tools/call': 'tool', 'prompts/get': 'prompt' }[method]
+  const attributes = { 'mcp.method.name': method }
+  if (kind === undefined || typeof called !== 'string') return { name: method, attributes }
+  const target = called.slice(0, maxNameLength)
+  return {
+    name: `${method} ${target}`,
+    attributes: {
+      ...attributes,
+      [`gen_ai.${kind}.name`]: target,
+      ...(kind === 'tool' && { 'gen_ai.operation.name': 'execute_tool' }),
+    },
+  }
+}
+
 /** Returns a copy of a request with `carrier` in its `_meta`. */
 export function withTrace(message: JsonObject, carrier: TraceCarrier): JsonObject {
   const params = isJsonObject(message['params']) ? message['params'] : {}

@@ -17,7 +17,6 @@ export interface CollectedSpan {
   kind: number
   attributes: Attributes
   events: { name: string; attributes: Attributes }[]
-  durationMs: number
 }
 
 /** A log record as it arrived. */
@@ -56,8 +55,6 @@ interface WireSpan {
   kind: number
   attributes?: WireAttribute[]
   events?: { name: string; attributes?: WireAttribute[] }[]
-  startTimeUnixNano: string
-  endTimeUnixNano: string
 }
 
 interface WireBatch {
@@ -146,7 +143,6 @@ function spansOf({ resourceSpans = [] }: WireBatch): CollectedSpan[] {
 
 function spanOf(wire: WireSpan, service: Value): CollectedSpan {
   const { traceId, spanId, parentSpanId, name, kind, attributes, events = [] } = wire
-  const nanoseconds = BigInt(wire.endTimeUnixNano) - BigInt(wire.startTimeUnixNano)
   return {
     service,
     traceId,
@@ -156,7 +152,6 @@ function spanOf(wire: WireSpan, service: Value): CollectedSpan {
     kind,
     attributes: attributesOf(attributes),
     events: events.map((event) => ({ name: event.name, attributes: attributesOf(event.attributes) })),
-    durationMs: Number(nanoseconds) / 1e6,
   }
 }
 

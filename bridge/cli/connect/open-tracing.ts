@@ -23,7 +23,7 @@ import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { type AnyStep, type Context, intercepted, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
-import { withTraceText } from '@drawbridge/shared/mcp/trace-meta.ts'
+import { mcpOperation, withTraceText } from '@drawbridge/shared/mcp/trace-meta.ts'
 import { version } from '../../config/version.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -90,25 +90,14 @@ function noting(exporter: SpanExporter, note: (text: string) => void): SpanExpor
   }
 }
 
-/** Names and attributes by the conventions; of the parameters nothing but the name of what is called. */
-function operationOf(text: string, given: string): { name: string; attributes: Attributes; meta: object } {
+function operationOf(text: string, method: string): { name: string; attributes: Attributes; meta: object } {
   const params = parseJsonObject(text)?.['params']
-  const meta = metaOf(isJsonObject(params) ? params : undefined)
-  const method = given.length <= 60 && /^[a-z]+(?:\/[a-z_]+){0,3}$/i.test(given) ? given : '_OTHER'
+  if (!isJsonObject(params)) return { ...mcpOperation(method, undefined), meta: {} }
+  const meta = metaOf(params)
+  const { name, attributes } = mcpOperation(method, params['name'])
   const revision = meta[mcpMetaKey.protocolVersion]
-  const called = isJsonObject(params) ? params['name'] : undefined
-  const isTool = method === 'tools/call'
-  const isNamed = (isTool || method === 'prompts/get') && typeof called === 'string'
-  return {
-    name: isNamed ? `${method} ${called.slice(0, 200)}` : method,
-    attributes: {
-      'mcp.method.name': method,
-      ...(typeof revision === 'string' && { 'mcp.protocol.version': revision.slice(0, 20) }),
-      ...(isNamed && { [isTool ? 'gen_ai.tool.name' : 'gen_ai.prompt.name']: called.slice(0, 200) }),
-      ...(isTool && { 'gen_ai.operation.name': 'execute_tool' }),
-    },
-    meta,
-  }
+  const version = typeof revision === 'string' ? { 'mcp.protocol.version': revision.slice(0, 20) } : {}
+  return { name, attributes: { ...attributes, ...version }, meta }
 }
 
 function errorOf(answer: WireMessage, method: string): string | undefined {

@@ -4,9 +4,8 @@ import type { AnyValueMap } from '@opentelemetry/api-logs'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { withTrace, withTraceText } from '@drawbridge/shared/mcp/trace-meta.ts'
 import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
-import type { Report } from '../log.ts'
 import { openProviders } from './providers.ts'
-import type { Telemetry } from './telemetry.ts'
+import type { ReportFailure, Telemetry } from './telemetry.ts'
 import { carrierOf, fail, nowMs, TracedRequest } from './traced-request.ts'
 
 /** Seconds, as the conventions advise for `mcp.server.operation.duration`. */
@@ -15,7 +14,10 @@ const buckets = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 const maxErrorLength = 16 * 1024
 
 /** Creates the {@link Telemetry}. Spans are found by the request that is being served, whoever asks. */
-export function createTelemetry(program: { version: string; store: string }, report: Report): Telemetry {
+export function createTelemetry(
+  program: { version: string; store: string },
+  report: ReportFailure,
+): Telemetry {
   const { tracer, meter, logger, close } = openProviders(program.version, report)
   const durations = meter.createHistogram('mcp.server.operation.duration', {
     unit: 's',
@@ -102,19 +104,25 @@ export function createTelemetry(program: { version: string; store: string }, rep
       serving.getStore()?.child(`${method ?? 'HTTP'} ${target}`, seconds, attributes, error)
     },
     write(line) {
-      const { time, level, event, ...fields } = JSON.parse(line) as AnyValueMap
+      const { time, level, event, ...fields } = JSON.parse(line) as AuditLine
       const context = contexts.get(fields['request_id'])
       logger.emit({
-        eventName: `drawbridge.${String(event)}`,
+        eventName: `drawbridge.${event}`,
         body: event,
-        timestamp: new Date(String(time)),
-        ...severities[Number(level)],
+        timestamp: new Date(time),
+        ...severities[level],
         attributes: fields,
         ...(context && { context }),
       })
     },
     close,
   }
+}
+
+interface AuditLine extends AnyValueMap {
+  time: string
+  level: number
+  event: string
 }
 
 /** By the numbers of the log. */

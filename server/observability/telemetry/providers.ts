@@ -15,7 +15,7 @@ import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { settledWithin } from '@drawbridge/shared/async.ts'
-import type { Report } from '../log.ts'
+import type { ReportFailure } from './telemetry.ts'
 
 const closeWithinMs = 1500
 const scope = 'drawbridge'
@@ -29,7 +29,7 @@ export interface Providers {
 }
 
 /** Opens the {@link Providers}. Queues have the bounds of the SDK: 2048 spans and records each, unless its variables say otherwise. */
-export function openProviders(version: string, report: Report): Providers {
+export function openProviders(version: string, report: ReportFailure): Providers {
   const resource = resourceOf(version)
   const losses = new Losses(report)
   const spans = new BatchSpanProcessor(losses.watched('traces', new OTLPTraceExporter()))
@@ -88,7 +88,9 @@ function numbers<Name extends string>(variables: Record<Name, string>): Partial<
     name,
     getNumberFromEnv(variable),
   ])
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as Partial<Record<Name, number>>
+  return Object.fromEntries(given.filter(([, value]) => Number(value ?? 0) > 0)) as Partial<
+    Record<Name, number>
+  >
 }
 
 interface Exporter<Item> {
@@ -98,11 +100,11 @@ interface Exporter<Item> {
 
 /** Counts what was made and not delivered, and reports the first failure in a row, and what was lost at the end. */
 class Losses {
-  readonly #report: Report
+  readonly #report: ReportFailure
   #waiting = 0
   #isFailing = false
 
-  constructor(report: Report) {
+  constructor(report: ReportFailure) {
     this.#report = report
   }
 

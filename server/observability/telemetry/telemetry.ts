@@ -1,6 +1,8 @@
 import type { Reply } from '@drawbridge/shared/text-response.ts'
-import type { Report } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+
+/** Reports that a collector did not take what it was sent. */
+export type ReportFailure = (event: 'telemetry_failed', fields: Record<string, unknown>) => void
 
 /** What a handler of `/mcp` is told, and tells. */
 export interface ServingContext {
@@ -55,14 +57,22 @@ export interface Telemetry extends Pick<Metrics, 'storeCall' | 'outgoingCall'> {
   close(): Promise<boolean>
 }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Returns what is wrong with the variable that switches it on. */
+export function telemetryProblems({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Environment): string[] {
+  if (!endpoint || /^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) return []
+  return ['OTEL_EXPORTER_OTLP_ENDPOINT: expected the http or https URL of an OpenTelemetry collector.']
+}
+
 /**
  * Opens the {@link Telemetry} if `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector; only then loads opentelemetry-js, which reads all
- * other variables itself. `report` gets `telemetry_failed`.
+ * other variables itself.
  */
 export async function openTelemetry(
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   program: { version: string; store: string },
-  report: Report,
+  report: ReportFailure,
 ): Promise<Telemetry | undefined> {
   const isOn = environment['OTEL_EXPORTER_OTLP_ENDPOINT'] && environment['OTEL_SDK_DISABLED'] !== 'true'
   if (!isOn) return undefined

@@ -1,6 +1,8 @@
 import {
   type Attributes,
   type Context,
+  defaultTextMapGetter,
+  defaultTextMapSetter,
   type Histogram,
   type Link,
   ROOT_CONTEXT,
@@ -11,16 +13,15 @@ import {
   type Tracer,
 } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import { defaultTextMapGetter, defaultTextMapSetter } from '@opentelemetry/api'
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { type McpOperation, mcpOperation } from '@drawbridge/shared/mcp/trace-meta.ts'
 import { redactLine } from '../log-redaction.ts'
 import type { TracedMessage } from './telemetry.ts'
 
 const propagator = new W3CTraceContextPropagator()
 /** Operations before the message is read, such as finding its caller. */
 const maxEarly = 50
-const maxNameLength = 200
 
 /** Returns the members or headers that carry a context on. */
 export function carrierOf(context: Context): Record<string, string> {
@@ -38,12 +39,6 @@ export function nowMs(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** The part of a message that names its spans. */
-interface Operation {
-  name: string
-  attributes: Attributes
-}
-
 /** One request to `/mcp`: its SERVER span, and the CLIENT spans below it. */
 export class TracedRequest {
   readonly #tracer: Tracer
@@ -51,7 +46,7 @@ export class TracedRequest {
   readonly #headers: Headers
   readonly #startMs = nowMs()
   #early: (() => void)[] = []
-  #operation: Operation | undefined
+  #operation: McpOperation | undefined
   #span: Span | undefined
   #context: Context = ROOT_CONTEXT
   #error: string | undefined
@@ -71,7 +66,7 @@ export class TracedRequest {
   }
 
   /** Undefined until the message is read, and for what is no request or notification. */
-  get operation(): Operation | undefined {
+  get operation(): McpOperation | undefined {
     return this.#operation
   }
 
@@ -85,7 +80,8 @@ export class TracedRequest {
     const single: unknown = Array.isArray(message) ? message[0] : message
     if (!isJsonObject(single) || typeof single['method'] !== 'string') return
     const params = isJsonObject(single['params']) ? single['params'] : {}
-    this.#operation = operationOf(single['method'], params)
+    const { name } = params
+    this.#operation = mcpOperation(single['method'], typeof name === 'string' ? redactLine(name) : undefined)
     this.#isListening = single['method'] === 'subscriptions/listen'
     const attributes = {
       ...this.#operation.attributes,
@@ -114,7 +110,7 @@ export class TracedRequest {
     const { outcome, tool, unknown, unlisted } = fields
     if (typeof outcome === 'string') {
       if (outcome !== 'ok') this.#error = outcome
-      if (tool !== undefined) this.#tool = unknown ? 'other' : unlisted ? 'unlisted' : String(tool)
+      if (typeof tool === 'string') this.#tool = unknown ? 'other' : unlisted ? 'unlisted' : tool
     }
     if (!isRefusal(name) && !String(outcome).startsWith('refused_')) return
     const words = refusalFields.flatMap((field) => {
@@ -135,18 +131,20 @@ export class TracedRequest {
       this.#start(`${method} /mcp`, { 'http.request.method': method }, ROOT_CONTEXT)
     }
     const error = this.#error ?? rpcError?.toString() ?? (status >= 400 ? String(status) : undefined)
-    const answer = {
+    this.#span?.setAttributes({
       'http.response.status_code': status,
       ...(rpcError !== undefined && { 'rpc.response.status_code': String(rpcError) }),
-    }
-    this.#span?.setAttributes(answer)
+    })
     if (this.#span) fail(this.#span, error)
     this.#span?.end(nowMs())
-    const { attributes } = this.#operation ?? {}
-    if (!attributes) return
-    const { 'mcp.method.name': name } = attributes
+    this.#measure(error)
+  }
+
+  #measure(error: string | undefined): void {
+    const method = this.#operation?.attributes['mcp.method.name']
+    if (method === undefined) return
     this.#durations.record((nowMs() - this.#startMs) / 1000, {
-      'mcp.method.name': name,
+      'mcp.method.name': method,
       ...(this.#tool !== undefined && { 'gen_ai.tool.name': this.#tool }),
       ...(error !== undefined && { 'error.type': error }),
     })
@@ -176,19 +174,4 @@ export function fail(span: Span, error: string | undefined): void {
   if (error === undefined) return
   span.setAttribute('error.type', error)
   span.setStatus({ code: SpanStatusCode.ERROR })
-}
-
-/** Methods of MCP have such names; another text of the client has no place in a name. */
-const methodForm = /^[a-z]+(?:\/[a-z_]+){0,3}$/i
-
-function operationOf(given: string, params: JsonObject): Operation {
-  const method = given.length <= 60 && methodForm.test(given) ? given : '_OTHER'
-  const { name } = params
-  const attributes: Attributes = { 'mcp.method.name': method }
-  const isTool = method === 'tools/call'
-  if ((!isTool && method !== 'prompts/get') || typeof name !== 'string') return { name: method, attributes }
-  const shown = redactLine(name.slice(0, maxNameLength))
-  attributes[isTool ? 'gen_ai.tool.name' : 'gen_ai.prompt.name'] = shown
-  if (isTool) attributes['gen_ai.operation.name'] = 'execute_tool'
-  return { name: `${method} ${shown}`, attributes }
 }
