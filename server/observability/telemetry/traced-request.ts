@@ -14,6 +14,7 @@ import {
 } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isKnownRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { type McpOperation, mcpOperation } from '@drawbridge/shared/mcp/trace-meta.ts'
 import { redactLine } from '../log-redaction.ts'
@@ -52,7 +53,7 @@ export class TracedRequest {
   #error: string | undefined
   #isListening = false
   /** In metrics, where every name is kept. */
-  #tool: string | undefined
+  #measured: Attributes = {}
 
   constructor(tracer: Tracer, durations: Histogram, headers: Headers) {
     this.#tracer = tracer
@@ -82,6 +83,7 @@ export class TracedRequest {
     const params = isJsonObject(single['params']) ? single['params'] : {}
     const { name } = params
     this.#operation = mcpOperation(single['method'], typeof name === 'string' ? redactLine(name) : undefined)
+    if (revision !== undefined && isKnownRevision(revision)) this.#measured['mcp.protocol.version'] = revision
     this.#isListening = single['method'] === 'subscriptions/listen'
     const attributes = {
       ...this.#operation.attributes,
@@ -110,7 +112,8 @@ export class TracedRequest {
     const { outcome, tool, unknown, unlisted } = fields
     if (typeof outcome === 'string') {
       if (outcome !== 'ok') this.#error = outcome
-      if (typeof tool === 'string') this.#tool = unknown ? 'other' : unlisted ? 'unlisted' : tool
+      const measured = unknown ? 'other' : unlisted ? 'unlisted' : tool
+      if (typeof tool === 'string') this.#measured['gen_ai.tool.name'] = String(measured)
     }
     if (!isRefusal(name) && !String(outcome).startsWith('refused_')) return
     const words = refusalFields.flatMap((field) => {
@@ -145,7 +148,7 @@ export class TracedRequest {
     if (method === undefined) return
     this.#durations.record((nowMs() - this.#startMs) / 1000, {
       'mcp.method.name': method,
-      ...(this.#tool !== undefined && { 'gen_ai.tool.name': this.#tool }),
+      ...this.#measured,
       ...(error !== undefined && { 'error.type': error }),
     })
   }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
-import { until } from './server-process.ts'
+import { expect, vi } from 'vitest'
 
 type Value = string | number | boolean | undefined
 type Attributes = Readonly<Record<string, Value>>
@@ -12,6 +12,8 @@ export interface CollectedSpan {
   traceId: string
   spanId: string
   parentSpanId: string | undefined
+  /** The spans that it is linked to. */
+  links: string[]
   name: string
   /** 2 is SERVER, 3 is CLIENT. */
   kind: number
@@ -54,6 +56,7 @@ interface WireSpan {
   name: string
   kind: number
   attributes?: WireAttribute[]
+  links?: { spanId: string }[]
   events?: { name: string; attributes?: WireAttribute[] }[]
 }
 
@@ -97,16 +100,15 @@ export async function startOtlpCollector({ isSilent = false } = {}): Promise<Otl
       OTEL_METRIC_EXPORT_INTERVAL: '200',
     },
     spans,
-    async span(is) {
-      await until(
-        () => spans().some(is),
-        () =>
-          `a span; there are:\n${spans()
-            .map(({ name }) => name)
-            .join('\n')}`,
-      )
-      return spans().find(is) as CollectedSpan
-    },
+    span: (is) =>
+      vi.waitFor(
+        () => {
+          const found = spans().find(is)
+          if (!found) expect(spans().map(({ name }) => name)).toBe('the names of spans, with another one')
+          return found as CollectedSpan
+        },
+        { timeout: 20_000, interval: 20 },
+      ),
     records: () =>
       batches
         .flatMap(({ resourceLogs = [] }) => resourceLogs)
@@ -142,12 +144,13 @@ function spansOf({ resourceSpans = [] }: WireBatch): CollectedSpan[] {
 }
 
 function spanOf(wire: WireSpan, service: Value): CollectedSpan {
-  const { traceId, spanId, parentSpanId, name, kind, attributes, events = [] } = wire
+  const { traceId, spanId, parentSpanId, name, kind, attributes, links = [], events = [] } = wire
   return {
     service,
     traceId,
     spanId,
     parentSpanId,
+    links: links.map((link) => link.spanId),
     name,
     kind,
     attributes: attributesOf(attributes),
