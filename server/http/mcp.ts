@@ -269,7 +269,8 @@ async function serveCalls(
       context.callsOver?.()
     },
   })
-  context.report('mcp_request', { credential: caller.credential, grant_id: grantId, ...methodOf(message) })
+  const method = methodOf(message)
+  context.report('mcp_request', { credential: caller.credential, grant_id: grantId, method })
   try {
     const response = await ports.serve(request, message, caller, calls, text)
     // Calls answered by a stream are over when it ends.
@@ -295,9 +296,9 @@ function readContext(
 }
 
 /** Returns the method of a message for the log, where a text of any length has no place. */
-function methodOf(message: unknown): { method?: string } {
+function methodOf(message: unknown): string | undefined {
   const method = isJsonObject(message) ? message['method'] : undefined
-  return typeof method === 'string' && method.length <= 100 ? { method } : {}
+  return typeof method === 'string' && method.length <= 100 ? method : undefined
 }
 
 /** Returns the revision of a message: in its envelope since 2026-07-28, before that in a header. */
