@@ -96,5 +96,7 @@ it('and in the bridge', async () => {
     return new Promise((resolve) => void child.on('close', (code) => resolve(`${text}${code}`)))
   }
   expect(await run({})).toMatch(/0$/)
-  expect(await run(collector)).toMatch(/open-tracing-|unexpected/)
+  // Its texts name no file.
+  expect(await run(collector)).toMatch(/Something unexpected happened .*1$/s)
+  expect(await run({ ...collector, OTEL_SDK_DISABLED: 'true' })).toMatch(/0$/)
 })
