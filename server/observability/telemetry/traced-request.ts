@@ -130,7 +130,8 @@ export class TracedRequest {
   /** Ends the span with the status of the HTTP response. A request that was refused unread has one with the name of its endpoint. */
   end(method: string, status: number, rpcError: number | undefined): void {
     if (!this.#span) {
-      if (status < 400) return
+      // 405 is the usual answer to a client that looks for a stream of notifications.
+      if (status < 400 || status === 405) return
       this.#start(`${method} /mcp`, { 'http.request.method': method }, ROOT_CONTEXT)
     }
     const error = this.#error ?? rpcError?.toString() ?? (status >= 400 ? String(status) : undefined)
@@ -154,7 +155,8 @@ export class TracedRequest {
   }
 
   #start(name: string, attributes: Attributes, named: Context): void {
-    const ambient = extract(Object.fromEntries(this.#headers))
+    const [traceparent, tracestate] = [this.#headers.get('traceparent'), this.#headers.get('tracestate')]
+    const ambient = traceparent === null ? ROOT_CONTEXT : extract({ traceparent, tracestate })
     const [own, outer] = [named, ambient].map((context) => trace.getSpanContext(context))
     const isOther = own && outer && (own.traceId !== outer.traceId || own.spanId !== outer.spanId)
     const links: Link[] = isOther ? [{ context: outer }] : []
