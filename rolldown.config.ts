@@ -1,4 +1,5 @@
-import { isAbsolute } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CodeSplittingNameFunction, defineConfig } from 'rolldown'
 import { publishOutput } from './scripts/published-output.ts'
@@ -42,17 +43,31 @@ function createGroup(
   }
 }
 
+/** Takes the ES modules of opentelemetry-js, which its packages name for browsers alone: of those only what is used is bundled. */
+const openTelemetry = {
+  name: 'es-modules-of-opentelemetry',
+  resolveId: {
+    filter: { id: /^@opentelemetry\/[a-z-]+$/ },
+    handler(source: string): string | undefined {
+      const folder = fileURLToPath(new URL(`node_modules/${source}`, import.meta.url))
+      const { module } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { module?: string }
+      return module && join(folder, module)
+    },
+  },
+}
+
 export default defineConfig([
   {
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform: 'node',
-    plugins: [thirdPartyNotices(), publishOutput('server/dist', () => true)],
+    plugins: [openTelemetry, thirdPartyNotices(), publishOutput('server/dist', () => true)],
     output: { ...output, dir: fresh('server/dist', 'server'), minify: false },
   },
   {
     input: { main: 'bridge/main.ts' },
     platform: 'node',
     plugins: [
+      openTelemetry,
       thirdPartyNotices(),
       publishOutput(
         'bridge/dist',

@@ -23,7 +23,7 @@ import { createHttpApp } from './http/app.ts'
 import type { FetchHandler } from './http/endpoint.ts'
 import { createSteadyCheck } from './http/health.ts'
 import { type Log, type Report, reportTo } from './observability/log.ts'
-import { observeFetch, observeStore } from './observability/metrics-observer.ts'
+import { joinObservers, observeFetch, observeStore } from './observability/operation-observer.ts'
 import { openAccessPolicy } from './startup/open-access.ts'
 import { openClients } from './startup/open-clients.ts'
 import {
@@ -70,7 +70,7 @@ export function createApp(
   served: Served = serveModule(defaultToolModule(config)),
   loadSandbox?: LoadSandbox,
 ): App {
-  const store = observeStore(openStore(config.store), log.metrics)
+  const store = observeStore(openStore(config.store), joinObservers(log.metrics, log.telemetry))
   try {
     return compose(store, config, runtime, log, served, loadSandbox)
   } catch (error) {
@@ -106,6 +106,7 @@ function compose(
     runtime: inward,
     ring,
     metrics: log.metrics,
+    telemetry: log.telemetry,
   })
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
@@ -133,6 +134,7 @@ function compose(
       ...(tools.ping && { upstream: createSteadyCheck(tools.ping) }),
     },
     isDraining: () => isDraining,
+    telemetry: log.telemetry,
   })
   const upkeep = startUpkeep({ ...sessions, store, grantUses, attempts }, runtime, report)
   return {
@@ -181,7 +183,7 @@ function openNetwork(
     [new URL(config.appUrl).origin]: 'app',
     [new URL(config.providerUrl).origin]: 'provider',
   }
-  return observeFetch(runtime, targets, log.metrics)
+  return observeFetch(runtime, targets, joinObservers(log.metrics, log.telemetry))
 }
 
 /** The session provider, and what keeps and ends its sessions. */

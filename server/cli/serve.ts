@@ -13,6 +13,7 @@ import { AuditFile } from '../observability/audit-file.ts'
 import { AuditRing } from '../observability/audit-ring.ts'
 import { createLog, type Log, reportTo } from '../observability/log.ts'
 import { createMetrics, createMetricsEndpoint, type Metrics } from '../observability/metrics.ts'
+import { openTelemetry, telemetryProblems } from '../observability/telemetry/telemetry.ts'
 import type { AdminApi } from '../startup/open-admin.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
@@ -66,7 +67,8 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const stopping = stopSignal(() => destination.flushSync())
   const metrics = config.metricsListen && (await createMetrics(version))
   const served = await readFiles(checked, upstreamCommand)
-  const { log, audit, events } = openLog(config, destination, metrics)
+  const telemetry = await openTelemetry(process.env, programOf(config), (...event) => reportTo(log)(...event))
+  const { log, audit, events } = openLog(config, destination, { metrics, telemetry })
   const app = createApp(config, systemRuntime, log, served)
   const listeners: Listener[] = []
   let admin: AdminApi | undefined
@@ -94,9 +96,24 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   app.endStreams()
   await Promise.all(closing)
   await app.close()
-  await audit?.close()
-  destination.flushSync()
+  await closeLog(log, audit, destination)
   return exitCode.ok
+}
+
+/** Writes and sends what is left. A collector that does not answer would keep the process alive: then it exits. */
+async function closeLog(
+  { telemetry }: Log,
+  audit: AuditFile | undefined,
+  destination: { flushSync(): void },
+): Promise<void> {
+  await audit?.close()
+  const isSent = await telemetry?.close()
+  destination.flushSync()
+  if (isSent === false) process.exit(exitCode.ok)
+}
+
+function programOf({ store }: ServerConfig): { version: string; store: string } {
+  return { version, store: store.kind === 'postgres' ? 'postgresql' : 'sqlite' }
 }
 
 function openListeners(
@@ -131,11 +148,11 @@ async function openAdmin(
   return openAdminApi(config, adminTokenFile, { store, ring, runtime: systemRuntime, log, events })
 }
 
-/** Opens the log with the other destinations of its audit events: the audit file, which SIGHUP reopens, and the admin API. */
+/** Opens the log with the other destinations of its audit events: the audit file, which SIGHUP reopens, the admin API, the collector. */
 function openLog(
   config: ServerConfig,
   destination: DestinationStream,
-  metrics: Metrics | undefined,
+  { metrics, telemetry }: Pick<Log, 'metrics' | 'telemetry'>,
 ): { log: Log; audit: AuditFile | undefined; events: AuditRing | undefined } {
   const path = config.audit
   const audit =
@@ -147,10 +164,15 @@ function openLog(
     write(line: string): void {
       audit?.write(line)
       events?.write(line)
+      telemetry?.write(line)
     },
   }
   const shown = process.stderr.isTTY ? createTerminalLog(destination) : destination
-  const log = createLog(config.log, shown, { metrics, audit: audit || events ? both : undefined })
+  const log = createLog(config.log, shown, {
+    metrics,
+    telemetry,
+    audit: audit || events || telemetry ? both : undefined,
+  })
   if (audit) process.on('SIGHUP', () => void audit.reopen())
   return { log, audit, events }
 }
@@ -170,6 +192,7 @@ async function readFiles(
     ...checked.problems,
     ...faultTexts(faults, checked.nameOf),
     ...commandProblems(checked, upstreamCommand),
+    ...telemetryProblems(process.env),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   if (reading?.kind === 'module') return serveModule(reading.module)

@@ -17,8 +17,18 @@ export interface RequestContext {
    */
   address: string | undefined
   report: (event: string, fields?: Record<string, unknown>) => void
-  /** Sets the trace of a message in the request, for all later log lines. */
-  trace?: (traceparent: unknown) => void
+  /**
+   * Sets the trace of a message in the request, by the `traceparent` of its `_meta`, for all later log lines. Returns the message for
+   * those who serve it: the same, or one with the context of this server's own span.
+   */
+  trace?: (incoming: {
+    message: unknown
+    traceparent: unknown
+    revision: string | undefined
+    sub: string | undefined
+  }) => unknown
+  /** Called once when no call of the request is in progress any more: of a stream, at its end. */
+  callsOver?: () => void
   /** Says which client and sign-in the request belongs to, for the record of attempts to connect. Undefined: to none. */
   attempt?: (of: { clientId?: string | undefined; signIn?: string | undefined } | undefined) => void
   /** Called once, when the response is decided; `endpoint` as in `RequestObserver`. */

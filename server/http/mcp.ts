@@ -226,19 +226,16 @@ function refuseScope(
 /** Serves a message if its caller may make its calls: the scopes are present, and the limit of that user or address is not reached. */
 async function serveCalls(
   request: Request,
-  { message, text }: { message: unknown; text: string },
+  { message: given, text }: { message: unknown; text: string },
   caller: Caller,
   context: RequestContext,
   ports: McpPorts,
 ): Promise<Reply> {
-  const made = callsOf(message)
-  const meta = metaOf(
-    isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : undefined,
-  )
-  context.trace?.(meta['traceparent'])
+  const made = callsOf(given)
+  const { message, revision } = readContext(given, request, caller, context)
   const incoming = {
     caller,
-    revision: revisionOf(request, meta),
+    revision,
     requestBytes: Buffer.byteLength(text),
     report: context.report,
     nowMs: () => performance.now(),
@@ -267,9 +264,13 @@ async function serveCalls(
   const calls = new IncomingCalls({
     ...incoming,
     ...(grantId !== undefined && { called: (tool) => ports.grantUse.noteTool(grantId, tool) }),
-    over: admission.leave,
+    over() {
+      admission.leave()
+      context.callsOver?.()
+    },
   })
-  context.report('mcp_request', { credential: caller.credential, grant_id: grantId, ...methodOf(message) })
+  const method = methodOf(message)
+  context.report('mcp_request', { credential: caller.credential, grant_id: grantId, method })
   try {
     const response = await ports.serve(request, message, caller, calls, text)
     // Calls answered by a stream are over when it ends.
@@ -281,10 +282,23 @@ async function serveCalls(
   }
 }
 
+/** Tells the context which trace the message belongs to. Returns the message to serve, and its revision. */
+function readContext(
+  given: unknown,
+  request: Request,
+  { user }: Caller,
+  context: RequestContext,
+): { message: unknown; revision: string | undefined } {
+  const meta = metaOf(isJsonObject(given) && isJsonObject(given['params']) ? given['params'] : undefined)
+  const revision = revisionOf(request, meta)
+  const incoming = { message: given, traceparent: meta['traceparent'], revision, sub: user?.sub }
+  return { message: context.trace?.(incoming) ?? given, revision }
+}
+
 /** Returns the method of a message for the log, where a text of any length has no place. */
-function methodOf(message: unknown): { method?: string } {
+function methodOf(message: unknown): string | undefined {
   const method = isJsonObject(message) ? message['method'] : undefined
-  return typeof method === 'string' && method.length <= 100 ? { method } : {}
+  return typeof method === 'string' && method.length <= 100 ? method : undefined
 }
 
 /** Returns the revision of a message: in its envelope since 2026-07-28, before that in a header. */

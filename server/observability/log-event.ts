@@ -282,6 +282,11 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     'The audit file could not be written; `lost` is how many events are missing from it since the last such line. They are in this log too.',
     { fields: ['path', 'lost', 'err'] },
   ),
+  telemetry_failed: event(
+    'warn',
+    'The OpenTelemetry collector did not take a batch of `traces` or `logs`, which is lost; said once until it takes one. When the server stops, `lost` is how many spans and records never arrived, of `all`.',
+    { fields: ['signal', 'lost', 'err'], detail: 'signal' },
+  ),
   upkeep_failed: event('error', 'Background work failed and will be retried.', { fields: ['err'] }),
   stopping: event('info', 'The process was asked to stop.', { fields: ['signal'] }),
 }

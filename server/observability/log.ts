@@ -2,6 +2,7 @@ import { type DestinationStream, pino } from 'pino'
 import { logEvents } from './log-event.ts'
 import { redactLine } from './log-redaction.ts'
 import type { Metrics } from './metrics.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 
 /** How much is logged; `silent` logs nothing. */
 export type LogLevel = 'silent' | 'error' | 'info' | 'debug'
@@ -12,6 +13,7 @@ export type Report = (event: string, fields?: Record<string, unknown>) => void
 /** Writes events: log lines, metrics if they are collected, and the audit file if there is one. */
 export interface Log {
   metrics: Metrics | undefined
+  telemetry: Telemetry | undefined
   /** Writes one line to the log, the audit file, or both. */
   write(to: { log: boolean; audit: boolean }, level: Level, fields: object, event: string): void
   isLogged(level: Level): boolean
@@ -36,7 +38,15 @@ export interface LogBindings {
 export function createLog(
   level: LogLevel,
   destination: DestinationStream,
-  { metrics, audit }: { metrics?: Metrics | undefined; audit?: DestinationStream | undefined } = {},
+  {
+    metrics,
+    telemetry,
+    audit,
+  }: {
+    metrics?: Metrics | undefined
+    telemetry?: Telemetry | undefined
+    audit?: DestinationStream | undefined
+  } = {},
 ): Log {
   // Serialized once for all destinations: that takes most of the time of a line.
   let line = ''
@@ -53,6 +63,7 @@ export function createLog(
   const least = level === 'silent' ? Infinity : pino.levels.values[level]
   return {
     metrics,
+    telemetry,
     hasAudit: audit !== undefined,
     isLogged: (given) => (pino.levels.values[given] ?? 0) >= (least ?? 0),
     write(to, given, fields, event) {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
-import { observeFetch, observeStore } from './metrics-observer.ts'
+import { observeFetch, observeStore } from './operation-observer.ts'
 import { createMetrics, createMetricsEndpoint, type Metrics, metricTable } from './metrics.ts'
 
 let metrics: Metrics

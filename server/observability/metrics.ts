@@ -8,8 +8,8 @@ export interface Metrics {
   /** `endpoint` is one of a closed set of paths. */
   requestEnded(endpoint: string, status: number, seconds: number): void
   storeCall(operation: string, outcome: 'ok' | 'failed', seconds: number): void
-  /** `status` is undefined without a response. */
-  outgoingCall(target: string, status: number | undefined, seconds: number): void
+  /** `status` is undefined without a response. `method` is that of HTTP. */
+  outgoingCall(target: string, status: number | undefined, seconds: number, method?: string): void
   /** Returns the response of `GET /metrics` in the text format of Prometheus. */
   render(): Promise<{ contentType: string; text: string }>
 }

@@ -19,7 +19,7 @@ import { createCallbackEndpoint } from '../http/login/callback.ts'
 import { type PublicUrls, withDefaultPaths } from '../http/public-urls.ts'
 import { createDeviceAuthorizationEndpoint } from '../http/oauth/device-authorization.ts'
 import { createDevicePageEndpoint } from '../http/login/device-page.ts'
-import type { Endpoint } from '../http/endpoint.ts'
+import type { Endpoint, EndpointHandler } from '../http/endpoint.ts'
 import { createHealthEndpoints, type ReadinessChecks } from '../http/health.ts'
 import { createStreamCheckEndpoint } from '../http/stream-check.ts'
 import { createBackchannelLogoutEndpoint } from '../http/oauth/backchannel-logout.ts'
@@ -34,6 +34,7 @@ import { createRegisterEndpoint, createRegisterManagementEndpoint } from '../htt
 import { createWellKnownEndpoints } from '../http/well-known.ts'
 import { createTokenEndpoint } from '../http/oauth/token.ts'
 import type { Report } from '../observability/log.ts'
+import type { Telemetry } from '../observability/telemetry/telemetry.ts'
 import type { Clients } from './open-clients.ts'
 import type { Tools } from './open-tools.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
@@ -63,7 +64,23 @@ export interface EndpointParts {
   access: AccessControl
   readiness: ReadinessChecks
   isDraining: () => boolean
+  telemetry: Pick<Telemetry, 'serve'> | undefined
   report: Report
+}
+
+/** Returns the endpoint with a span around each of its requests. */
+function traced(endpoint: Endpoint, telemetry: EndpointParts['telemetry']): Endpoint {
+  if (!telemetry) return endpoint
+  const around =
+    (handler: EndpointHandler): EndpointHandler =>
+    (request, context) =>
+      telemetry.serve(request, context, (watched) => handler(request, watched))
+  const { methods, otherMethods } = endpoint
+  return {
+    ...endpoint,
+    methods: Object.fromEntries(Object.entries(methods).map(([name, handler]) => [name, around(handler)])),
+    ...(otherMethods && { otherMethods: around(otherMethods) }),
+  }
 }
 
 /** Creates the endpoint table: everything served under BASE_URL. */
@@ -120,7 +137,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createIntrospectEndpoint(basePath, { ...ports, access: ports.grantAccess }),
     createDeviceAuthorizationEndpoint(basePath, ports),
     ...(readLogout ? [createBackchannelLogoutEndpoint(basePath, { ...ports, readLogout })] : []),
-    withConnectPage(gate, showConnect),
+    withConnectPage(traced(gate, parts.telemetry), showConnect),
     createStreamCheckEndpoint(basePath, parts.runtime),
     ...(tools.keySet ? [createKeySetEndpoint(basePath, tools.keySet)] : []),
     ...createHealthEndpoints(basePath, parts.readiness, { isDraining }),

@@ -11,6 +11,7 @@ import { createScopesOfCalls, type ScopesOfCalls } from '../mcp/tools/tool-scope
 import { whoamiTool } from '../mcp/tools/whoami-tool.ts'
 import type { Report } from '../observability/log.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import type { Telemetry } from '../observability/telemetry/telemetry.ts'
 import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { openToolModule, publicToolsOf } from './tool-module.ts'
@@ -75,6 +76,7 @@ export interface ToolsPorts {
   issuer: string
   ring: KeyRing
   metrics: Pick<Metrics, 'outgoingCall'> | undefined
+  telemetry: Pick<Telemetry, 'upstream'> | undefined
   report: Report
 }
 

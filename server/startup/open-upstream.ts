@@ -65,7 +65,7 @@ function openCommand(
 
 function openRelay(
   upstream: HttpUpstream,
-  { runtime, sealer, ring, issuer, metrics, report }: ToolsPorts,
+  { runtime, sealer, ring, issuer, metrics, telemetry, report }: ToolsPorts,
 ): Pick<Tools, 'endpoint' | 'keySet' | 'ping' | 'refusesStrangers' | 'started'> {
   const signer = (type: AssertionType): AssertionSigner =>
     new AssertionSigner({ ring, issuer, audience: upstream.audience, type, runtime })
@@ -79,7 +79,17 @@ function openRelay(
     ring,
     runtime,
     report,
-    answered: (status, seconds) => metrics?.outgoingCall('upstream', status, seconds),
+    observe(given) {
+      const began = performance.now()
+      const { request, answered } = telemetry?.upstream(given) ?? { request: given }
+      return {
+        request,
+        answered(answer) {
+          metrics?.outgoingCall('upstream', answer?.statusCode, (performance.now() - began) / 1000)
+          answered?.(answer)
+        },
+      }
+    },
   })
   return {
     endpoint,

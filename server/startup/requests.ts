@@ -41,8 +41,10 @@ export function createRequestContexts(
       address,
     }
     const report = nameTokenRefusals(reportTo(log, bindings), request.url, pathsOfTokens)
-    const trace = (traceparent: unknown): void => {
-      bindings.trace_id ??= traceIdOf(traceparent)
+    // The message's own context comes first: that of the headers may be of a hop in between.
+    const trace: RequestContext['trace'] = ({ message, traceparent }) => {
+      bindings.trace_id = traceIdOf(traceparent) ?? bindings.trace_id
+      return message
     }
     return watchAttempt(request, { id, address, report, trace }, attempts, basePath)
   }

@@ -11,11 +11,12 @@ import { type ServerProcess, type ServerSettings, startServer } from './server-p
 export async function startGateway(
   upstream: Readonly<Record<string, unknown>>,
   settings: ServerSettings = {},
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-upstream-'))
   const path = join(folder, 'upstream.json')
   writeFileSync(path, JSON.stringify(upstream))
-  const server = await startServer({ UPSTREAM: path, ...settings })
+  const server = await startServer({ UPSTREAM: path, ...settings }, { environment })
   return {
     ...server,
     async close() {

@@ -24,7 +24,7 @@ import {
 import { type Exchange, RelayAnswer, type ReportUpstream, waitsForNotifications } from './relay-answer.ts'
 import { isModern, refuseHeaders, requestHeaders } from './request-headers.ts'
 import { ownTaskIds, SealedSessions, TaskIds, withGivenTaskIds, withTaskIds } from './upstream-ids.ts'
-import { type RequestAnswered, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
+import { type ObserveRequest, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
 
 export interface RelayPorts {
   upstream: HttpUpstream
@@ -35,7 +35,7 @@ export interface RelayPorts {
   ring: KeyRing
   runtime: Pick<Runtime, 'now'>
   report: ReportUpstream
-  answered?: RequestAnswered
+  observe?: ObserveRequest
 }
 
 /** An endpoint that passes everything on to an upstream. */
@@ -58,7 +58,7 @@ export interface RelayEndpoint extends McpEndpoint {
 export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   const streams = new OpenStreams(ports.runtime)
   const stopChecks = repeatChecks(() => streams.check())
-  const connection = new UpstreamConnection(ports.upstream, ports.answered)
+  const connection = new UpstreamConnection(ports.upstream, ports.observe)
   const relay = new Relay(ports, connection, streams)
   const ask = async (body: string | undefined): Promise<number> => {
     const own = body !== undefined && {

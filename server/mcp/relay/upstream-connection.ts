@@ -28,21 +28,24 @@ export interface UpstreamRequest {
 /** As many as there may be streams of notifications, and again as many for everything else. What is beyond waits. */
 const maxConnections = 2 * subscriptionLimits.total
 
-/** Told of each request: the status, or none, and how long it took until the answer began. */
-export type RequestAnswered = (status: number | undefined, seconds: number) => void
+/** Sees each request and may add to what is sent; `answered` is called when the answer began, or without one. */
+export type ObserveRequest = (request: UpstreamRequest) => {
+  request: UpstreamRequest
+  answered: (answer: Dispatcher.ResponseData | undefined) => void
+}
 
 /** The connections to an upstream. Follows no redirects. */
 export class UpstreamConnection {
   readonly #agent: Agent
   readonly #url: URL
   readonly #timeoutMs: number
-  readonly #answered: RequestAnswered
+  readonly #observe: ObserveRequest
 
   constructor(
     { url, timeoutSeconds, connectTimeoutSeconds }: HttpUpstream,
-    answered: RequestAnswered = () => {},
+    observe: ObserveRequest = (request) => ({ request, answered() {} }),
   ) {
-    this.#answered = answered
+    this.#observe = observe
     this.#url = new URL(url)
     this.#timeoutMs = timeoutSeconds * 1000
     this.#agent = new Agent({
@@ -52,17 +55,12 @@ export class UpstreamConnection {
   }
 
   /** Rejects with {@link UpstreamError}. */
-  async send({
-    method,
-    headers,
-    body,
-    signal,
-    mayBeSilent,
-  }: UpstreamRequest): Promise<Dispatcher.ResponseData> {
-    const began = performance.now()
-    let status: number | undefined
+  async send(given: UpstreamRequest): Promise<Dispatcher.ResponseData> {
+    const { request, answered } = this.#observe(given)
+    const { method, headers, body, signal, mayBeSilent } = request
+    let answer: Dispatcher.ResponseData | undefined
     try {
-      const answer = await this.#agent.request({
+      answer = await this.#agent.request({
         origin: this.#url.origin,
         path: `${this.#url.pathname}${this.#url.search}`,
         method,
@@ -71,12 +69,11 @@ export class UpstreamConnection {
         headersTimeout: this.#timeoutMs,
         bodyTimeout: mayBeSilent ? 0 : this.#timeoutMs,
       })
-      status = answer.statusCode
       return answer
     } catch (error) {
       throw toUpstreamError(error, signal)
     } finally {
-      this.#answered(status, (performance.now() - began) / 1000)
+      answered(answer)
     }
   }
 

@@ -10,6 +10,7 @@ import sys
 from fastmcp import Context, FastMCP
 from fastmcp.server.auth.providers.jwt import JWTVerifier
 from fastmcp.server.dependencies import get_access_token
+from opentelemetry import trace
 
 port, issuer = int(sys.argv[1]), sys.argv[2]
 
@@ -42,6 +43,17 @@ def opening_hours(x: str) -> str:
 @mcp.tool
 def delete_everything(x: str = "") -> str:
     return "Deleted everything."
+
+
+@mcp.tool
+def span(note: str = "") -> str:
+    context = trace.get_current_span().get_span_context()
+    return f"{context.trace_id:032x} {context.span_id:016x}"
+
+
+@mcp.tool
+def fail() -> str:
+    raise ValueError("It failed.")
 
 
 mcp.run(transport="http", host="127.0.0.1", port=port, show_banner=False)

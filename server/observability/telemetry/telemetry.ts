@@ -1,0 +1,81 @@
+import type { Reply } from '@drawbridge/shared/text-response.ts'
+import type { Metrics } from '../metrics.ts'
+
+/** Reports that a collector did not take what it was sent. */
+export type ReportFailure = (event: 'telemetry_failed', fields: Record<string, unknown>) => void
+
+/** What a handler of `/mcp` is told, and tells. */
+export interface ServingContext {
+  id: string
+  report: (event: string, fields?: Record<string, unknown>) => void
+  /** Called with the message, once it is read and its caller is known. Returns the message for those who serve it. */
+  trace?: (incoming: TracedMessage) => unknown
+  /** Called when no call of the request is in progress any more: of a stream, at its end. */
+  callsOver?: () => void
+}
+
+/** A message or batch; `traceparent` is what its `_meta` says. */
+export interface TracedMessage {
+  message: unknown
+  traceparent: unknown
+  revision: string | undefined
+  sub: string | undefined
+}
+
+/** The parts of a request to an upstream that carry the trace on. */
+export interface OutgoingMessage {
+  headers: Readonly<Record<string, string>>
+  body: string | undefined
+  /** True for a stream of notifications, which lasts longer than a span should. */
+  mayBeSilent: boolean
+}
+
+/** The beginning of an answer. */
+export interface OutgoingAnswer {
+  statusCode: number
+  body: { once(event: 'close', listener: () => void): unknown }
+}
+
+/** Spans, metrics and audit records of the server for an OpenTelemetry collector. Holds no arguments, results or secrets. */
+export interface Telemetry extends Pick<Metrics, 'storeCall' | 'outgoingCall'> {
+  /** Makes the SERVER span of a request to `/mcp` around `handle`. */
+  serve<Context extends ServingContext>(
+    request: Request,
+    context: Context,
+    handle: (context: Context) => Promise<Reply> | Reply,
+  ): Promise<Reply>
+  /**
+   * Begins the CLIENT span of a request to the upstream and returns the request with its context; `answered` is called when the answer
+   * began, or without one.
+   */
+  upstream<Sent extends OutgoingMessage>(
+    sent: Sent,
+  ): { request: Sent; answered: (answer: OutgoingAnswer | undefined) => void }
+  /** Sends a line of the audit trail as a log record. */
+  write(line: string): void
+  /** Sends what is left. Resolves with false if that takes longer than a second and a half: its rest is lost. */
+  close(): Promise<boolean>
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Returns what is wrong with the variable that switches it on. */
+export function telemetryProblems({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Environment): string[] {
+  if (!endpoint || /^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) return []
+  return ['OTEL_EXPORTER_OTLP_ENDPOINT: expected the http or https URL of an OpenTelemetry collector.']
+}
+
+/**
+ * Opens the {@link Telemetry} if `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector; only then loads opentelemetry-js, which reads all
+ * other variables itself.
+ */
+export async function openTelemetry(
+  environment: Environment,
+  program: { version: string; store: string },
+  report: ReportFailure,
+): Promise<Telemetry | undefined> {
+  const isOn = environment['OTEL_EXPORTER_OTLP_ENDPOINT'] && environment['OTEL_SDK_DISABLED'] !== 'true'
+  if (!isOn) return undefined
+  const { createTelemetry } = await import('./open-telemetry.ts')
+  return createTelemetry(program, report)
+}

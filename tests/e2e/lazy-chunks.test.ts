@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../support/server/free-port.ts'
+
+let folder: string
+let bridgeFolder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drawbridge-chunks-'))
+  cpSync(fileURLToPath(new URL('../../server/dist', import.meta.url)), folder, { recursive: true })
+  bridgeFolder = mkdtempSync(join(tmpdir(), 'drawbridge-chunks-'))
+  cpSync(fileURLToPath(new URL('../../bridge/dist', import.meta.url)), bridgeFolder, { recursive: true })
+  remove(folder, (name) => name.startsWith('sandbox-'))
+  const ofOpenTelemetry = (name: string): boolean =>
+    readFileSync(join(folder, name), 'utf8').includes('\n// node_modules/@opentelemetry/')
+  remove(folder, (name) => name.endsWith('.mjs') && ofOpenTelemetry(name))
+  remove(bridgeFolder, (name) => name.startsWith('open-tracing-'))
+})
+afterAll(() => {
+  for (const each of [folder, bridgeFolder]) rmSync(each, { recursive: true })
+})
+
+function remove(from: string, which: (name: string) => boolean): void {
+  const chunks = readdirSync(from).filter(which)
+  expect(chunks).not.toEqual([])
+  for (const chunk of chunks) rmSync(join(from, chunk))
+}
+
+/** Starts the bundle without these chunks; returns its first output, or all of it if it ends. */
+async function start(settings: Record<string, string>): Promise<string> {
+  const port = await freePort()
+  const child = spawn(process.execPath, [join(folder, 'main.mjs')], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      DRAWBRIDGE_BASE_URL: `http://localhost:${port}`,
+      DRAWBRIDGE_LISTEN: `127.0.0.1:${port}`,
+      DRAWBRIDGE_STORE: 'memory:',
+      ...settings,
+    },
+  })
+  return new Promise((resolve) => {
+    let text = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+      child.kill('SIGINT')
+    })
+    child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    child.on('close', () => resolve(text))
+  })
+}
+
+const outside = {
+  NODE_ENV: 'production',
+  DRAWBRIDGE_APP_URL: 'https://app.example.com',
+  DRAWBRIDGE_SECRET_KEYS: `a:${'A'.repeat(43)}`,
+}
+
+it.each([
+  ['supabase', { DRAWBRIDGE_PROVIDER_URL: 'https://auth.example.com/auth/v1', DRAWBRIDGE_PROVIDER_KEY: 'k' }],
+  ['oidc', { DRAWBRIDGE_PROVIDER_URL: 'https://auth.example.com', DRAWBRIDGE_PROVIDER_CLIENT_ID: 'c' }],
+])('PROVIDER=%s serves without the chunk of the sandbox', async (provider, settings) => {
+  expect(await start({ ...outside, ...settings, DRAWBRIDGE_PROVIDER: provider })).toContain('is ready.')
+})
+
+it('the embedded provider loads it', async () => {
+  const text = await start({ DRAWBRIDGE_APP_URL: 'http://localhost:1' })
+  expect(text).toMatch(/Cannot find module .*sandbox-/)
+  expect(text).not.toContain('is ready.')
+})
+
+const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+
+it('OTEL_EXPORTER_OTLP_ENDPOINT alone loads OpenTelemetry in the server', async () => {
+  const settings = {
+    DRAWBRIDGE_PROVIDER_URL: 'https://auth.example.com/auth/v1',
+    DRAWBRIDGE_PROVIDER_KEY: 'k',
+  }
+  const given = { ...outside, ...settings, DRAWBRIDGE_PROVIDER: 'supabase', ...collector }
+  const missing = /Cannot find module .*open-telemetry-/
+  expect(await start(given)).toMatch(missing)
+  expect(await start({ ...given, OTEL_SDK_DISABLED: 'true' })).not.toMatch(missing)
+})
+
+it('and in the bridge', async () => {
+  const run = async (environment: Record<string, string>): Promise<string> => {
+    const child = spawn(process.execPath, [join(bridgeFolder, 'main.mjs'), 'http://127.0.0.1:1/mcp'], {
+      env: { PATH: process.env['PATH'], HOME: folder, ...environment },
+    })
+    let text = ''
+    child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    child.stdin.end()
+    return new Promise((resolve) => void child.on('close', (code) => resolve(`${text}${code}`)))
+  }
+  expect(await run({})).toMatch(/0$/)
+  // Its texts name no file.
+  expect(await run(collector)).toMatch(/Something unexpected happened .*1$/s)
+  expect(await run({ ...collector, OTEL_SDK_DISABLED: 'true' })).toMatch(/0$/)
+})
