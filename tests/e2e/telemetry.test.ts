@@ -9,7 +9,8 @@ import { startGateway } from './gateway-server.ts'
 import { type CollectedSpan, type OtlpCollector, startOtlpCollector } from '../support/otlp-collector.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
-import { type ServerProcess, startServer, until } from './server-process.ts'
+import { until } from '../support/until.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
 
 const [server, client] = [2, 3]
 /** Arguments and results, which nothing may tell. */
