@@ -11,6 +11,9 @@ import { shareSessions } from './core/session/shared-session.ts'
 import { SignOutWorker } from './core/session/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEndpoints } from './startup/endpoint-table.ts'
+import { readTextsFiles } from './config/document-file.ts'
+import { valueOr } from './core/document.ts'
+import { Languages } from './texts/languages.ts'
 import { publicUrls } from './http/public-urls.ts'
 import type { RequestGate } from './http/listener/guarded-server.ts'
 import { createLoginCookies } from './http/login/cookies.ts'
@@ -104,11 +107,13 @@ function compose(
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
+  const languages = new Languages(valueOr(readTextsFiles(config), []))
   let isDraining = false
   const endpoints = createEndpoints({
     ...common,
     ...sessions,
     cookies,
+    languages,
     urls,
     scopes: new ScopeCatalogue(served.scopes, served.toolsOf),
     clients: openClients(config, runtime, store, report),
@@ -129,6 +134,7 @@ function compose(
     fetch: createHttpApp(endpoints, {
       baseUrl: config.baseUrl,
       allowedHosts: config.allowedHosts,
+      languages,
       ...(log.metrics && { observer: log.metrics }),
       createContext: createRequestContexts(config, runtime, log),
     }),

@@ -1,7 +1,13 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseAdminToken, sharedFileFault } from '../store/admin-token-file.ts'
-import { readAccessFile, readSettingFile, readUpstream, readWellKnownFile } from './document-file.ts'
+import {
+  readAccessFile,
+  readSettingFile,
+  readTextsFiles,
+  readUpstream,
+  readWellKnownFile,
+} from './document-file.ts'
 import type { DocumentReading } from '../core/document.ts'
 import { readClientFile } from './client-file.ts'
 import { parseSecretKeys, embeddedDatabases, type KeySource, keySourceOf } from './store-address.ts'
@@ -29,6 +35,7 @@ const checks = {
   audit: ({ config }) => auditFaults(config.audit),
   adminTokenFile: ({ config }) => tokenFaults(config),
   upstream: ({ config }) => upstreamFaults(config),
+  texts: ({ config }) => documentFaults(readTextsFiles(config), 'languages.md'),
   wellKnown: ({ config }) => documentFaults(readWellKnownFile(config), 'directories.md'),
 } satisfies Partial<Record<keyof ServerConfig, (given: GivenSettings, now: number) => Fault[]>>
 

@@ -176,6 +176,12 @@ const table = {
     defaultText: 'host of APP_URL; Fieldnotes for the demo app',
     doc: 'What the sign-in pages call the web app.',
   },
+  texts: {
+    parse: parseList,
+    default: '',
+    defaultText: 'English and German',
+    doc: 'JSON files with the texts of the pages in further languages, comma-separated, or others for English or German; drawbridge-server texts prints one to start from.',
+  },
   wellKnown: {
     parse: parseText,
     defaultText: 'none',

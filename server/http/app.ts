@@ -9,13 +9,14 @@ import type {
   Peer,
   RequestContext,
 } from './endpoint.ts'
-import { type ErrorCode, errorTable } from './error-table.ts'
+import { errorTable, type PageErrorCode } from './error-table.ts'
 import { createFinisher } from './finish.ts'
 import { everyone, preflight } from './middleware/cors.ts'
 import { createHostGuard, splitUrl } from './middleware/guards.ts'
 import { errorPage } from './pages/error-page.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
-import { httpError, oauthFailure, page, retryHeaders } from './response.ts'
+import { Languages } from '../texts/languages.ts'
+import { httpError, oauthFailure, page, pageLanguage, retryHeaders } from './response.ts'
 
 export interface RequestObserver {
   requestStarted(): void
@@ -30,6 +31,8 @@ export interface HttpAppConfig {
   baseUrl: string
   /** Hosts that requests may use besides that of the base URL. */
   allowedHosts?: readonly string[]
+  /** Languages of the pages that say why a request was refused. */
+  languages?: Languages
   createContext: (request: Request, peer: Peer | undefined) => RequestContext
   observer?: RequestObserver
   /** Monotonic milliseconds, for the observer. */
@@ -48,7 +51,8 @@ interface Route {
  * exactly, apart from one trailing slash: a path that another program may read differently is not found.
  */
 export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppConfig): FetchHandler {
-  const { baseUrl, createContext, observer, nowMs = () => performance.now() } = config
+  const { baseUrl, createContext, observer, nowMs = () => performance.now(), languages } = config
+  const refuse = createRefusal(languages ?? new Languages())
   const isOwnHost = createHostGuard(baseUrl, config.allowedHosts)
   const finish = createFinisher(baseUrl)
 
@@ -59,7 +63,7 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
     try {
       const context = createContext(request, peer)
       const audience = route.audienceOf(request)
-      const reply = await answer(request, context, route)
+      const reply = await answer(request, context, route, refuse)
       status = reply.status
       return finish(reply, { requestId: context.id, path: splitUrl(request.url).path, audience })
     } finally {
@@ -74,10 +78,10 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
   for (const endpoint of endpoints.toSorted(
     (a, b) => Number(a.prefix ?? false) - Number(b.prefix ?? false),
   )) {
-    const route = routeOf(endpoint, isOwnHost)
+    const route = routeOf(endpoint, isOwnHost, refuse)
     for (const path of pathsOf(endpoint)) app.all(path, (c) => serve(c.req.raw, c.env.peer, route))
   }
-  const nowhere = unknownRoute(baseUrl, isOwnHost)
+  const nowhere = unknownRoute(baseUrl, isOwnHost, refuse)
   app.notFound((c) => serve(c.req.raw, c.env.peer, nowhere))
   return async (request, peer) => app.fetch(request, { peer })
 }
@@ -87,7 +91,7 @@ function pathsOf({ path, prefix }: Endpoint): string[] {
   return path.endsWith('/') ? [path] : [path, `${path}/`]
 }
 
-function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean): Route {
+function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean, refuse: Refusal): Route {
   const { path, prefix, cors, anyHost, otherMethods } = endpoint
   const handlers = new Map(Object.entries(endpoint.methods))
   const audienceOf = cors === 'none' ? (): CorsAudience => ({ kind: 'nobody' }) : cors
@@ -110,7 +114,7 @@ function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean): 
   }
 }
 
-function unknownRoute(baseUrl: string, isOwnHost: (request: Request) => boolean): Route {
+function unknownRoute(baseUrl: string, isOwnHost: (request: Request) => boolean, refuse: Refusal): Route {
   const startUrl = `${baseUrl.replace(/\/+$/, '')}/`
   return {
     name: 'other',
@@ -129,7 +133,12 @@ function allowedMethods({ methods, cors }: Endpoint): string {
 }
 
 /** Calls the handler. An OAuth error becomes JSON; anything else is answered without the cause, which goes to the log. */
-async function answer(request: Request, context: RequestContext, { handle }: Route): Promise<Reply> {
+async function answer(
+  request: Request,
+  context: RequestContext,
+  { handle }: Route,
+  refuse: Refusal,
+): Promise<Reply> {
   try {
     return await handle(request, context)
   } catch (error) {
@@ -162,14 +171,19 @@ function isAbort(error: unknown): boolean {
 }
 
 /** Refuses with a page for a browser that navigates, with JSON for everything else. */
-function refuse(
-  code: ErrorCode,
+type Refusal = (
+  code: PageErrorCode,
   request: Request,
-  { id: requestId }: RequestContext,
-  { headers = {}, startUrl }: { headers?: Record<string, string>; startUrl?: string } = {},
-): Reply {
-  if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
-  const { status, ...text } = errorTable[code]
-  const html = errorPage({ ...text, ...(startUrl !== undefined && { startUrl }), requestId })
-  return page(html, status, { ...retryHeaders(status), ...headers })
+  context: RequestContext,
+  more?: { headers?: Record<string, string>; startUrl?: string },
+) => Reply
+
+function createRefusal(languages: Languages): Refusal {
+  return (code, request, { id: requestId }, { headers = {}, ...start } = {}) => {
+    if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
+    const { status } = errorTable[code]
+    const language = pageLanguage(request, languages)
+    const html = errorPage({ language, ...language.texts.errors[code], ...start, requestId })
+    return page(html, language, status, { ...retryHeaders(status), ...headers })
+  }
 }

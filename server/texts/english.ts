@@ -1,4 +1,4 @@
-import { clientTexts } from '@drawbridge/shared/clients/client-texts.ts'
+import { bridgeTexts, clientTexts } from '@drawbridge/shared/clients/client-texts.ts'
 import type { TextsLike } from './text.ts'
 
 const startOver = 'Go back to the app you came from and connect again.'
@@ -83,7 +83,8 @@ export const english = {
   login: {
     failedTitle: 'Not signed in: {title}',
     heading: 'Sign in with your account at {app}',
-    noMethod: 'The ways to sign in that {app} uses are not offered here. Ask the server’s operator: doctor says what to set.',
+    noMethod:
+      'The ways to sign in that {app} uses are not offered here. Ask the server’s operator: doctor says what to set.',
     or: 'or',
     email: 'Email',
     password: 'Password',
@@ -289,6 +290,7 @@ export const english = {
   },
   /** What to do with the first way to add the server to each client, as in the table of clients. */
   clients: clientTexts,
+  bridge: bridgeTexts,
   errorPage: {
     whatToDo: 'What to do now',
     howToConnect: 'See how to connect an AI client',

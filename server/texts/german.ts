@@ -112,7 +112,8 @@ export const german: Texts = {
     enterOrOpenMailed: 'Geben Sie den Code daraus ein, oder öffnen Sie den Link darin in diesem Browser.',
     mailTitle: 'Die Ziffern aus der E-Mail',
     sendAnother: 'Neue E-Mail senden',
-    noMail: 'Nach einer Minute noch keine E-Mail? Sehen Sie im Spam-Ordner nach und fordern Sie dann eine neue an.',
+    noMail:
+      'Nach einer Minute noch keine E-Mail? Sehen Sie im Spam-Ordner nach und fordern Sie dann eine neue an.',
     waitForMail: {
       one: 'In einer Sekunde können Sie eine neue E-Mail anfordern.',
       other: 'In {count}\u00a0Sekunden können Sie eine neue E-Mail anfordern.',
@@ -135,7 +136,8 @@ export const german: Texts = {
       'Die Anmeldung mit Passwort ist auf diesem Server nicht fertig eingerichtet. Melden Sie sich auf andere Weise an, oder sagen Sie dem Betreiber des Servers Bescheid.',
     not_allowed:
       'Dieses Konto darf hier nicht verbunden werden. Melden Sie sich mit einem anderen Konto an, oder fragen Sie den Betreiber der Web-App.',
-    wrong_code: 'Der Code ist falsch. Geben Sie die sechs Ziffern ein, die Ihre Authenticator-App jetzt zeigt.',
+    wrong_code:
+      'Der Code ist falsch. Geben Sie die sechs Ziffern ein, die Ihre Authenticator-App jetzt zeigt.',
     second_factor_missing:
       'Hier können sich nur Konten mit Zwei-Faktor-Authentifizierung anmelden. Schalten Sie sie in der Web-App ein und melden Sie sich dann erneut an.',
     second_factor_unusable:
@@ -149,8 +151,7 @@ export const german: Texts = {
     denied:
       'Die Anmeldung wurde abgebrochen. Versuchen Sie es erneut, oder melden Sie sich auf andere Weise an.',
     terminal: 'Dieses Konto kann sich nicht anmelden. Fragen Sie den Betreiber der Web-App.',
-    invalid_token:
-      'Die Antwort des Anmeldedienstes ließ sich nicht prüfen. Versuchen Sie es später erneut.',
+    invalid_token: 'Die Antwort des Anmeldedienstes ließ sich nicht prüfen. Versuchen Sie es später erneut.',
     transient: 'Der Anmeldedienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.',
     protocol: 'Der Anmeldedienst hat unerwartet geantwortet. Versuchen Sie es später erneut.',
   },
@@ -276,7 +277,8 @@ export const german: Texts = {
     oneClickNote: 'Ihr Client öffnet sich und fragt, bevor er etwas hinzufügt.',
     addTo: 'Zu {client} hinzufügen',
     others: 'Andere Clients',
-    othersNote: 'Wählen Sie Ihren. Ist er nicht dabei, fügen Sie die Adresse dort ein, wo er einen MCP-Server hinzufügt.',
+    othersNote:
+      'Wählen Sie Ihren. Ist er nicht dabei, fügen Sie die Adresse dort ein, wo er einen MCP-Server hinzufügt.',
     connected: 'Schon verbunden? {connections}',
     outOfReach: 'Nicht von diesem Computer',
     outOfReachNote:
@@ -325,11 +327,11 @@ export const german: Texts = {
       place: 'Befehl eines MCP-Servers',
       next: 'Ein Browser öffnet sich, wenn der Client ihn startet: Melden Sie sich dort an. {bridge}',
     },
-    bridge: {
-      published: 'Dafür brauchen Sie Node.js.',
-      unpublished:
-        'Dafür brauchen Sie Node.js und die Bridge; Sie installieren sie mit `{install}` in einem Klon von Drawbridge.',
-    },
+  },
+  bridge: {
+    published: 'Dafür brauchen Sie Node.js.',
+    unpublished:
+      'Dafür brauchen Sie Node.js und die Bridge; Sie installieren sie mit `{install}` in einem Klon von Drawbridge.',
   },
   errorPage: {
     whatToDo: 'Was Sie jetzt tun können',
@@ -451,7 +453,8 @@ export const german: Texts = {
     },
     client_document_faulty: {
       title: 'Die Metadaten dieser App sind ungültig',
-      message: 'Ihr Metadatendokument fehlt oder ist fehlerhaft. Deshalb kann die App nicht verbunden werden.',
+      message:
+        'Ihr Metadatendokument fehlt oder ist fehlerhaft. Deshalb kann die App nicht verbunden werden.',
       nextStep:
         'Ein neuer Versuch hilft nicht. Senden Sie die Angaben auf dieser Seite an den Entwickler der App.',
     },

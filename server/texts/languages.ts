@@ -12,6 +12,16 @@ export interface LanguageTexts {
   texts: Texts
 }
 
+/** Returns a BCP 47 tag in its usual form, such as `pt-BR`; undefined if it is none. */
+export function languageTag(text: string): string | undefined {
+  if (!/^[a-z]{2,3}(?:-[a-z\d]{2,8})*$/i.test(text)) return undefined
+  try {
+    return new Intl.Locale(text).toString()
+  } catch {
+    return undefined
+  }
+}
+
 /** The languages that the pages can have. */
 export class Languages {
   readonly #byTag = new Map<string, Language>()

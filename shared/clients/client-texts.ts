@@ -32,8 +32,14 @@ export const clientTexts = {
     place: 'the command of an MCP server',
     next: 'A browser opens when the client starts it: sign in there. {bridge}',
   },
-  bridge: {
-    published: 'This way needs Node.js.',
-    unpublished: 'This way needs Node.js and the bridge; to install it, run `{install}` in a clone of Drawbridge.',
-  },
 } as const
+
+/** How to get the bridge, before and after its release on npm. Commands are in backticks. */
+export const bridgeTexts = {
+  published: 'This way needs Node.js.',
+  unpublished:
+    'This way needs Node.js and the bridge; to install it, run `{install}` in a clone of Drawbridge.',
+} as const
+
+/** A client with texts. */
+export type TextedClient = keyof typeof clientTexts

@@ -14,7 +14,7 @@ import {
   openTransaction,
   type SignInTransaction,
 } from '../../core/sign-in/sign-in-transaction.ts'
-import type { ErrorCode } from '../error-table.ts'
+import type { PageErrorCode } from '../error-table.ts'
 import { readForm } from '../middleware/body.ts'
 import { isOwnFormPost } from '../middleware/guards.ts'
 import { captchaFields } from '../pages/captcha.ts'
@@ -31,7 +31,7 @@ const maxShownEmailLength = 320
 const minRefusalMs = 500
 
 /** The error page for a form whose seal does not open. */
-export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', ErrorCode>> = {
+export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', PageErrorCode>> = {
   invalid: 'transaction_invalid',
   expired: 'transaction_expired',
   foreign_browser: 'foreign_browser',
@@ -66,7 +66,7 @@ export async function takeLoginForm(
     return refuseLogin(subject, visit, ports)
   }
   if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, subject, visit, ports)
-  if (action === 'back') return renderLogin(subject, { email: emailPrompt?.email }, visit.context, ports)
+  if (action === 'back') return renderLogin(subject, { email: emailPrompt?.email }, visit, ports)
   if (action === 'email') return takeEmail(fields, emailPrompt, subject, visit, ports)
   if (emailPrompt) return takeEmailCode(fields.get('code') ?? '', emailPrompt, subject, visit, ports)
   const method = fields.get('provider')
@@ -85,6 +85,7 @@ async function openForm(
   const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
   const { purpose, ...waiting } = opened.value
+  visit.language = ports.languages.find(purpose.language) ?? visit.language
   const subject = await findSubject(purpose, visitorOf(opened.binding, visit, ports), ports)
   if (!subject) throw new LoginError('client_unknown')
   return { subject, ...waiting }
@@ -97,9 +98,11 @@ async function takeSocial(
   ports: LoginPorts,
 ): Promise<Response> {
   try {
-    return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, ports.signIn))
+    return redirect(
+      await startSocialSignIn(purposeOf(subject, visit.language), method, subject.visitor, ports.signIn),
+    )
   } catch (error) {
-    return renderLogin(subject, { failure: reportedFailure(error, visit) }, visit.context, ports)
+    return renderLogin(subject, { failure: reportedFailure(error, visit) }, visit, ports)
   }
 }
 
@@ -119,7 +122,7 @@ async function takePassword(
     const failure = reportedFailure(error, visit)
     await refusalDue()
     const state = { email: email.slice(0, maxShownEmailLength), failure }
-    return renderLogin(subject, state, visit.context, ports)
+    return renderLogin(subject, state, visit, ports)
   }
 }
 
@@ -140,16 +143,22 @@ async function takeEmail(
   const { context } = visit
   try {
     const posted = { email, captchaToken: captchaTokenIn(fields) }
-    const { prompt, failure } = await requestEmail(posted, purposeOf(subject), subject.visitor, ports.signIn)
+    const { prompt, failure } = await requestEmail(
+      posted,
+      purposeOf(subject, visit.language),
+      subject.visitor,
+      ports.signIn,
+    )
     context.report('email_requested', 'client' in subject ? { client_id: subject.client.id } : {})
     if (failure) context.report('sign_in_failed', { failure: failure.failure, message: failure.message })
     await answerDue()
-    return await renderEmailCode(subject, prompt, undefined, ports)
+    return await renderEmailCode(subject, prompt, undefined, visit, ports)
   } catch (error) {
     const failure = reportedFailure(error, visit)
     await answerDue()
-    if (known && failure.reason === 'rate_limited') return renderEmailCode(subject, known, { failure }, ports)
-    return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure }, context, ports)
+    if (known && failure.reason === 'rate_limited')
+      return renderEmailCode(subject, known, { failure }, visit, ports)
+    return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure }, visit, ports)
   }
 }
 
@@ -162,7 +171,7 @@ async function takeEmailCode(
 ): Promise<Response> {
   const { context } = visit
   const over = (failure: SignInFailure): Promise<Response> =>
-    renderLogin(subject, { email: prompt.email, failure }, context, ports)
+    renderLogin(subject, { email: prompt.email, failure }, visit, ports)
   try {
     const result = await tryEmailCode(code, prompt, subject.visitor, ports.signIn)
     if (result.kind === 'step') return await continueLogin(result.step, subject, visit, ports)
@@ -175,7 +184,13 @@ async function takeEmailCode(
     }
     const failure = reportedFailure(result.failure, visit)
     const shown = failure.reason === 'wrong_code' ? { reason: 'wrong_email_code' as const } : failure
-    return await renderEmailCode(subject, prompt, { failure: shown, codesLeft: result.codesLeft }, ports)
+    return await renderEmailCode(
+      subject,
+      prompt,
+      { failure: shown, codesLeft: result.codesLeft },
+      visit,
+      ports,
+    )
   } catch (error) {
     return over(reportedFailure(error, visit))
   }
@@ -213,7 +228,7 @@ export async function continueLogin(
 ): Promise<Response> {
   if (step.kind === 'signed_in') return completeLogin(subject, step, visit, ports)
   visit.context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
-  return renderSecondFactor(subject, step.prompt, undefined, ports)
+  return renderSecondFactor(subject, step.prompt, undefined, visit, ports)
 }
 
 /** Handles the form of the second-factor page; `id` is the waiting sign-in, taken from the seal. */
@@ -232,13 +247,13 @@ async function takeSecondFactor(
     case 'again': {
       const { failure, message } = result.failure
       visit.context.report('second_factor_failed', { failure, message })
-      return renderSecondFactor(subject, result.prompt, result, ports)
+      return renderSecondFactor(subject, result.prompt, result, visit, ports)
     }
     case 'over': {
       const failure = overFailure(result)
       const message = result.reason === 'refused' ? result.failure.message : undefined
       visit.context.report('second_factor_over', { reason: failure.reason, message })
-      return renderLogin(subject, { failure }, visit.context, ports)
+      return renderLogin(subject, { failure }, visit, ports)
     }
   }
 }

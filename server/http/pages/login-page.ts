@@ -1,5 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha, EmailMethod } from '../../core/session/session-provider.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
 import { alertBox, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
@@ -32,23 +33,30 @@ export interface LoginView extends SignInView {
  * script except that of a captcha. Does not check the facts; the authorization request decided them.
  */
 export function loginPage(view: LoginView): string {
-  const words = subjectWords(view.subject)
+  const words = subjectWords(view)
+  const { language, appName, appUrl } = view
+  const texts = language.texts.login
+  const title = words.signInTitle
   return layout({
+    language,
     links: view.links,
-    title: `${view.error === undefined ? '' : 'Not signed in: '}${words.signInTitle}`,
+    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
     bridge: 'lowering',
     ...(hasForm(view) && view.captcha && { head: captchaScript(view.captcha) }),
-    gate: subjectSummary(view.subject, view),
+    gate: subjectSummary(view),
     main: html`<section class="court-inner" aria-labelledby="sign-in">
-      <h2 id="sign-in">Sign in with your account at <bdi>${view.appName}</bdi></h2>
+      <h2 id="sign-in">${fillHtml(texts.heading, { app: html`<bdi>${appName}</bdi>` })}</h2>
       ${view.error !== undefined && alertBox(view.error, 'sign-in-error')} ${methods(view, words)}
       ${words.cancel !== undefined && cancelForm(view, words.cancel)}
       <div class="court-foot">
         <p>
-          No account yet? <a class="link" href="${view.appUrl}">Create one at ${view.appName}</a>, then come
-          back here.
+          ${fillHtml(texts.noAccount, {
+            create: html`<a class="link" href="${appUrl}"
+              >${fillText(texts.createAccount, { app: appName })}</a
+            >`,
+          })}
         </p>
-        ${aboutSubject(view.subject)}
+        ${aboutSubject(view)}
       </div>
     </section>`,
   })
@@ -59,19 +67,18 @@ function hasForm({ password, emailMethod }: LoginView): boolean {
 }
 
 function methods(view: LoginView, words: SubjectWords): SafeHtml {
+  const texts = view.language.texts.login
   const hasSocial = view.social.length > 0
   if (!hasForm(view) && !hasSocial) {
-    return alertBox(
-      html`The ways to sign in that ${view.appName} uses are not offered here. Ask the server’s operator:
-      doctor says what to set.`,
-    )
+    return alertBox(fillText(texts.noMethod, { app: view.appName }))
   }
   return html`${hasForm(view) && emailForm(view, words)}
-  ${hasForm(view) && hasSocial && html`<p class="or"><span>or</span></p>`}
+  ${hasForm(view) && hasSocial && html`<p class="or"><span>${texts.or}</span></p>`}
   ${hasSocial && socialForm(view, words)}`
 }
 
 function emailForm(view: LoginView, words: SubjectWords): SafeHtml {
+  const { texts } = view.language
   // After a failed attempt the focus is on the field to correct, and the error describes both fields.
   const failed = view.error !== undefined
   const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
@@ -79,7 +86,7 @@ function emailForm(view: LoginView, words: SubjectWords): SafeHtml {
   return html`<form method="post" action="${view.action}" class="stack">
     ${transactionInput(view)}
     <div class="field">
-      <label for="email">Email</label>
+      <label for="email">${texts.login.email}</label>
       <input
         id="email"
         name="email"
@@ -93,22 +100,22 @@ function emailForm(view: LoginView, words: SubjectWords): SafeHtml {
         ${describedBy}${failed && !view.email ? focus : ''}
       />
     </div>
-    ${view.password && passwordField(html`${describedBy}${failed && view.email ? focus : ''}`)}
-    ${view.captcha && captchaWidget(view.captcha, view.social.length > 0)}
+    ${view.password && passwordField(texts.login.password, html`${describedBy}${failed && view.email ? focus : ''}`)}
+    ${view.captcha && captchaWidget(view.captcha, { elsewhere: view.social.length > 0, texts })}
     ${view.password && html`<button class="button primary deliberate" type="submit">${words.signIn}</button>`}
     ${mailButton(view)}
   </form>`
 }
 
-function passwordField(more: SafeHtml): SafeHtml {
+function passwordField(label: string, more: SafeHtml): SafeHtml {
   return html`<div class="field">
-    <label for="password">Password</label>
+    <label for="password">${label}</label>
     <input id="password" name="password" type="password" autocomplete="current-password" required${more} />
   </div>`
 }
 
 /** The first button of a form is the one that Enter presses: the password's, where there is one. */
-function mailButton({ emailMethod, password }: LoginView): SafeHtml | false {
+function mailButton({ emailMethod, password, language: { texts } }: LoginView): SafeHtml | false {
   if (emailMethod === undefined) return false
   return html`<button
     class="button ${password ? 'secondary' : 'primary'}"
@@ -116,7 +123,7 @@ function mailButton({ emailMethod, password }: LoginView): SafeHtml | false {
     value="email"
     formnovalidate
   >
-    ${emailMethod === 'link' ? 'Email me a link' : 'Email me a code'}
+    ${emailMethod === 'link' ? texts.login.mailLink : texts.login.mailCode}
   </button>`
 }
 

@@ -1,3 +1,5 @@
+import { english } from '../../../server/texts/english.ts'
+import { Language } from '../../../server/texts/language.ts'
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
@@ -7,6 +9,9 @@ import type { ErrorView } from '../../../server/http/pages/error-page.ts'
 import type { FinishedView, MessageView } from '../../../server/http/pages/finished-page.ts'
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
+
+/** English, the language of every sample. */
+const language = new Language('en', english)
 
 /** The web app in every sample. */
 const app = { appName: 'Example Notes', appUrl: 'https://notes.example.com' }
@@ -43,6 +48,7 @@ export const deviceSample: DeviceView = {
 
 /** A login view with all parts: a client with a verified host, a password form, one social method. */
 export const loginSample: LoginView = {
+  language,
   ...app,
   action: '/oauth/authorize',
   transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
@@ -56,6 +62,7 @@ export const loopbackSample: LoginView = { ...loginSample, subject: loopbackRequ
 
 /** A second-factor view of an account with one authenticator app. */
 export const secondFactorSample: SecondFactorView = {
+  language,
   ...app,
   action: '/oauth/authorize',
   transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
@@ -71,6 +78,7 @@ export const captchaSamples: Readonly<Record<Captcha['kind'], Captcha>> = {
 
 /** An error view with all parts. */
 export const errorSample: ErrorView = {
+  language,
   title: 'This sign-in link can’t be used',
   message:
     'The client asked to send you back to an address that it never registered, so nothing was allowed.',
@@ -83,6 +91,7 @@ export const errorSample: ErrorView = {
 
 /** A finished view for a client behind a private-use scheme. */
 export const finishedSample: FinishedView = {
+  language,
   clientName: 'Cursor',
   continueUrl:
     'cursor://anysphere.cursor-mcp/oauth/callback?code=c0de&state=xyz&iss=https%3A%2F%2Fmcp.example.com',
@@ -91,6 +100,7 @@ export const finishedSample: FinishedView = {
 
 /** The empty page that asks for the code of a device. */
 export const deviceEntrySample: DeviceEntryView = {
+  language,
   ...app,
   action: '/oauth/device',
   form: 'v1.k1.c2VhbGVkLWZvcm0',
@@ -98,6 +108,7 @@ export const deviceEntrySample: DeviceEntryView = {
 
 /** The final page of a sign-in for a device. */
 export const messageSample: MessageView = {
+  language,
   title: 'Your device can connect now',
   bridge: 'lowered',
   message:
@@ -108,6 +119,7 @@ export const messageSample: MessageView = {
 
 /** The connections of a user with three: a client with a host, a program of this computer, a device. */
 export const connectionsSample: ConnectionsView = {
+  language,
   ...app,
   action: '/account/connections',
   connectPath: '/mcp',
@@ -163,6 +175,7 @@ export const connectionsSample: ConnectionsView = {
 
 /** The page of a publicly reachable server. */
 export const connectSample: ConnectView = {
+  language,
   ...app,
   url: 'https://mcp.example.com/mcp',
   challenging: 'https://mcp.example.com/mcp?sign-in',

@@ -15,6 +15,7 @@ import { createAccountEndpoint } from '../../../server/http/account/account.ts'
 import { createDevicePageEndpoint } from '../../../server/http/login/device-page.ts'
 import type { LoginPorts } from '../../../server/http/login/login-subject.ts'
 import { createLoginCookies } from '../../../server/http/login/cookies.ts'
+import { Languages } from '../../../server/texts/languages.ts'
 import { publicUrls } from '../../../server/http/public-urls.ts'
 import { createHttpApp } from '../../../server/http/app.ts'
 import type { FetchHandler } from '../../../server/http/endpoint.ts'
@@ -61,8 +62,10 @@ export async function createLoginFixture(
   const { runtime, store, sealer } = sample
   const signIn: SignInPorts = { ...sample, callbackUrl: `${baseUrl}/oauth/callback`, limitPerMinute }
   const urls = publicUrls(baseUrl)
+  const languages = new Languages()
   const ports: LoginPorts = {
     urls,
+    languages,
     app: { appName: 'Notes', appUrl: 'http://localhost:8788' },
     clients: store,
     registrations: store,
