@@ -135,8 +135,8 @@ function placeText(
   { language }: ConnectView,
 ): SafeHtml {
   const { connect: texts, clients } = language.texts
-  const found = key === undefined ? {} : clients[key]
-  if (!('place' in found)) return html`${texts.inTerminal}`
+  const found: { place?: string; next: string } | undefined = key && clients[key]
+  if (found?.place === undefined) return html`${texts.inTerminal}`
   const place = fillHtml(found.place, {})
   if (kind === 'settings') {
     return fillHtml(texts.inSettings, { client: name, place: html`<strong>${place}</strong>` })

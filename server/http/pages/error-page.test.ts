@@ -18,8 +18,8 @@ describe('errorPage', () => {
   })
 
   test('leaves out what it was not given', () => {
-    const { title, message, nextStep, requestId } = errorSample
-    const page = errorPage({ title, message, nextStep, requestId })
+    const { language, title, message, nextStep, requestId } = errorSample
+    const page = errorPage({ language, title, message, nextStep, requestId })
     expect(page).not.toContain('class="detail"')
     expect(page).not.toContain('<a ')
   })

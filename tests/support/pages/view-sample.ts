@@ -1,4 +1,5 @@
 import { english } from '../../../server/texts/english.ts'
+import { german } from '../../../server/texts/german.ts'
 import { Language } from '../../../server/texts/language.ts'
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
@@ -10,8 +11,10 @@ import type { FinishedView, MessageView } from '../../../server/http/pages/finis
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
 
-/** English, the language of every sample. */
-const language = new Language('en', english)
+/** The language of every sample. */
+export const inEnglish: Language = new Language('en', english)
+
+export const inGerman: Language = new Language('de', german)
 
 /** The web app in every sample. */
 const app = { appName: 'Example Notes', appUrl: 'https://notes.example.com' }
@@ -48,7 +51,7 @@ export const deviceSample: DeviceView = {
 
 /** A login view with all parts: a client with a verified host, a password form, one social method. */
 export const loginSample: LoginView = {
-  language,
+  language: inEnglish,
   ...app,
   action: '/oauth/authorize',
   transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
@@ -62,7 +65,7 @@ export const loopbackSample: LoginView = { ...loginSample, subject: loopbackRequ
 
 /** A second-factor view of an account with one authenticator app. */
 export const secondFactorSample: SecondFactorView = {
-  language,
+  language: inEnglish,
   ...app,
   action: '/oauth/authorize',
   transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
@@ -78,7 +81,7 @@ export const captchaSamples: Readonly<Record<Captcha['kind'], Captcha>> = {
 
 /** An error view with all parts. */
 export const errorSample: ErrorView = {
-  language,
+  language: inEnglish,
   title: 'This sign-in link can’t be used',
   message:
     'The client asked to send you back to an address that it never registered, so nothing was allowed.',
@@ -91,7 +94,7 @@ export const errorSample: ErrorView = {
 
 /** A finished view for a client behind a private-use scheme. */
 export const finishedSample: FinishedView = {
-  language,
+  language: inEnglish,
   clientName: 'Cursor',
   continueUrl:
     'cursor://anysphere.cursor-mcp/oauth/callback?code=c0de&state=xyz&iss=https%3A%2F%2Fmcp.example.com',
@@ -100,7 +103,7 @@ export const finishedSample: FinishedView = {
 
 /** The empty page that asks for the code of a device. */
 export const deviceEntrySample: DeviceEntryView = {
-  language,
+  language: inEnglish,
   ...app,
   action: '/oauth/device',
   form: 'v1.k1.c2VhbGVkLWZvcm0',
@@ -108,7 +111,7 @@ export const deviceEntrySample: DeviceEntryView = {
 
 /** The final page of a sign-in for a device. */
 export const messageSample: MessageView = {
-  language,
+  language: inEnglish,
   title: 'Your device can connect now',
   bridge: 'lowered',
   message:
@@ -119,7 +122,7 @@ export const messageSample: MessageView = {
 
 /** The connections of a user with three: a client with a host, a program of this computer, a device. */
 export const connectionsSample: ConnectionsView = {
-  language,
+  language: inEnglish,
   ...app,
   action: '/account/connections',
   connectPath: '/mcp',
@@ -175,7 +178,7 @@ export const connectionsSample: ConnectionsView = {
 
 /** The page of a publicly reachable server. */
 export const connectSample: ConnectView = {
-  language,
+  language: inEnglish,
   ...app,
   url: 'https://mcp.example.com/mcp',
   challenging: 'https://mcp.example.com/mcp?sign-in',
