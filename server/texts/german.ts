@@ -278,7 +278,7 @@ export const german: Texts = {
     addTo: 'Zu {client} hinzufügen',
     others: 'Andere Clients',
     othersNote:
-      'Wählen Sie Ihren. Ist er nicht dabei, fügen Sie die Adresse dort ein, wo er einen MCP-Server hinzufügt.',
+      'Wählen Sie Ihren Client. Ist er nicht dabei, fügen Sie die Adresse dort ein, wo er einen MCP-Server hinzufügt.',
     connected: 'Schon verbunden? {connections}',
     outOfReach: 'Nicht von diesem Computer',
     outOfReachNote:
@@ -324,6 +324,7 @@ export const german: Texts = {
       next: 'Beenden Sie Claude Desktop und starten Sie es neu. Ein Browser öffnet sich: Melden Sie sich dort an. {bridge}',
     },
     stdio: {
+      name: 'Andere stdio-Clients',
       place: 'Befehl eines MCP-Servers',
       next: 'Ein Browser öffnet sich, wenn der Client ihn startet: Melden Sie sich dort an. {bridge}',
     },

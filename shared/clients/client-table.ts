@@ -91,16 +91,16 @@ export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
       },
     ],
   },
-  stdio: { name: 'Other stdio clients', ways: [command('stdio', bridgeCommand)] },
+  stdio: { name: clientTexts.stdio.name, ways: [command('stdio', bridgeCommand)] },
 }
 
 type WayTexts = Pick<ClientWay, 'place' | 'texts' | 'next'>
 
 function textsOf(client: TextedClient): WayTexts {
-  const { next, ...rest }: { next: string; place?: string } = clientTexts[client]
+  const { next, place }: { next: string; place?: string } = clientTexts[client]
   const bridge = bridgeTexts[bridgeNeeds].replace('{install}', installBridge)
   return {
-    ...rest,
+    ...(place !== undefined && { place }),
     texts: client,
     next: ({ name }) => next.replace('{name}', () => shellWord(name)).replace('{bridge}', () => bridge),
   }

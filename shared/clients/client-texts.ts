@@ -29,6 +29,7 @@ export const clientTexts = {
     next: 'Quit Claude Desktop and start it again. A browser opens: sign in there. {bridge}',
   },
   stdio: {
+    name: 'Other stdio clients',
     place: 'the command of an MCP server',
     next: 'A browser opens when the client starts it: sign in there. {bridge}',
   },

@@ -111,10 +111,11 @@ function clientDetails(id: string, row: ClientRow, way: ClientWay, view: Connect
   const server = { name: serverNameOf(view.url), url }
   const { connect: texts, clients, bridge: needs } = view.language.texts
   const bridge = fillHtml(needs[bridgeNeeds], { install: installBridge })
-  const client = row.name
+  // The last row is no client with a name of its own.
+  const client = way.texts === 'stdio' ? clients.stdio.name : row.name
   return html`<details name="client" class="client">
     <summary>
-      <span>${row.name}</span>
+      <span>${client}</span>
       <span class="quiet">${isOutOfReach(row, view) ? texts.outOfReach : texts[way.kind]}</span>
     </summary>
     <div class="client-steps">

@@ -22,7 +22,7 @@ export interface ConnectionForm extends PageView {
 
 /**
  * Renders the client of one entry and the form that ends the connection, in two steps without a script: the button is hidden until
- * requested. `headingId` is unique on the page.
+ * requested. Its name leaves room for that button, which is outside of the heading, by a hidden one as wide. `headingId` is unique on the page.
  */
 export function connectionHead(
   { id, client }: { id: string; client: ConnectedClient },
@@ -31,6 +31,7 @@ export function connectionHead(
 ): SafeHtml {
   const texts = form.language.texts.connections
   return html`<div class="connection-head">
+      <span class="button end" aria-hidden="true">${texts.end}</span>
       <h3 id="${headingId}">
         ${client.host === undefined ? '' : html`${hostName(client.host)} `}<span
           class="${client.host === undefined ? 'own-name' : 'own-name quiet'}"

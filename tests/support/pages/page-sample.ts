@@ -93,8 +93,10 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
     document: loginPage(view),
     contentSecurityPolicy: contentSecurityPolicy(captchaPolicy(view.captcha)),
   })
+  const { ownTools, stayDays } = language.texts.permissions
+  const permissions = [ownTools, language.counted(stayDays, 30)]
   return new Map([
-    ['login', plain(loginPage(loginSample))],
+    ['login', plain(loginPage({ ...loginSample, subject: { ...requestSample, permissions } }))],
     ['login-loopback', plain(loginPage(loopbackSample))],
     [
       'login-error',
@@ -204,7 +206,16 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
         }),
       ),
     ],
-    ['login-device', plain(loginPage({ ...loginSample, action: '/oauth/device', subject: deviceSample }))],
+    [
+      'login-device',
+      plain(
+        loginPage({
+          ...loginSample,
+          action: '/oauth/device',
+          subject: { ...deviceSample, permissions, asked: language.ago(0, 120) },
+        }),
+      ),
+    ],
     [
       'login-device-error',
       plain(
@@ -367,7 +378,7 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
         true,
       ),
     ],
-    ['error', plain(errorPage(errorSample))],
+    ['error', plain(errorPage({ ...errorSample, ...language.texts.errors.redirect_uri_mismatch }))],
     [
       'error-with-way-back',
       plain(
