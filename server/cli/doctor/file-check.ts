@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import type { CheckedSettings } from '../../config/config.ts'
-import { readAccessFile, readWellKnownFile } from '../../config/document-file.ts'
+import { readAccessFile, readTextsFiles, readWellKnownFile } from '../../config/document-file.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
 import { type ServerConfig, settings } from '../../config/setting-table.ts'
 import { valueOr } from '../../core/document.ts'
@@ -22,6 +22,10 @@ const contents: Partial<Record<CheckedFile, Describe>> = {
     `holds ${Object.keys(valueOr(readWellKnownFile(config), {}))
       .map((name) => `/.well-known/${name}`)
       .join(', ')}.`,
+  texts: (config) => {
+    const languages = valueOr(readTextsFiles(config), []).map(({ language }) => language)
+    return `${languages.length === 1 ? 'holds' : 'hold'} the texts of the pages in ${languages.join(', ')}.`
+  },
   adminTokenFile: () => `holds a token, and is its owner's alone.`,
 }
 
@@ -43,8 +47,8 @@ export async function checkFiles(
   for (const { field, problem, nextStep } of faults)
     add(field, fail(`${nameOf(field)}: ${problem}`, nextStep))
   for (const [field, describe] of Object.entries(contents) as [CheckedFile, Describe][]) {
-    const path = config[field]
-    if (typeof path === 'string' && !faulty.has(field)) add(field, ok(`${path} ${describe(config, now)}`))
+    const path = [config[field]].flat().join(', ')
+    if (path !== '' && !faulty.has(field)) add(field, ok(`${path} ${describe(config, now)}`))
   }
   if (reading?.kind === 'module') {
     const note = publicToolNote(publicToolsOf(reading.module))
