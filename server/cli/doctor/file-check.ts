@@ -47,8 +47,10 @@ export async function checkFiles(
   for (const { field, problem, nextStep } of faults)
     add(field, fail(`${nameOf(field)}: ${problem}`, nextStep))
   for (const [field, describe] of Object.entries(contents) as [CheckedFile, Describe][]) {
-    const path = [config[field]].flat().join(', ')
-    if (path !== '' && !faulty.has(field)) add(field, ok(`${path} ${describe(config, now)}`))
+    const given = config[field]
+    const path = Array.isArray(given) ? given.join(', ') : given
+    if (typeof path === 'string' && path !== '' && !faulty.has(field))
+      add(field, ok(`${path} ${describe(config, now)}`))
   }
   if (reading?.kind === 'module') {
     const note = publicToolNote(publicToolsOf(reading.module))

@@ -15,14 +15,17 @@ import {
   finishedPage as renderFinishedPage,
   messagePage as renderMessagePage,
 } from '../../../server/http/pages/finished-page.ts'
-import { contentSecurityPolicy, pageContentSecurityPolicy } from '../../../server/http/pages/layout.ts'
+import {
+  contentSecurityPolicy,
+  pageContentSecurityPolicy,
+  type PageView,
+} from '../../../server/http/pages/layout.ts'
 import { loginPage as renderLoginPage, type LoginView } from '../../../server/http/pages/login-page.ts'
 import {
   type EmailCodeView,
   emailCodePage as renderEmailCodePage,
 } from '../../../server/http/pages/email-code-page.ts'
 import { secondFactorPage as renderSecondFactorPage } from '../../../server/http/pages/second-factor-page.ts'
-import type { PageView } from '../../../server/http/pages/layout.ts'
 import type { Language } from '../../../server/texts/language.ts'
 import type { ServedPage } from './page-server.ts'
 import {
