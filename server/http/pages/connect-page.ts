@@ -97,12 +97,8 @@ function isOutOfReach({ isHosted }: ClientRow, { isLocal }: ConnectView): boolea
 
 function linkButton({ name, ways: [way] }: ClientRow, { url, language: { texts } }: ConnectView): SafeHtml {
   const link = way?.text({ name: serverNameOf(url), url }) ?? ''
-  return html`<a
-    class="button secondary"
-    href="${link}"
-    aria-label="${fillText(texts.connect.addTo, { client: name })}"
-    >${name}</a
-  > `
+  const label = fillText(texts.connect.addTo, { client: name })
+  return html`<a class="button secondary" href="${link}" aria-label="${label}">${name}</a> `
 }
 
 /** Renders one client; the shared name makes browsers close the one that was open. */
