@@ -9,7 +9,8 @@ import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
 import { settings } from '../server/config/setting-table.ts'
 import { errorTable, requestFaults } from '../server/http/error-table.ts'
-import { signInMessages } from '../server/http/login/sign-in-failure.ts'
+import { failureStatus, type SignInReason } from '../server/http/login/sign-in-failure.ts'
+import { english } from '../server/texts/english.ts'
 import type { LogEvent } from '../server/observability/event-kind.ts'
 import { logEvents } from '../server/observability/log-event.ts'
 import { metricTable } from '../server/observability/metrics.ts'
@@ -144,9 +145,9 @@ ${table(
 
 ${table(
   ['failure', 'status', 'text'],
-  Object.entries(signInMessages).map(([failure, { status, text }]) => [
+  Object.entries(english.failures).map(([failure, text]) => [
     `\`${failure}\``,
-    String(status),
+    String(failureStatus[failure as SignInReason]),
     text,
   ]),
 )}

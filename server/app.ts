@@ -1,10 +1,9 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { readLogoFile } from './config/document-file.ts'
+import { readLogoFile, readTextsFiles } from './config/document-file.ts'
 import type { ServerConfig } from './config/setting-table.ts'
 import { AccessControl } from './core/access/access-control.ts'
 import { AttemptBook } from './core/attempts/attempt-book.ts'
-import { valueOr } from './core/document.ts'
 import { BackgroundWork } from './core/background-work.ts'
 import { GrantUses } from './core/session/grant-use.ts'
 import type { SessionProvider } from './core/session/session-provider.ts'
@@ -15,6 +14,8 @@ import { shareSessions } from './core/session/shared-session.ts'
 import { SignOutWorker } from './core/session/sign-out-worker.ts'
 import type { Store } from './core/store.ts'
 import { createEndpoints } from './startup/endpoint-table.ts'
+import { valueOr } from './core/document.ts'
+import { Languages } from './texts/languages.ts'
 import { publicUrls } from './http/public-urls.ts'
 import type { RequestGate } from './http/listener/guarded-server.ts'
 import { createLoginCookies } from './http/login/cookies.ts'
@@ -113,6 +114,7 @@ function compose(
   const cookies = createLoginCookies(config.baseUrl)
   const look = createLook({ ...config, logoUrl: valueOr(readLogoFile(config), undefined) })
   const background = new BackgroundWork()
+  const languages = new Languages(valueOr(readTextsFiles(config), []))
   let isDraining = false
   const endpoints = createEndpoints({
     ...common,
@@ -120,6 +122,7 @@ function compose(
     look,
     background,
     cookies,
+    languages,
     urls,
     scopes: new ScopeCatalogue(served.scopes, served.toolsOf),
     clients: openClients(config, runtime, store, report),
@@ -142,6 +145,7 @@ function compose(
       baseUrl: config.baseUrl,
       allowedHosts: config.allowedHosts,
       look,
+      languages,
       ...(log.metrics && { observer: log.metrics }),
       createContext: createRequestContexts(config, runtime, log, attempts),
     }),

@@ -11,7 +11,5 @@ export const installBridge: string = isPublished
   ? 'npm install --global mcp-drawbridge'
   : 'npm ci && npm pack -w bridge && npm install --global ./mcp-drawbridge-*.tgz'
 
-/** One sentence on how to get the bridge. Commands are in backticks. */
-export const bridgeNeeds: string = isPublished
-  ? 'This way needs Node.js.'
-  : `This way needs Node.js and the bridge; to install it, run \`${installBridge}\` in a clone of Drawbridge.`
+/** Which sentence says how to get the bridge. */
+export const bridgeNeeds: 'published' | 'unpublished' = isPublished ? 'published' : 'unpublished'

@@ -170,6 +170,15 @@ export const commandTable: readonly CommandRow[] = [
     },
   },
   {
+    usage: 'texts [language]',
+    description:
+      'Print the texts of the pages in a language as a file for TEXTS, to change or to translate. English where there is none yet.',
+    json: 'print it as one line',
+    examples: ['texts fr > fr.json', 'texts --json | jq .texts.login'],
+    shown: ['texts'],
+    run: async (input, [language]) => (await import('./texts.ts')).printTexts(input, language),
+  },
+  {
     usage: 'clients list',
     description: 'Print the clients that are known: of the file CLIENTS, and of the store.',
     json: factsAsJson,

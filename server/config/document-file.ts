@@ -8,6 +8,8 @@ import { readLogo } from '../core/logo.ts'
 import { type DocumentReading, named, readDocument } from '../core/document.ts'
 import { readUpstreamDocument, type UpstreamReading, upstreamAt } from '../core/gateway/upstream-document.ts'
 import { toolScope } from '../core/tokens/scope.ts'
+import type { LanguageTexts } from '../texts/languages.ts'
+import { readTextsDocument } from '../texts/texts-document.ts'
 import type { ServerConfig } from './setting-table.ts'
 
 /** The text of a file, or a sentence that says why it cannot be had and names the file. */
@@ -121,4 +123,26 @@ export function readLogoFile({
   if (path === undefined) return { kind: 'read', value: undefined }
   const file = readBytes(path)
   return file.kind === 'bytes' ? readLogo(file.bytes, path) : { kind: 'faulty', faults: [file.fault] }
+}
+
+/** The tables of the files that TEXTS names, each of another language. */
+export function readTextsFiles({
+  texts: paths,
+}: Pick<ServerConfig, 'texts'>): DocumentReading<readonly LanguageTexts[]> {
+  const pathOf = new Map<string, string>()
+  const tables: LanguageTexts[] = []
+  const faults: string[] = []
+  for (const path of paths) {
+    const reading = readDocumentFile(path, readTextsDocument)
+    if (reading.kind === 'faulty') {
+      faults.push(...reading.faults)
+      continue
+    }
+    const { language } = reading.value
+    const other = pathOf.get(language)
+    if (other !== undefined) faults.push(`${path}: the language is ${language}, as in ${other}.`)
+    pathOf.set(language, path)
+    tables.push(reading.value)
+  }
+  return faults.length > 0 ? { kind: 'faulty', faults } : { kind: 'read', value: tables }
 }

@@ -5,6 +5,7 @@ import {
   readAccessFile,
   readLogoFile,
   readSettingFile,
+  readTextsFiles,
   readUpstream,
   readWellKnownFile,
 } from './document-file.ts'
@@ -36,6 +37,7 @@ const checks = {
   adminTokenFile: ({ config }) => tokenFaults(config),
   upstream: ({ config }) => upstreamFaults(config),
   appLogo: ({ config }) => logoFaults(config),
+  texts: ({ config }) => documentFaults(readTextsFiles(config), 'languages.md'),
   wellKnown: ({ config }) => documentFaults(readWellKnownFile(config), 'directories.md'),
 } satisfies Partial<Record<keyof ServerConfig, (given: GivenSettings, now: number) => Fault[]>>
 

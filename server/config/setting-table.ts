@@ -187,6 +187,12 @@ const table = {
     defaultText: 'green',
     doc: 'Colour of the buttons on the pages, as #rrggbb, or two for light and dark mode: #6d28d9,#c4b5fd.',
   },
+  texts: {
+    parse: parseList,
+    default: '',
+    defaultText: 'English and German',
+    doc: 'JSON files with the texts of the pages in further languages, comma-separated, or others for English or German; drawbridge-server texts prints one to start from.',
+  },
   wellKnown: {
     parse: parseText,
     defaultText: 'none',

@@ -9,14 +9,15 @@ import type {
   Peer,
   RequestContext,
 } from './endpoint.ts'
-import { type ErrorCode, errorTable } from './error-table.ts'
+import { errorTable, type PageErrorCode } from './error-table.ts'
 import { createFinisher } from './finish.ts'
 import { everyone, preflight } from './middleware/cors.ts'
 import { createHostGuard, splitUrl } from './middleware/guards.ts'
 import { errorPage } from './pages/error-page.ts'
 import type { Look } from './pages/look.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
-import { httpError, oauthFailure, page, retryHeaders } from './response.ts'
+import { Languages } from '../texts/languages.ts'
+import { httpError, oauthFailure, page, pageLanguage, retryHeaders } from './response.ts'
 
 export interface RequestObserver {
   requestStarted(): void
@@ -32,6 +33,8 @@ export interface HttpAppConfig {
   /** Hosts that requests may use besides that of the base URL. */
   allowedHosts?: readonly string[]
   look: Look
+  /** Languages of the pages that say why a request was refused. */
+  languages?: Languages
   createContext: (request: Request, peer: Peer | undefined) => RequestContext
   observer?: RequestObserver
   /** Monotonic milliseconds, for the observer. */
@@ -50,9 +53,9 @@ interface Route {
  * exactly, apart from one trailing slash: a path that another program may read differently is not found.
  */
 export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppConfig): FetchHandler {
-  const { baseUrl, createContext, observer, nowMs = () => performance.now() } = config
+  const { baseUrl, createContext, observer, nowMs = () => performance.now(), languages } = config
   const isOwnHost = createHostGuard(baseUrl, config.allowedHosts)
-  const refuse = createRefusal(config.look)
+  const refuse = createRefusal(config.look, languages ?? new Languages())
   const finish = createFinisher(baseUrl)
 
   async function serve(request: Request, peer: Peer | undefined, route: Route): Promise<Response> {
@@ -91,7 +94,7 @@ function pathsOf({ path, prefix }: Endpoint): string[] {
   return path.endsWith('/') ? [path] : [path, `${path}/`]
 }
 
-function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean, refuse: Refuse): Route {
+function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean, refuse: Refusal): Route {
   const { path, prefix, cors, anyHost, otherMethods } = endpoint
   const handlers = new Map(Object.entries(endpoint.methods))
   const audienceOf = cors === 'none' ? (): CorsAudience => ({ kind: 'nobody' }) : cors
@@ -114,7 +117,7 @@ function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean, r
   }
 }
 
-function unknownRoute(baseUrl: string, isOwnHost: (request: Request) => boolean, refuse: Refuse): Route {
+function unknownRoute(baseUrl: string, isOwnHost: (request: Request) => boolean, refuse: Refusal): Route {
   const startUrl = `${baseUrl.replace(/\/+$/, '')}/`
   return {
     name: 'other',
@@ -137,7 +140,7 @@ async function answer(
   request: Request,
   context: RequestContext,
   { handle }: Route,
-  refuse: Refuse,
+  refuse: Refusal,
 ): Promise<Reply> {
   try {
     return await handle(request, context)
@@ -170,19 +173,21 @@ function isAbort(error: unknown): boolean {
   return name === 'AbortError' || code === 'ECONNRESET' || code === 'ABORT_ERR'
 }
 
-type Refuse = (
-  code: ErrorCode,
+/** Refuses with a page for a browser that navigates, with JSON for everything else. */
+type Refusal = (
+  code: PageErrorCode,
   request: Request,
   context: RequestContext,
   more?: { headers?: Record<string, string>; startUrl?: string },
 ) => Reply
 
-/** Refuses with a page for a browser that navigates, with JSON for everything else. */
-function createRefusal(look: Look): Refuse {
-  return (code, request, { id: requestId }, { headers = {}, startUrl } = {}) => {
+function createRefusal(look: Look, languages: Languages): Refusal {
+  return (code, request, { id: requestId }, { headers = {}, ...start } = {}) => {
     if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
-    const { status, ...text } = errorTable[code]
-    const html = errorPage({ ...text, ...(startUrl !== undefined && { startUrl }), requestId, look })
-    return page(html, look, status, { ...retryHeaders(status), ...headers })
+    const { status } = errorTable[code]
+    const language = pageLanguage(request, languages)
+    const view = { language, look }
+    const html = errorPage({ ...view, ...language.texts.errors[code], ...start, requestId })
+    return page(html, view, status, { ...retryHeaders(status), ...headers })
   }
 }

@@ -3,28 +3,43 @@ import type { Endpoint, EndpointHandler } from './endpoint.ts'
 import type { PublicUrls } from './public-urls.ts'
 import { type ConnectView, connectPage, connectPolicy } from './pages/connect-page.ts'
 import type { AppView, PageLinks } from './pages/layout.ts'
-import { page } from './response.ts'
+import type { Language } from '../texts/language.ts'
+import type { Languages } from '../texts/languages.ts'
+import { page, pageLanguage } from './response.ts'
 
-/** Shows the connect page, which is the same for everyone. */
+/** Shows the connect page, which is the same for everyone who reads the same language. */
 export function createConnectHandler(
   urls: PublicUrls,
   app: AppView & PageLinks,
-  more: Pick<ConnectView, 'connectionsPath' | 'permissions'> & { publicTools: () => ReadonlySet<string> },
+  more: Pick<ConnectView, 'connectionsPath'> & {
+    languages: Languages
+    permissions: (language: Language) => readonly string[]
+    publicTools: () => ReadonlySet<string>
+  },
 ): EndpointHandler {
   const { appName, appUrl, look } = app
-  const view: Omit<ConnectView, 'publicTools'> = {
+  const view: Omit<ConnectView, 'language' | 'permissions' | 'publicTools'> = {
     look,
     appName,
     appUrl,
     links: app,
     connectionsPath: more.connectionsPath,
-    permissions: more.permissions,
     url: urls.resource,
     challenging: urls.challenging,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
   }
   const headers = { 'content-security-policy': connectPolicy(look) }
-  return () => page(connectPage({ ...view, publicTools: more.publicTools() }), look, 200, headers)
+  return (request) => {
+    const language = pageLanguage(request, more.languages)
+    const { permissions, publicTools } = more
+    const html = connectPage({
+      ...view,
+      language,
+      permissions: permissions(language),
+      publicTools: publicTools(),
+    })
+    return page(html, { language, look }, 200, headers)
+  }
 }
 
 /** Serves the base URL itself, which users open in a browser. */

@@ -1,4 +1,4 @@
-import type { UnsafeRequestReason } from '../core/authorization/authorization-request.ts'
+import { english } from '../texts/english.ts'
 import { maxFormBytes, maxHeaderBytes, maxHeaders, maxTargetLength } from './request-limits.ts'
 
 /** Text of an error: in JSON the message and the next step, in a browser a whole page. */
@@ -9,41 +9,14 @@ export interface ErrorText {
   nextStep: string
 }
 
-/** Errors of this server that are not in the OAuth registry: of any request, and of the login flow, which are pages only. */
-export type ErrorCode =
-  | UnsafeRequestReason
-  | 'unauthorized'
-  | 'forbidden_origin'
-  | 'forbidden_cookie'
-  | 'access_denied'
-  | 'misdirected_request'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'unsupported_media_type'
-  | 'content_too_large'
-  | 'too_many_requests'
-  | 'temporarily_unavailable'
-  | 'server_error'
-  | 'transaction_invalid'
-  | 'transaction_expired'
-  | 'foreign_browser'
-  | 'foreign_form'
-  | 'form_unreadable'
-  | 'social_expired'
-  | 'social_refused'
-  | 'social_rate_limited'
-  | 'sign_in_unavailable'
-  | 'client_unavailable'
-  | 'client_document_faulty'
-  | 'request_refused'
-  | 'client_limited'
-  | 'device_gone'
-  | 'device_client_unknown'
+/** Errors that are shown as a page, of any request and of the login flow; what they say is in the table of texts. */
+export type PageErrorCode = keyof typeof english.errors
 
-const startOver = 'Go back to the app you came from and connect again.'
+/** Errors of this server that are not in the OAuth registry. */
+export type ErrorCode = PageErrorCode | keyof typeof programErrors
 
-/** All errors: those of any request first, then those of the login flow. */
-export const errorTable: Readonly<Record<ErrorCode, ErrorText>> = {
+/** Errors that only programs get. */
+const programErrors = {
   unauthorized: {
     status: 401,
     title: 'Sign-in required',
@@ -68,24 +41,6 @@ export const errorTable: Readonly<Record<ErrorCode, ErrorText>> = {
     message: 'This account may not use this server.',
     nextStep: 'Ask the owner of the web app, or use another account.',
   },
-  misdirected_request: {
-    status: 421,
-    title: 'Wrong host name',
-    message: 'This server does not serve that host name.',
-    nextStep: 'Use the host of BASE_URL. A reverse proxy must forward the Host header.',
-  },
-  not_found: {
-    status: 404,
-    title: 'Page not found',
-    message: 'There is no page at this address.',
-    nextStep: 'To connect an MCP client, use the address that ends in /mcp.',
-  },
-  method_not_allowed: {
-    status: 405,
-    title: 'Method not allowed',
-    message: 'This address does not support that HTTP method.',
-    nextStep: 'Use a method listed in the Allow header.',
-  },
   unsupported_media_type: {
     status: 415,
     title: 'Content type not supported',
@@ -104,145 +59,45 @@ export const errorTable: Readonly<Record<ErrorCode, ErrorText>> = {
     message: 'Too many requests from your address failed.',
     nextStep: 'Wait as many seconds as Retry-After says, and check the earlier error messages.',
   },
-  temporarily_unavailable: {
-    status: 503,
-    title: 'Temporarily unavailable',
-    message: 'A service that this server depends on cannot be reached. Nothing is lost.',
-    nextStep: 'Try again after as many seconds as Retry-After says.',
-  },
-  server_error: {
-    status: 500,
-    title: 'Something went wrong',
-    message: 'The server could not process this request.',
-    nextStep: 'Try again. If it happens again, report the request ID from the X-Request-Id header.',
-  },
-  client_id_missing: {
-    status: 400,
-    title: 'This link is incomplete',
-    message: 'It does not say which app wants to connect (the client_id parameter is missing).',
-    nextStep: startOver,
-  },
-  client_unknown: {
-    status: 400,
-    title: 'This app is not registered here',
-    message: 'Its registration was removed or never existed, so it cannot be connected.',
-    nextStep:
-      'In the app, remove this server and add it again. Signing in again is not enough: the app would use its old registration.',
-  },
-  redirect_uri_missing: {
-    status: 400,
-    title: 'This link is incomplete',
-    message: 'It does not say where to return to (the redirect_uri parameter is missing).',
-    nextStep: startOver,
-  },
-  redirect_uri_mismatch: {
-    status: 400,
-    title: 'This app uses an unregistered return address',
-    message:
-      'The return address in the link is not registered for this app. Sending you there could be unsafe.',
-    nextStep:
-      'In the app, remove this connector and add it again. If that does not help, contact the app’s developer.',
-  },
-  parameter_repeated: {
-    status: 400,
-    title: 'This link is not valid',
-    message: 'It names the app or the return address more than once.',
-    nextStep: startOver,
-  },
-  transaction_invalid: {
-    status: 400,
-    title: 'This sign-in page is not valid',
-    message: 'It is incomplete, or it comes from another server.',
-    nextStep: startOver,
-  },
-  transaction_expired: {
-    status: 400,
-    title: 'This sign-in page has expired',
-    message: 'For your security, a sign-in page expires after one hour.',
-    nextStep: startOver,
-  },
-  foreign_browser: {
-    status: 403,
-    title: 'This sign-in page belongs to another browser',
-    message: 'It was opened in another browser, or this browser does not accept cookies.',
-    nextStep: 'Allow cookies for this site, then go back to the app you came from and connect again.',
-  },
-  foreign_form: {
-    status: 403,
-    title: 'This form was sent from another site',
-    message: 'Sign-in forms are only accepted from the sign-in page itself.',
-    nextStep: startOver,
-  },
-  form_unreadable: {
-    status: 400,
-    title: 'This form cannot be read',
-    message: 'It is too large, or some of its fields are missing or repeated.',
-    nextStep: startOver,
-  },
-  social_expired: {
-    status: 400,
-    title: 'This sign-in took too long',
-    message:
-      'The sign-in you came back from has expired, was already completed, or was begun in another browser.',
-    nextStep: startOver,
-  },
-  social_refused: {
-    status: 400,
-    title: 'The sign-in was not completed',
-    message:
-      'It was cancelled or failed. This browser has several sign-ins open, so the server cannot tell which one it was.',
-    nextStep: 'Go back to the tab with the sign-in page and try again, or start again in the app.',
-  },
-  social_rate_limited: {
-    status: 429,
-    title: 'Too many people are signing in',
-    message: 'Your sign-in has to wait. It is still open.',
-    nextStep: 'Wait a minute, then reload this page.',
-  },
-  sign_in_unavailable: {
-    status: 503,
-    title: 'Sign-in is not available right now',
-    message: 'The web app’s sign-in service cannot be reached.',
-    nextStep: 'Wait a moment, then reload this page.',
-  },
-  client_unavailable: {
-    status: 503,
-    title: 'This app cannot be checked right now',
-    message: 'Its metadata document cannot be fetched, so the server cannot verify the app.',
-    nextStep:
-      'Wait a minute, then connect again in the app. If this happens again, tell the server’s operator.',
-  },
-  client_document_faulty: {
-    status: 400,
-    title: 'This app’s metadata is not valid',
-    message: 'Its metadata document is missing or has an error, so the app cannot be connected.',
-    nextStep: 'Trying again will not help. Send the details on this page to the app’s developer.',
-  },
-  request_refused: {
-    status: 400,
-    title: 'This app’s request was refused',
-    message: 'The app requested a sign-in in a way that this server does not accept.',
-    nextStep:
-      'If you trust the site below, go back to it; the app is told what went wrong. Otherwise close this page.',
-  },
-  client_limited: {
-    status: 429,
-    title: 'This app cannot be checked right now',
-    message: 'Too many new apps were connected from your network within a minute.',
-    nextStep: 'Wait a minute, then connect again in the app.',
-  },
-  device_gone: {
-    status: 400,
-    title: 'This code is no longer valid',
-    message: 'It has expired, or the device was already allowed or denied.',
-    nextStep: 'If your device is still waiting, start again there and enter the new code it shows.',
-  },
-  device_client_unknown: {
-    status: 400,
-    title: 'The app on this device is not registered here',
-    message: 'Its registration was removed or never existed, so it cannot be connected.',
-    nextStep: 'On the device, remove this connector and add it again, then enter the new code it shows.',
-  },
+} as const satisfies Record<string, ErrorText>
+
+const pageStatus: Readonly<Record<PageErrorCode, number>> = {
+  misdirected_request: 421,
+  not_found: 404,
+  method_not_allowed: 405,
+  temporarily_unavailable: 503,
+  server_error: 500,
+  client_id_missing: 400,
+  client_unknown: 400,
+  redirect_uri_missing: 400,
+  redirect_uri_mismatch: 400,
+  parameter_repeated: 400,
+  transaction_invalid: 400,
+  transaction_expired: 400,
+  foreign_browser: 403,
+  foreign_form: 403,
+  form_unreadable: 400,
+  social_expired: 400,
+  social_refused: 400,
+  social_rate_limited: 429,
+  sign_in_unavailable: 503,
+  client_unavailable: 503,
+  client_document_faulty: 400,
+  request_refused: 400,
+  client_limited: 429,
+  device_gone: 400,
+  device_client_unknown: 400,
+}
+
+/** All errors, in English as in JSON. */
+export const errorTable: Readonly<Record<ErrorCode, ErrorText>> = {
+  ...programErrors,
+  ...(Object.fromEntries(
+    Object.entries(pageStatus).map(([code, status]) => [
+      code,
+      { status, ...english.errors[code as PageErrorCode] },
+    ]),
+  ) as Record<PageErrorCode, ErrorText>),
 }
 
 /** Faults that any request can have. */

@@ -1,8 +1,9 @@
 import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 import { OAuthError, oauthErrorBody } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type ErrorCode, errorTable } from './error-table.ts'
-import { contentSecurityPolicy } from './pages/layout.ts'
-import type { Look } from './pages/look.ts'
+import { contentSecurityPolicy, type PageView } from './pages/layout.ts'
+import type { Language } from '../texts/language.ts'
+import type { Languages } from '../texts/languages.ts'
 
 const noStore = { 'cache-control': 'no-store' }
 
@@ -27,12 +28,24 @@ export function empty(status: number): TextResponse {
   return { status, headers: { ...noCache }, body: null }
 }
 
-/** Returns an HTML page in its look: never cached or framed, and it loads nothing. */
-export function page(html: string, look: Look, status = 200, headers: Record<string, string> = {}): Response {
+/** Chooses the language of a page: that of its link's `ui_locales`, or of the browser. */
+export function pageLanguage(request: Request, languages: Languages): Language {
+  const uiLocales = new URL(request.url).searchParams.get('ui_locales')
+  return languages.choose(uiLocales, request.headers.get('accept-language'))
+}
+
+/** Returns an HTML page in its look and language: never cached, so that it need not vary, nor framed, and it loads nothing. */
+export function page(
+  html: string,
+  { language, look }: PageView,
+  status = 200,
+  headers: Record<string, string> = {},
+): Response {
   return new Response(html, {
     status,
     headers: {
       'content-type': 'text/html; charset=utf-8',
+      'content-language': language.tag,
       'content-security-policy': contentSecurityPolicy(look),
       // Keeps Origin on our own form posts, which `no-referrer` would remove, and sends nothing to other sites.
       'referrer-policy': 'same-origin',

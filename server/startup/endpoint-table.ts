@@ -14,6 +14,7 @@ import type { Store } from '../core/store.ts'
 import type { ReportGrantEnd } from '../core/session/grant.ts'
 import { createAccountEndpoint } from '../http/account/account.ts'
 import { createConnectEndpoint, createConnectHandler, withConnectPage } from '../http/connect.ts'
+import { describeScope } from '../http/describe-scope.ts'
 import { createAuthorizeEndpoint } from '../http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../http/login/callback.ts'
 import { type PublicUrls, withDefaultPaths } from '../http/public-urls.ts'
@@ -33,6 +34,7 @@ import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
 import { createRegisterEndpoint, createRegisterManagementEndpoint } from '../http/oauth/registration.ts'
 import { createWellKnownEndpoints } from '../http/well-known.ts'
 import { createTokenEndpoint } from '../http/oauth/token.ts'
+import type { Languages } from '../texts/languages.ts'
 import type { Report } from '../observability/log.ts'
 import type { Telemetry } from '../observability/telemetry/telemetry.ts'
 import type { Clients } from './open-clients.ts'
@@ -54,6 +56,7 @@ export interface EndpointParts {
   keeper: SessionKeeper
   urls: PublicUrls
   scopes: ScopeCatalogue
+  languages: Languages
   clients: Clients
   tools: Tools
   /** Names of the tools that can be called without signing in. */
@@ -85,7 +88,7 @@ function traced(endpoint: Endpoint, telemetry: EndpointParts['telemetry']): Endp
 
 /** Creates the endpoint table: everything served under BASE_URL. */
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
-  const { config, urls, scopes, tools, provider, clients, shownTools, isDraining } = parts
+  const { config, urls, scopes, tools, provider, clients, shownTools, isDraining, languages } = parts
   const { basePath } = urls
   const ports = portsOf(parts)
   const showConnect = createConnectHandler(
@@ -93,7 +96,8 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     { ...config, look: parts.look },
     {
       connectionsPath: accountPath(ports),
-      permissions: scopes.describe(scopes.resource.join(' ')),
+      languages,
+      permissions: (language) => describeScope(scopes.resource.join(' '), scopes, language),
       publicTools: shownTools,
     },
   )
@@ -117,6 +121,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     ...createMetadataEndpoints(urls, {
       ...config,
       scopes,
+      languages,
       resourceName: config.appName,
       signsAssertions: tools.keySet !== undefined,
       links: config,

@@ -8,7 +8,8 @@ import {
   shellWord,
 } from './add-command.ts'
 import { bridgeText, type ConfiguredClient, configShapes, remoteText } from './config-shape.ts'
-import { bridgeNeeds } from '../published.ts'
+import { bridgeNeeds, installBridge } from '../published.ts'
+import { bridgeTexts, clientTexts, type TextedClient } from './client-texts.ts'
 import { type LinkedClient, linkedClients } from './install-link.ts'
 import type { NamedServer } from './server-name.ts'
 
@@ -22,6 +23,8 @@ export interface ClientWay {
   /** The usual path of the file, or the path through the settings. Names to type are in backticks. */
   place?: string
   text: (server: NamedServer) => string
+  /** The key of both texts in tables of other languages, for the first way of a client unless it is a link. */
+  texts?: TextedClient
   /** The user's next step. Commands are in backticks. */
   next: (server: NamedServer) => string
 }
@@ -45,124 +48,62 @@ export type ClientId = ConfiguredClient | LinkedClient | 'claude' | 'chatgpt' | 
  * in the docs.
  */
 export const clientTable: Readonly<Record<ClientId, ClientRow>> = {
-  claude: {
-    name: 'Claude',
-    isHosted: true,
-    ways: [
-      settings(
-        'Settings > Connectors > Add custom connector',
-        'Paste this address, add it, choose Connect and sign in.',
-      ),
-    ],
-  },
-  chatgpt: {
-    name: 'ChatGPT',
-    isHosted: true,
-    ways: [
-      settings(
-        'Settings > Apps > Advanced settings',
-        'Turn on Developer mode and choose Create app. Paste this address as the MCP server URL, choose OAuth and sign in.',
-      ),
-    ],
-  },
+  claude: { name: 'Claude', isHosted: true, ways: [settings('claude')] },
+  chatgpt: { name: 'ChatGPT', isHosted: true, ways: [settings('chatgpt')] },
   cursor: {
     name: linkedClients.cursor.name,
     ways: [
       link('cursor'),
-      entry('`~/.cursor/mcp.json`', 'cursor', 'Open the MCP page of the settings and sign in there.'),
+      entry('cursor', {
+        place: '`~/.cursor/mcp.json`',
+        next: () => 'Open the MCP page of the settings and sign in there.',
+      }),
     ],
   },
   vscode: {
     name: linkedClients.vscode.name,
     ways: [
       link('vscode'),
-      entry(
-        '`mcp.json`, which the command “MCP: Open User Configuration” opens',
-        'vscode',
-        'Run “MCP: List Servers”, choose it, then Start and sign in.',
-      ),
+      entry('vscode', {
+        place: '`mcp.json`, which the command “MCP: Open User Configuration” opens',
+        next: () => 'Run “MCP: List Servers”, choose it, then Start and sign in.',
+      }),
     ],
   },
   'vscode-insiders': { name: linkedClients['vscode-insiders'].name, ways: [link('vscode-insiders')] },
   goose: { name: linkedClients.goose.name, ways: [link('goose')] },
   lmstudio: { name: linkedClients.lmstudio.name, ways: [link('lmstudio')] },
-  'claude-code': {
-    name: 'Claude Code',
-    ways: [
-      command(
-        claudeCodeCommand,
-        ({ name }) => `Then run \`claude mcp login ${shellWord(name)}\` and sign in.`,
-      ),
-    ],
-  },
-  codex: {
-    name: 'Codex',
-    ways: [command(codexCommand, () => 'A browser opens: sign in there.')],
-  },
-  gemini: {
-    name: 'Gemini CLI',
-    ways: [
-      command(geminiCommand, ({ name }) => `Then start Gemini CLI, type \`/mcp auth ${name}\` and sign in.`),
-    ],
-  },
-  opencode: {
-    name: 'opencode',
-    needsChallenge: true,
-    ways: [
-      command(
-        opencodeCommand,
-        ({ name }) => `Then run \`opencode mcp auth ${shellWord(name)}\` and sign in.`,
-      ),
-    ],
-  },
-  zed: {
-    name: 'Zed',
-    ways: [
-      entry(
-        '`settings.json`, which the command “zed: open settings file” opens',
-        'zed',
-        'Zed asks you to sign in.',
-      ),
-    ],
-  },
-  windsurf: {
-    name: 'Windsurf',
-    ways: [
-      entry(
-        '`~/.codeium/windsurf/mcp_config.json`',
-        'windsurf',
-        'Refresh the list of MCP servers in Cascade and sign in.',
-      ),
-    ],
-  },
+  'claude-code': { name: 'Claude Code', ways: [command('claude-code', claudeCodeCommand)] },
+  codex: { name: 'Codex', ways: [command('codex', codexCommand)] },
+  gemini: { name: 'Gemini CLI', ways: [command('gemini', geminiCommand)] },
+  opencode: { name: 'opencode', needsChallenge: true, ways: [command('opencode', opencodeCommand)] },
+  zed: { name: 'Zed', ways: [entry('zed', textsOf('zed'))] },
+  windsurf: { name: 'Windsurf', ways: [entry('windsurf', textsOf('windsurf'))] },
   devin: { name: 'Devin Desktop', ways: [] },
-  inspector: {
-    name: 'MCP Inspector',
-    ways: [command(inspectorCommand, () => 'Open the address that it prints, connect and sign in.')],
-  },
+  inspector: { name: 'MCP Inspector', ways: [command('inspector', inspectorCommand)] },
   'claude-desktop': {
     name: 'Claude Desktop',
     ways: [
       {
         kind: 'entry',
-        place: '`claude_desktop_config.json`, which Settings > Developer > Edit Config opens',
         text: (server) => bridgeText(configShapes['claude-desktop'], server),
-        next: () => `Quit Claude Desktop and start it again. A browser opens: sign in there. ${bridgeNeeds}`,
+        ...textsOf('claude-desktop'),
       },
     ],
   },
-  stdio: {
-    name: 'Other stdio clients',
-    ways: [
-      {
-        ...command(
-          bridgeCommand,
-          () => `A browser opens when the client starts it: sign in there. ${bridgeNeeds}`,
-        ),
-        place: 'the command of an MCP server',
-      },
-    ],
-  },
+  stdio: { name: clientTexts.stdio.name, ways: [command('stdio', bridgeCommand)] },
+}
+
+type WayTexts = Pick<ClientWay, 'place' | 'texts' | 'next'>
+
+function textsOf(client: TextedClient): WayTexts {
+  const { next, place }: { next: string; place?: string } = clientTexts[client]
+  const bridge = bridgeTexts[bridgeNeeds].replace('{install}', installBridge)
+  return {
+    ...(place !== undefined && { place }),
+    texts: client,
+    next: ({ name }) => next.replace('{name}', () => shellWord(name)).replace('{bridge}', () => bridge),
+  }
 }
 
 function link(client: LinkedClient): ClientWay {
@@ -173,19 +114,14 @@ function link(client: LinkedClient): ClientWay {
   }
 }
 
-function command(text: ClientWay['text'], next: ClientWay['next']): ClientWay {
-  return { kind: 'command', text, next }
+function command(client: TextedClient, text: ClientWay['text']): ClientWay {
+  return { kind: 'command', text, ...textsOf(client) }
 }
 
-function entry(place: string, client: ConfiguredClient, next: string): ClientWay {
-  return {
-    kind: 'entry',
-    place,
-    text: (server) => remoteText(configShapes[client], server),
-    next: () => next,
-  }
+function entry(client: ConfiguredClient, texts: WayTexts): ClientWay {
+  return { kind: 'entry', text: (server) => remoteText(configShapes[client], server), ...texts }
 }
 
-function settings(place: string, next: string): ClientWay {
-  return { kind: 'settings', place, text: ({ url }) => url, next: () => next }
+function settings(client: TextedClient): ClientWay {
+  return { kind: 'settings', text: ({ url }) => url, ...textsOf(client) }
 }

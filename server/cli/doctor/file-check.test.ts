@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { english } from '../../texts/english.ts'
 import { checkSettings } from '../../config/config.ts'
 import { settingsOfObject } from '../../config/setting-source.ts'
 import type { Settings } from '../../config/setting-table.ts'
@@ -47,6 +48,13 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
   ['appLogo', 'logo', 'GIF89a', /^fail appLogo: .*logo is no SVG, PNG, JPEG or WebP image\./],
   ['wellKnown', 'well-known.json', '{"security.txt":"x"}', /^ok .* holds \/\.well-known\/security\.txt\.$/],
   ['wellKnown', 'well-known.json', '{"oauth-x":"x"}', /^fail wellKnown: .*by this server itself/],
+  [
+    'texts',
+    'fr.json',
+    JSON.stringify({ language: 'fr', texts: english }),
+    /^ok .* holds the texts of the pages in fr\.$/,
+  ],
+  ['texts', 'fr.json', '{"language":"fr","texts":7}', /^fail texts: .*fr\.json: texts must be an object\./],
   ['tools', 'empty.mjs', 'export const nothing = 1', /^fail tools: .*exports only nothing/],
   ['tools', 'missing.mjs', undefined, /^fail tools: there is no file /],
 ])('%s, %s', async (setting, name, text, found) => {

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import type { CheckedSettings } from '../../config/config.ts'
-import { readAccessFile, readWellKnownFile } from '../../config/document-file.ts'
+import { readAccessFile, readTextsFiles, readWellKnownFile } from '../../config/document-file.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
 import { type ServerConfig, settings } from '../../config/setting-table.ts'
 import { valueOr } from '../../core/document.ts'
@@ -23,6 +23,10 @@ const contents: Partial<Record<CheckedFile, Describe>> = {
     `holds ${Object.keys(valueOr(readWellKnownFile(config), {}))
       .map((name) => `/.well-known/${name}`)
       .join(', ')}.`,
+  texts: (config) => {
+    const languages = valueOr(readTextsFiles(config), []).map(({ language }) => language)
+    return `${languages.length === 1 ? 'holds' : 'hold'} the texts of the pages in ${languages.join(', ')}.`
+  },
   adminTokenFile: () => `holds a token, and is its owner's alone.`,
 }
 
@@ -44,8 +48,10 @@ export async function checkFiles(
   for (const { field, problem, nextStep } of faults)
     add(field, fail(`${nameOf(field)}: ${problem}`, nextStep))
   for (const [field, describe] of Object.entries(contents) as [CheckedFile, Describe][]) {
-    const path = config[field]
-    if (typeof path === 'string' && !faulty.has(field)) add(field, ok(`${path} ${describe(config, now)}`))
+    const given = config[field]
+    const path = Array.isArray(given) ? given.join(', ') : given
+    if (typeof path === 'string' && path !== '' && !faulty.has(field))
+      add(field, ok(`${path} ${describe(config, now)}`))
   }
   if (reading?.kind === 'module') {
     const note = publicToolNote(publicToolsOf(reading.module))

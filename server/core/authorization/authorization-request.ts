@@ -52,7 +52,7 @@ const maxStateLength = 4096
  *
  * Unknown scopes are left out of the grant, and the token response names the rest (RFC 6749 section 3.3). Of OpenID Connect,
  * `login_hint` is shown in the form; `prompt` needs no handling, since users always choose, sign in and consent, so only `none` is
- * refused; the rest (`max_age`, `nonce`, `claims`, `ui_locales`, `display`) is ignored. Request objects by value, by reference or
+ * refused; `ui_locales` is the choice of the pages; the rest (`max_age`, `nonce`, `claims`, `display`) is ignored. Request objects by value, by reference or
  * pushed are refused: the response would be for a different request than the one in the URL.
  *
  * Does not check that the client is who its name says. Rejects with `ClientUnavailableError` if the client cannot be looked up

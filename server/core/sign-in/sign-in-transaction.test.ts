@@ -37,7 +37,7 @@ describe('the login transaction', () => {
   })
 
   it('carries the sign-in that waits for its second factor', () => {
-    const waiting = { purpose: { kind: 'account' }, secondFactorId: 'waiting' } as const
+    const waiting = { purpose: { kind: 'account', language: 'en' }, secondFactorId: 'waiting' } as const
     const sealed = sealTransaction(waiting, binding, ports)
     expect(openTransaction(sealed, binding, ports)).toEqual({ kind: 'open', value: waiting, binding })
   })

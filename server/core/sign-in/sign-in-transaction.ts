@@ -11,12 +11,13 @@ import type { PendingDevice } from '../authorization/device-authorization-store.
 
 /**
  * The purpose of a sign-in: authorize the client that sent the browser here, authorize a device whose code the user typed (RFC
- * 8628; `userCode` formatted as shown to users), or manage connections.
+ * 8628; `userCode` formatted as shown to users), or manage connections. `language` is that of its pages, a BCP 47 tag.
  */
-export type SignInPurpose =
+export type SignInPurpose = { language: string } & (
   | { kind: 'authorization'; request: AuthorizationRequest }
   | { kind: 'device'; device: PendingDevice; userCode: string }
   | { kind: 'account' }
+)
 
 /** How long an open login page stays usable. Nothing is stored for it, so this may be generous. */
 const pageTtlSeconds = 3600

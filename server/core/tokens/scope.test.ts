@@ -78,7 +78,7 @@ describe('scopes of a tools module', () => {
   })
 
   it('are described in the words of the module, unknown ones not at all', () => {
-    expect(extended.describe('mcp notes:write offline_access other')).toEqual([
+    expect(extended.describe('mcp notes:write offline_access other', 'Use the tools')).toEqual([
       expect.stringContaining('tools'),
       'Change your notes',
     ])

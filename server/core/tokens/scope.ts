@@ -3,9 +3,6 @@ import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 /** The scope that lets a client call tools as the user. */
 export const toolScope = 'mcp'
 
-/** Describes this server's own tools. Those of an upstream need not act as the user, nor in the web app. */
-const ownTools = 'Use the tools of the web app as you: read and change what you can there'
-
 /** Requested out of habit by OpenID Connect clients; granted on request, without effect. */
 const offlineScope = 'offline_access'
 
@@ -23,16 +20,18 @@ export const reservedScopes: readonly string[] = [
 /** The scopes of this server in a fixed order, and rules for them. Scope strings are joined by single spaces, as on the wire. */
 export class ScopeCatalogue {
   readonly #labels: ReadonlyMap<string, string>
+  /** Whose tools the tool scope is for; undefined: this server's own. Those of others need not act as the user. */
+  readonly toolsOf: string | undefined
   /** Listed in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
   readonly resource: readonly string[]
   /** Listed in authorization server metadata. */
   readonly authorizationServer: readonly string[]
 
-  /** Adds `extra` scopes, with plain descriptions by name, to the tool scope. `toolsOf` names the owner of the tools, if not this server. */
+  /** Adds `extra` scopes, with plain descriptions by name, to the tool scope. */
   constructor(extra: Readonly<Record<string, string>> = {}, toolsOf?: string) {
-    const allTools = toolsOf === undefined ? ownTools : `Use the tools of ${toolsOf}`
-    this.#labels = new Map([[toolScope, allTools], ...Object.entries(extra)])
-    this.resource = [...this.#labels.keys()]
+    this.toolsOf = toolsOf
+    this.#labels = new Map(Object.entries(extra))
+    this.resource = [toolScope, ...this.#labels.keys()]
     this.authorizationServer = [...this.resource, offlineScope]
   }
 
@@ -54,12 +53,12 @@ export class ScopeCatalogue {
   narrow(granted: string, requested = ''): string {
     const asked = new Set(requested.split(' '))
     const kept = granted.split(' ').filter((scope) => asked.has(scope))
-    return kept.some((scope) => this.#labels.has(scope)) ? kept.join(' ') : granted
+    return kept.some((scope) => this.resource.includes(scope)) ? kept.join(' ') : granted
   }
 
-  /** Describes what `scope` allows, in plain words for the user who is asked, one text per scope. */
-  describe(scope: string): string[] {
-    return scope.split(' ').flatMap((name) => this.#labels.get(name) ?? [])
+  /** Describes what `scope` allows, in plain words for the user who is asked, one text per scope; `tools` is that of the tool scope. */
+  describe(scope: string, tools: string): string[] {
+    return scope.split(' ').flatMap((name) => (name === toolScope ? tools : (this.#labels.get(name) ?? [])))
   }
 }
 

@@ -18,6 +18,7 @@ import {
   listRecords,
   listWaiting,
 } from './connections.ts'
+import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { accountPath, bindingOf, visitorOf } from '../login/login-subject.ts'
@@ -31,16 +32,6 @@ import { messagePage } from '../pages/finished-page.ts'
 const maxShown = 100
 const maxEndedShown = 10
 
-const noticeTexts: Readonly<Record<AccountNotice, { text: string; isFailure: boolean }>> = {
-  ended: { text: 'is no longer connected. To use it again, connect it from there.', isFailure: false },
-  all_ended: { text: 'All connections ended.', isFailure: false },
-  already_ended: { text: 'The connection had already ended.', isFailure: false },
-  form_refused: {
-    text: 'Nothing was changed, because that page was out of date. Try again here.',
-    isFailure: true,
-  },
-}
-
 /**
  * `/account/connections`: GET shows the clients that can use the signed-in user's account, or asks for sign-in; POST ends one
  * connection or all of them, or handles the forms of the login page.
@@ -53,8 +44,8 @@ export function createAccountEndpoint(ports: AccountPorts): Endpoint {
     path: accountPath(ports),
     cors: 'none',
     methods: {
-      GET: loginHandler(ports.app, (visit) => showConnections(visit, ports)),
-      POST: loginHandler(ports.app, async (visit) => {
+      GET: loginHandler(ports, (visit) => showConnections(visit, ports)),
+      POST: loginHandler(ports, async (visit) => {
         const fields = await readOwnForm(visit.request, ports)
         return fields.has('transaction')
           ? takeLoginForm(fields, visit, ports)
@@ -78,12 +69,16 @@ function findOwner({ request }: Visit, { cookies, signIn }: AccountPorts): Owner
 
 async function showConnections(visit: Visit, ports: AccountPorts): Promise<Response> {
   const owner = findOwner(visit, ports)
-  if (owner) return renderConnections(owner, ports)
+  if (owner) return renderConnections(owner, visit, ports)
   const visitor = visitorOf(bindingOf(visit, ports), visit, ports)
-  return renderLogin({ kind: 'account', visitor }, {}, visit.context, ports)
+  return renderLogin({ kind: 'account', visitor }, {}, visit, ports)
 }
 
-async function renderConnections({ session, binding }: Owner, ports: AccountPorts): Promise<Response> {
+async function renderConnections(
+  { session, binding }: Owner,
+  { language }: Visit,
+  ports: AccountPorts,
+): Promise<Response> {
   const { codes, signIn } = ports
   const now = signIn.runtime.now()
   // In this order, a connection that is redeemed in between appears in both lists, not in neither.
@@ -91,18 +86,19 @@ async function renderConnections({ session, binding }: Owner, ports: AccountPort
   const overview = overviewOf(await listRecords(session.userId, ports), now)
   const shown = overview.live.slice(0, maxShown)
   const ended = overview.ended.slice(0, maxEndedShown)
-  const listed = await findClients([...shown, ...ended, ...waiting], ports)
+  const listed = await findClients([...shown, ...ended, ...waiting], language, ports)
   const html = connectionsPage({
     ...ports.app,
+    language,
     action: accountPath(ports),
     connectPath: `${ports.urls.basePath}/mcp`,
     form: sealAccountForm(session, binding, signIn),
     email: session.email,
-    notice: session.notice && { ...noticeTexts[session.notice.kind], about: session.notice.clientName },
+    notice: session.notice,
     connections: shown.map(({ grant, lastUse, twoAddresses, replays }) => ({
       ...listed(grant),
       id: grant.id,
-      permissions: codes.scopes.describe(grant.scope),
+      permissions: describeScope(grant.scope, codes.scopes, language),
       createdAt: grant.createdAt,
       lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address, tool: lastUse.tool },
       twoAddresses,
@@ -113,7 +109,7 @@ async function renderConnections({ session, binding }: Owner, ports: AccountPort
       id: code.grant.id,
       client: listed(code.grant).client,
       isDevice: isDeviceCode(code),
-      permissions: codes.scopes.describe(code.grant.scope),
+      permissions: describeScope(code.grant.scope, codes.scopes, language),
       allowedAt: code.grant.createdAt,
     })),
     more: overview.live.length - shown.length,
@@ -124,7 +120,9 @@ async function renderConnections({ session, binding }: Owner, ports: AccountPort
     })),
     now,
   })
-  const answer = page(html, ports.app.look, 200, { 'set-cookie': ports.cookies.csrf.write(binding) })
+  const answer = page(html, { language, look: ports.app.look }, 200, {
+    'set-cookie': ports.cookies.csrf.write(binding),
+  })
   // Shown once.
   if (session.notice)
     answer.headers.append('set-cookie', sessionCookie({ ...session, notice: undefined }, binding, ports))
@@ -143,14 +141,14 @@ async function takeForm(fields: URLSearchParams, visit: Visit, ports: AccountPor
     case 'end': {
       const ended = await endConnection(fields.get('connection') ?? '', session, visit.context, ports)
       if (!ended) return backWith('already_ended', owner, ports)
-      const listed = await findClients([{ grant: ended }], ports)
+      const listed = await findClients([{ grant: ended }], visit.language, ports)
       return backWith('ended', owner, ports, listed(ended).client.name)
     }
     case 'end_all':
       await endAllConnections(session, visit.context, ports)
       return backWith('all_ended', owner, ports)
     case 'sign_out':
-      return signOut(ports)
+      return signOut(visit, ports)
     default:
       return backWith('form_refused', owner, ports)
   }
@@ -171,17 +169,18 @@ function backWith(
   })
 }
 
-function signOut(ports: AccountPorts): Response {
-  const { look } = ports.app
+function signOut({ language }: Visit, ports: AccountPorts): Response {
+  const { common, finished } = language.texts
   const view = {
-    look,
-    title: 'You’re signed out of this page',
+    language,
+    look: ports.app.look,
+    title: finished.signedOut,
     bridge: 'raised',
-    message: `This browser can no longer see or end your connections. The connections themselves stay active.`,
-    nextStep: 'You can close this page.',
-    link: { url: accountPath(ports), label: 'Sign in again' },
+    message: finished.signedOutMessage,
+    nextStep: common.closePage,
+    link: { url: accountPath(ports), label: finished.signInAgain },
   } as const
-  return page(messagePage(view), look, 200, { 'set-cookie': ports.cookies.account.clear() })
+  return page(messagePage(view), view, 200, { 'set-cookie': ports.cookies.account.clear() })
 }
 
 function sessionCookie(

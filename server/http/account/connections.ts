@@ -1,6 +1,7 @@
 import type { AccountSession } from '../../core/sign-in/account-session.ts'
 import { type Client, type ClientStore, ClientUnavailableError } from '../../core/clients/client.ts'
 import type { AuthorizationCodeRecord, Grant, GrantRecord, GrantStore } from '../../core/session/grant.ts'
+import type { Language } from '../../texts/language.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { connectedClient, returnHosts, returnsToWeb } from '../login/client-view.ts'
 import type { LoginPorts } from '../login/login-subject.ts'
@@ -101,6 +102,7 @@ export interface ListedClient {
  */
 export async function findClients(
   of: readonly { grant: Grant }[],
+  language: Language,
   { clients: finder, storedClients }: AccountPorts,
 ): Promise<(grant: Grant) => ListedClient> {
   const ids = [...new Set(of.map(({ grant }) => grant.clientId))]
@@ -112,7 +114,7 @@ export async function findClients(
     const client = clients.get(clientId)
     const { redirectUris = [] } = client ?? {}
     return {
-      client: connectedClient(clientId, client),
+      client: connectedClient(clientId, client, language),
       returnsTo: client ? returnHosts(client) : [],
       runsOnWeb: redirectUris.length > 0 && redirectUris.every(returnsToWeb),
     }

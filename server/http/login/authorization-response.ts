@@ -1,6 +1,7 @@
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
 import type { Client } from '../../core/clients/client.ts'
 import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import type { Language } from '../../texts/language.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
 import type { LoginPorts } from './login-subject.ts'
@@ -32,18 +33,19 @@ export function answerClient(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
   client: Pick<Client, 'id' | 'name'>,
-  { urls, app: { look } }: Pick<LoginPorts, 'urls' | 'app'>,
+  { urls, app, language }: Pick<LoginPorts, 'urls' | 'app'> & { language: Language },
 ): Response {
   const url = authorizationResponseUrl(target, outcome, urls.issuer)
   if (/^https?:/i.test(url)) return redirect(url)
   const view = {
-    look,
-    clientName: clientDisplayName(client),
+    language,
+    look: app.look,
+    clientName: clientDisplayName(client, language),
     continueUrl: url,
     redirectHost: returnAddress(url),
     denied: 'error' in outcome,
   }
-  return page(finishedPage(view), look, 200, { 'referrer-policy': 'no-referrer' })
+  return page(finishedPage(view), view, 200, { 'referrer-policy': 'no-referrer' })
 }
 
 /** Returns the target of a redirect URI for display: the host, or the scheme of an app without its colon. */
@@ -52,6 +54,6 @@ export function returnAddress(redirectUri: string): string {
 }
 
 /** Returns a client's display name: its own, unverified one. */
-export function clientDisplayName(client: Pick<Client, 'id' | 'name'>): string {
-  return client.name ?? 'An unnamed app'
+export function clientDisplayName(client: Pick<Client, 'id' | 'name'>, { texts }: Language): string {
+  return client.name ?? texts.common.unnamedApp
 }

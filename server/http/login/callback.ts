@@ -5,7 +5,7 @@ import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orph
 import type { SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import type { Endpoint } from '../endpoint.ts'
-import type { ErrorCode } from '../error-table.ts'
+import type { PageErrorCode } from '../error-table.ts'
 import { renderLogin } from './draw.ts'
 import { LoginError, loginHandler, type Visit } from './login-error.ts'
 import { findSubject, type LoginPorts, noteAttempt, visitorOf } from './login-subject.ts'
@@ -20,12 +20,12 @@ export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
   return {
     path: `${ports.urls.basePath}/oauth/callback`,
     cors: 'none',
-    methods: { GET: loginHandler(ports.app, (visit) => finishSocial(visit, ports)) },
+    methods: { GET: loginHandler(ports, (visit) => finishSocial(visit, ports)) },
   }
 }
 
 // The code is still unused: reloading the page completes the sign-in.
-const temporaryReasons: Partial<Readonly<Record<ProviderFailure, ErrorCode>>> = {
+const temporaryReasons: Partial<Readonly<Record<ProviderFailure, PageErrorCode>>> = {
   rate_limited: 'social_rate_limited',
   transient: 'sign_in_unavailable',
 }
@@ -47,10 +47,11 @@ async function finishSocial(visit: Visit, ports: LoginPorts): Promise<Response> 
       ? new LoginError(temporary, { retryAfterSeconds: failure.retryAfterSeconds })
       : new LoginError('social_refused')
   }
+  visit.language = ports.languages.find(purpose.language) ?? visit.language
   const subject = await findSubject(purpose, visitor, ports)
   if (!subject) throw new LoginError('client_unknown')
   noteAttempt(subject, context)
-  return renderLogin(subject, { failure: provenAccountFailure(failure) }, context, ports)
+  return renderLogin(subject, { failure: provenAccountFailure(failure) }, visit, ports)
 }
 
 /** Continues after a successful first step. If its client has since been removed, ends the session. */
@@ -61,6 +62,7 @@ async function goOn(
   visit: Visit,
   ports: LoginPorts,
 ): Promise<Response> {
+  visit.language = ports.languages.find(purpose.language) ?? visit.language
   const find = (): ReturnType<typeof findSubject> => findSubject(purpose, visitor, ports)
   // An incomplete session is already stored, and will be signed out from there.
   const session = step.kind === 'signed_in' ? step.signIn.session : undefined

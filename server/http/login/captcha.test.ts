@@ -201,7 +201,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
     await page.setJavaScriptEnabled(false)
     await page.goto(login.authorizeUrl().href)
     const text = await page.$eval('noscript', (element) => element.textContent)
-    expect(text).toContain('needs JavaScript for the captcha')
+    expect(text).toContain('captcha needs JavaScript')
     await Promise.all([page.waitForNavigation(), page.click('button[value=google]')])
     expect(page.url()).toBe(`${clientOrigin}/social`)
     await page.close()

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Client, deviceGrantType } from '../../core/clients/client.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { clientView, connectedClient, returnHosts } from './client-view.ts'
+import { inEnglish } from '../../../tests/support/pages/view-sample.ts'
 
 const id = 'https://claude.ai/client.json'
 const document: Partial<Client> = { id, kind: 'metadata_document' }
@@ -39,7 +40,7 @@ describe('what is proven about a client that asks', () => {
     ['one that any program can name', { kind: 'configured' }, undefined, {}],
     ['an id that only looks like a document', { id, kind: 'configured' }, web, { vouched: true }],
   ])('%s', (_rule, part, redirectUri, expected) => {
-    expect(clientView(publicClient(part), redirectUri)).toEqual({ name: 'Sample', ...expected })
+    expect(clientView(publicClient(part), redirectUri, inEnglish)).toEqual({ name: 'Sample', ...expected })
   })
 })
 
@@ -61,7 +62,7 @@ describe('a client in the list of connections', () => {
     ['it has no host', {}, {}],
   ])('%s', (_rule, part, expected) => {
     const client = publicClient(part)
-    expect(connectedClient(client.id, client)).toEqual({ name: 'Sample', ...expected })
+    expect(connectedClient(client.id, client, inEnglish)).toEqual({ name: 'Sample', ...expected })
   })
 
   it.each([
@@ -69,7 +70,7 @@ describe('a client in the list of connections', () => {
     ['mcpc_gone', {}],
   ])('of one that is gone only the id %s is left', (gone, expected) => {
     const name = 'An app that is no longer registered'
-    expect(connectedClient(gone, undefined)).toEqual({ name, ...expected })
+    expect(connectedClient(gone, undefined, inEnglish)).toEqual({ name, ...expected })
   })
 })
 

@@ -2,6 +2,7 @@ import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/oauth/redir
 import { type Client, deviceGrantType } from '../../core/clients/client.ts'
 import { documentHost } from '../../core/clients/client-id-metadata-document.ts'
 import { clientDisplayName } from './authorization-response.ts'
+import type { Language } from '../../texts/language.ts'
 import type { ClientView } from '../pages/client-facts.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
 
@@ -13,12 +14,12 @@ import type { ConnectedClient } from '../pages/connection-list.ts'
  * A document that sends the browser to another host proves nothing: anyone who can put one file on a well-known host would have
  * that host named on this page, and would get the code.
  */
-export function clientView(client: Client, redirectUri: string | undefined): ClientView {
+export function clientView(client: Client, redirectUri: string | undefined, language: Language): ClientView {
   const host = documentHost(client)
   const isProven = provesItself(client) || (redirectUri !== undefined && returnsToWeb(redirectUri))
   const returnsElsewhere = redirectUri !== undefined && returnsToOther(redirectUri, host)
   return {
-    name: clientDisplayName(client),
+    name: clientDisplayName(client, language),
     ...(client.uri !== undefined && { uri: client.uri }),
     ...(host !== undefined &&
       (isProven && !returnsElsewhere ? { verifiedHost: host } : { describedBy: host })),
@@ -49,9 +50,9 @@ function returnsToOther(uri: string, host: string | undefined): boolean {
  * Describes a client for a list. Which of its redirect URIs was used is unknown there, so its host counts as proven only when all
  * of them prove it. A removed client has only its id.
  */
-export function connectedClient(id: string, client: Client | undefined): ConnectedClient {
+export function connectedClient(id: string, client: Client | undefined, language: Language): ConnectedClient {
   const host = documentHost(client ?? { id })
-  const name = client ? clientDisplayName(client) : 'An app that is no longer registered'
+  const name = client ? clientDisplayName(client, language) : language.texts.common.removedApp
   if (host === undefined) return { name }
   return client && isProvenAlways(client, host) ? { name, host } : { name, describedBy: host }
 }

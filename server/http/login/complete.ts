@@ -6,6 +6,7 @@ import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-i
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
+import type { Language } from '../../texts/language.ts'
 import { messagePage } from '../pages/finished-page.ts'
 import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
@@ -43,9 +44,10 @@ export async function completeLogin(
 async function complete(
   subject: LoginSubject,
   signIn: SignIn,
-  { context }: Visit,
+  visit: Visit,
   ports: LoginPorts,
 ): Promise<Response> {
+  const { context, language } = visit
   // Users who may not connect may still see and end their connections.
   if (subject.kind === 'account') return openAccount(subject, signIn, context, ports)
   const { session, identity } = signIn
@@ -57,10 +59,10 @@ async function complete(
     if (!access) throw new LoginError('sign_in_unavailable')
     const { rule, reason } = access
     context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
-    return renderLogin(subject, { failure: { reason: 'not_allowed' } }, context, ports)
+    return renderLogin(subject, { failure: { reason: 'not_allowed' } }, visit, ports)
   }
   const done = await keepOrSignOut(session, ports.signIn.provider, () =>
-    allow(subject, signIn, access, ports),
+    allow(subject, signIn, { ...access, language }, ports),
   )
   if (!done) {
     await endUnusedSession(session, ports.signIn)
@@ -91,29 +93,28 @@ async function decideAccess(
 async function allow(
   subject: ClientSubject,
   signIn: SignIn,
-  { scopes }: AccessAllowed,
+  { scopes, language }: AccessAllowed & { language: Language },
   ports: Pick<LoginPorts, 'app' | 'codes' | 'devices' | 'urls'>,
 ): Promise<Response | undefined> {
   if (subject.kind === 'authorization') {
     const { request, client } = subject
     const allowed = { ...request, scope: limitScope(request.scope, scopes) }
     const code = await issueAuthorizationCode(allowed, signIn, ports.codes)
-    return answerClient(request, { code }, client, ports)
+    return answerClient(request, { code }, client, { ...ports, language })
   }
   const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes) }
   if (!(await approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }))) return undefined
-  return page(
-    messagePage({
-      look: ports.app.look,
-      title: 'Your device can connect now',
-      bridge: 'lowered',
-      message:
-        'It usually connects within seconds. If it takes more than 2 minutes, you have to start again on the device.',
-      nextStep: 'Go back to your device. You can close this page.',
-      link: { url: accountPath(ports), label: 'See or end your connections' },
-    }),
-    ports.app.look,
-  )
+  const { common, finished } = language.texts
+  const view = {
+    language,
+    look: ports.app.look,
+    title: finished.device,
+    bridge: 'lowered',
+    message: finished.deviceMessage,
+    nextStep: finished.deviceNext,
+    link: { url: accountPath(ports), label: common.seeConnections },
+  } as const
+  return page(messagePage(view), view)
 }
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
@@ -135,7 +136,7 @@ async function openAccount(
 /** Reports the user's refusal to the client or the device. */
 export async function refuseLogin(
   subject: LoginSubject,
-  { context }: Visit,
+  { context, language }: Visit,
   { urls, app, codes, devices }: Pick<LoginPorts, 'urls' | 'app' | 'codes' | 'devices'>,
 ): Promise<Response> {
   switch (subject.kind) {
@@ -143,22 +144,22 @@ export async function refuseLogin(
       const { request, client } = subject
       const outcome = { error: 'access_denied', description: 'The user refused.' }
       context.report('authorization_denied', { client_id: client.id })
-      return answerClient(request, outcome, client, { urls, app })
+      return answerClient(request, outcome, client, { urls, app, language })
     }
     case 'device': {
       const { device, client } = subject
       if (!(await denyDevice(device, { ...codes, devices }))) throw new LoginError('device_gone')
       context.report('device_denied', { client_id: client.id })
-      return page(
-        messagePage({
-          look: app.look,
-          title: 'Access denied',
-          bridge: 'raised',
-          message: 'The device gets no access to your account.',
-          nextStep: 'You can close this page.',
-        }),
-        app.look,
-      )
+      const { common, finished } = language.texts
+      const view = {
+        language,
+        look: app.look,
+        title: finished.denied,
+        bridge: 'raised',
+        message: finished.deviceDenied,
+        nextStep: common.closePage,
+      } as const
+      return page(messagePage(view), view)
     }
     case 'account':
       return redirect(accountPath({ urls }))

@@ -32,8 +32,8 @@ export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
     path: `${ports.urls.basePath}${loginPaths.device}`,
     cors: 'none',
     methods: {
-      GET: loginHandler(ports.app, (visit) => showEntry(visit, ports)),
-      POST: loginHandler(ports.app, async (visit) => {
+      GET: loginHandler(ports, (visit) => showEntry(visit, ports)),
+      POST: loginHandler(ports, async (visit) => {
         const fields = await readOwnForm(visit.request, ports)
         return fields.has('transaction')
           ? takeLoginForm(fields, visit, ports)
@@ -47,7 +47,7 @@ function showEntry(visit: Visit, ports: LoginPorts): Response {
   const binding = bindingOf(visit, ports)
   const given = new URL(visit.request.url).searchParams.get('user_code')
   const userCode = given === null ? undefined : normaliseUserCode(given)
-  return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, ports)
+  return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, visit, ports)
 }
 
 async function takeEntry(fields: URLSearchParams, visit: Visit, ports: LoginPorts): Promise<Response> {
@@ -57,60 +57,63 @@ async function takeEntry(fields: URLSearchParams, visit: Visit, ports: LoginPort
   return takeCode(fields.get('user_code') ?? '', opening.binding, visit, ports)
 }
 
-const unknownCode =
-  'No device is waiting with this code. Check it for typos. If it is correct, it has expired: start again on your device.'
-
 async function takeCode(
   typed: string,
   binding: BrowserBinding,
   visit: Visit,
   ports: LoginPorts,
 ): Promise<Response> {
-  const { context } = visit
+  const { context, language } = visit
+  const texts = language.texts.device
   const userCode = normaliseUserCode(typed)
   // Not counted: text that cannot be a code is not a guess.
   if (userCode === undefined) {
     // Codes have no vowels: eight letters with one in them are not a code we issued.
     const isLikeOne = typed.replaceAll(/[^\p{L}]/gu, '').length === 8
-    const error = isLikeOne ? unknownCode : 'A code has eight letters. Type it as shown on your device.'
-    return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, ports)
+    const error = isLikeOne ? texts.unknown : texts.malformed
+    return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, visit, ports)
   }
   const visitor = visitorOf(binding, visit, ports)
   const limits = limitsOf(userCodes, sourceOf(visitor))
   const { waitSeconds } = await countWithin(limits, ports.signIn)
   if (waitSeconds > 0) {
     context.report('device_code_limited')
-    const minutes = Math.ceil(waitSeconds / 60)
-    const error = `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`
-    return renderEntry({ userCode, error }, binding, 429, ports, waitSeconds)
+    const error = language.counted(language.texts.tooManyAttempts, Math.ceil(waitSeconds / 60))
+    return renderEntry({ userCode, error }, binding, 429, visit, ports, waitSeconds)
   }
   const device = await findDeviceByUserCode(userCode, { ...ports.codes, devices: ports.devices })
   if (!device) {
     context.report('device_code_unknown')
-    return renderEntry({ userCode, error: unknownCode }, binding, 400, ports)
+    return renderEntry({ userCode, error: texts.unknown }, binding, 400, visit, ports)
   }
-  const subject = await findSubject({ kind: 'device', device, userCode }, visitor, ports)
+  const subject = await findSubject(
+    { kind: 'device', language: language.tag, device, userCode },
+    visitor,
+    ports,
+  )
   if (!subject) throw new LoginError('device_client_unknown')
   noteAttempt(subject, context)
   context.report('device_code_taken', { client_id: device.clientId })
-  return renderLogin(subject, {}, context, ports)
+  return renderLogin(subject, {}, visit, ports)
 }
 
 function renderEntry(
   part: Pick<DeviceEntryView, 'userCode' | 'fromLink' | 'error'>,
   binding: BrowserBinding,
   status: number,
+  { language }: Visit,
   { urls, signIn, cookies, app }: LoginPorts,
   waitSeconds?: number,
 ): Response {
   const expiresAt = signIn.runtime.now() + entryTtlSeconds
   const html = deviceEntryPage({
+    language,
     action: `${urls.basePath}${loginPaths.device}`,
     form: sealForBrowser('entry', { use: entryUse, binding, expiresAt }, signIn),
     ...app,
     ...part,
   })
-  return page(html, app.look, status, {
+  return page(html, { language, look: app.look }, status, {
     'set-cookie': cookies.csrf.write(binding),
     ...retryHeaders(status, waitSeconds),
   })

@@ -11,20 +11,20 @@ import {
   sealTransaction,
   type SignInTransaction,
 } from '../../core/sign-in/sign-in-transaction.ts'
-import type { RequestContext } from '../endpoint.ts'
+import { describeScope } from '../describe-scope.ts'
+import type { Language } from '../../texts/language.ts'
 import { captchaPolicy } from '../pages/captcha.ts'
 import { emailCodePage } from '../pages/email-code-page.ts'
 import { contentSecurityPolicy } from '../pages/layout.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { secondFactorPage } from '../pages/second-factor-page.ts'
 import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
-import { agoText } from '../pages/when.ts'
 import { page, retryHeaders } from '../response.ts'
 import { returnAddress } from './authorization-response.ts'
 import { clientView, isLoopbackUri } from './client-view.ts'
-import { LoginError } from './login-error.ts'
+import { LoginError, type Visit } from './login-error.ts'
 import { loginPaths, type LoginPorts, type LoginSubject, notePageOpen, purposeOf } from './login-subject.ts'
-import { failureText, type SignInFailure, signInFailure, signInMessages } from './sign-in-failure.ts'
+import { failureStatus, failureText, type SignInFailure, signInFailure } from './sign-in-failure.ts'
 
 const dayInSeconds = 86_400
 
@@ -43,13 +43,13 @@ export interface LoginState {
 export async function renderLogin(
   subject: LoginSubject,
   { email, failure: given }: LoginState,
-  context: RequestContext,
+  visit: Visit,
   ports: DrawPorts,
 ): Promise<Response> {
   const { provider } = ports.signIn
   const capabilities = await provider.capabilities().catch((error: unknown) => {
     if (!(error instanceof ProviderError)) throw error
-    context.report('provider_failed', { failure: error.failure, message: error.message })
+    visit.context.report('provider_failed', { failure: error.failure, message: error.message })
     throw new LoginError('sign_in_unavailable')
   })
   await notePageOpen(subject, ports)
@@ -58,14 +58,14 @@ export async function renderLogin(
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
   const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
   const html = loginPage({
-    ...subjectPageView(subject, {}, ports),
+    ...subjectPageView(subject, {}, visit.language, ports),
     ...ways,
     order: ports.signInOrder,
     ...(captcha && { captcha }),
     ...(email !== undefined && { email }),
-    ...(failure && { error: failureText(failure) }),
+    ...(failure && { error: failureText(failure, visit.language) }),
   })
-  return loginResponse(html, subject, failure, ports, {
+  return loginResponse(html, subject, failure, visit, ports, {
     ...(captcha && {
       'content-security-policy': contentSecurityPolicy(ports.app.look, captchaPolicy(captcha)),
     }),
@@ -85,17 +85,18 @@ export async function renderSecondFactor(
   subject: LoginSubject,
   { id, factors }: SecondFactorPrompt,
   retry: SecondFactorRetry | undefined,
+  { language }: Visit,
   ports: DrawPorts,
 ): Promise<Response> {
   await notePageOpen(subject, ports)
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
-    ...subjectPageView(subject, { secondFactorId: id }, ports),
+    ...subjectPageView(subject, { secondFactorId: id }, language, ports),
     factors,
     ...(retry && { chosen: retry.factorId }),
-    ...(failure && { error: `${failureText(failure)}${attemptsLeft(retry)}` }),
+    ...(failure && { error: `${failureText(failure, language)}${attemptsLeft(retry, language)}` }),
   })
-  return loginResponse(html, subject, failure, ports)
+  return loginResponse(html, subject, failure, { language }, ports)
 }
 
 /** Renders the page that waits for what was mailed; `failure` says why a code, or another mail, was refused. */
@@ -103,34 +104,35 @@ export async function renderEmailCode(
   subject: LoginSubject,
   prompt: EmailPrompt,
   retry: { failure: SignInFailure; codesLeft?: number | undefined } | undefined,
+  { language }: Visit,
   ports: DrawPorts,
 ): Promise<Response> {
   await notePageOpen(subject, ports)
   const { email: method = 'code', captcha } = await ports.signIn.provider.capabilities()
   const html = emailCodePage({
-    ...subjectPageView(subject, { emailPrompt: prompt }, ports),
+    ...subjectPageView(subject, { emailPrompt: prompt }, language, ports),
     email: prompt.email,
     method,
     waitSeconds: captcha ? undefined : emailWaitSeconds(prompt, ports.signIn.runtime.now()),
-    ...(retry && { error: `${failureText(retry.failure)}${attemptsLeft(retry)}` }),
+    ...(retry && { error: `${failureText(retry.failure, language)}${attemptsLeft(retry, language)}` }),
   })
-  return loginResponse(html, subject, retry?.failure, ports)
+  return loginResponse(html, subject, retry?.failure, { language }, ports)
 }
 
-function attemptsLeft({ codesLeft: left }: { codesLeft?: number | undefined }): string {
-  if (left === undefined) return ''
-  return left === 1 ? ' One attempt is left.' : ` ${left}\u00a0attempts are left.`
+function attemptsLeft({ codesLeft: left }: { codesLeft?: number | undefined }, language: Language): string {
+  return left === undefined ? '' : ` ${language.counted(language.texts.code.attemptsLeft, left)}`
 }
 
 function loginResponse(
   html: string,
   { visitor }: LoginSubject,
   failure: SignInFailure | undefined,
+  { language }: Pick<Visit, 'language'>,
   { app, cookies }: DrawPorts,
   headers: Record<string, string> = {},
 ): Response {
-  const status = failure ? signInMessages[failure.reason].status : 200
-  return page(html, app.look, status, {
+  const status = failure ? failureStatus[failure.reason] : 200
+  return page(html, { language, look: app.look }, status, {
     ...retryHeaders(status, failure?.retryAfterSeconds),
     ...headers,
     'set-cookie': cookies.csrf.write(visitor.binding),
@@ -144,14 +146,16 @@ function loginResponse(
 function subjectPageView(
   subject: LoginSubject,
   waiting: Omit<SignInTransaction, 'purpose'>,
+  language: Language,
   ports: DrawPorts,
 ): SignInView {
-  const transaction = { purpose: purposeOf(subject), ...waiting }
+  const transaction = { purpose: purposeOf(subject, language), ...waiting }
   return {
     ...ports.app,
+    language,
     action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,
     transaction: sealTransaction(transaction, subject.visitor.binding, ports.signIn),
-    subject: subjectView(subject, ports),
+    subject: subjectView(subject, language, ports),
   }
 }
 
@@ -160,31 +164,35 @@ function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }
 
-function subjectView(subject: LoginSubject, { codes, signIn, urls }: DrawPorts): SubjectView {
+function subjectView(
+  subject: LoginSubject,
+  language: Language,
+  { codes, signIn, urls }: DrawPorts,
+): SubjectView {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
       return {
         kind: 'authorization',
-        client: clientView(client, request.redirectUri),
+        client: clientView(client, request.redirectUri, language),
         redirectHost: returnAddress(request.redirectUri),
         returnsToThisComputer: isLoopbackUri(request.redirectUri),
-        permissions: permissionsOf(request.scope, codes),
+        permissions: permissionsOf(request.scope, language, codes),
       }
     }
     case 'device': {
       const { device, client, userCode } = subject
       return {
         kind: 'device',
-        client: clientView(client, undefined),
+        client: clientView(client, undefined, language),
         userCode,
         address: device.address,
         // Behind a proxy a loopback address is the proxy's: only a base URL of this computer rules that out.
         isLocal: [new URL(urls.issuer).hostname, hostOf(device.address)].every(
           (host) => host !== undefined && isLoopbackHostname(host),
         ),
-        asked: agoText(device.createdAt, signIn.runtime.now()),
-        permissions: permissionsOf(device.scope, codes),
+        asked: language.ago(device.createdAt, signIn.runtime.now()),
+        permissions: permissionsOf(device.scope, language, codes),
       }
     }
     case 'account':
@@ -192,9 +200,16 @@ function subjectView(subject: LoginSubject, { codes, signIn, urls }: DrawPorts):
   }
 }
 
-function permissionsOf(scope: string, { scopes, sessionTtlSeconds }: DrawPorts['codes']): string[] {
+function permissionsOf(
+  scope: string,
+  language: Language,
+  { scopes, sessionTtlSeconds }: DrawPorts['codes'],
+): string[] {
+  const { stayDays, stayMinutes } = language.texts.permissions
   const days = Math.round(sessionTtlSeconds / dayInSeconds)
   const lasting =
-    days >= 1 ? `${days} ${days === 1 ? 'day' : 'days'}` : `${Math.ceil(sessionTtlSeconds / 60)} minutes`
-  return [...scopes.describe(scope), `Stay connected for ${lasting} without asking you again`]
+    days >= 1
+      ? language.counted(stayDays, days)
+      : language.counted(stayMinutes, Math.ceil(sessionTtlSeconds / 60))
+  return [...describeScope(scope, scopes, language), lasting]
 }

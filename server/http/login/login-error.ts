@@ -1,10 +1,12 @@
 import { ClientUnavailableError } from '../../core/clients/client.ts'
 import type { EndpointHandler, RequestContext } from '../endpoint.ts'
-import { type ErrorCode, errorTable } from '../error-table.ts'
+import type { Language } from '../../texts/language.ts'
+import type { Languages } from '../../texts/languages.ts'
+import { errorTable, type PageErrorCode } from '../error-table.ts'
 import { type ErrorView, errorPage } from '../pages/error-page.ts'
 import type { AppView } from '../pages/layout.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
-import { page, retryHeaders } from '../response.ts'
+import { page, pageLanguage, retryHeaders } from '../response.ts'
 
 /** Additions to the error's row in the table. */
 type Details = Pick<ErrorView, 'detail' | 'back'> & {
@@ -16,10 +18,10 @@ type Details = Pick<ErrorView, 'detail' | 'back'> & {
 /** Ends a request of the login flow with an error page instead of returning to the client. */
 export class LoginError extends Error {
   override readonly name = 'LoginError'
-  readonly reason: ErrorCode
+  readonly reason: PageErrorCode
   readonly details: Details
 
-  constructor(reason: ErrorCode, details: Details = {}) {
+  constructor(reason: PageErrorCode, details: Details = {}) {
     super(reason)
     this.reason = reason
     this.details = details
@@ -29,19 +31,22 @@ export class LoginError extends Error {
 export interface Visit {
   request: Request
   context: RequestContext
+  /** Of the link or the browser, until it is known which sign-in the request belongs to: then the language of that. */
+  language: Language
 }
 
 /** Wraps a handler of the login flow: a {@link LoginError}, or a client that cannot be looked up, becomes a page. */
 export function loginHandler(
-  app: AppView,
+  { app, languages }: { app: AppView; languages: Languages },
   handle: (visit: Visit) => Promise<Reply> | Reply,
 ): EndpointHandler {
   return async (request, context) => {
+    const visit = { request, context, language: pageLanguage(request, languages) }
     try {
-      return await handle({ request, context })
+      return await handle(visit)
     } catch (error) {
       const known = error instanceof ClientUnavailableError ? ofClient(error) : error
-      if (known instanceof LoginError) return pageOf(known, app, context)
+      if (known instanceof LoginError) return pageOf(known, app, visit)
       throw error
     }
   }
@@ -54,10 +59,12 @@ function ofClient({ limited, faulty, message, operatorStep }: ClientUnavailableE
 }
 
 /** Renders the page, with the request id that leads to the details in the log. */
-function pageOf({ reason, details }: LoginError, app: AppView, context: RequestContext): Response {
+function pageOf({ reason, details }: LoginError, app: AppView, { context, language }: Visit): Response {
   context.report('sign_in_stranded', { reason })
-  const { status, ...text } = errorTable[reason]
+  const { status } = errorTable[reason]
+  const text = language.texts.errors[reason]
   const { nextStep = text.nextStep, retryAfterSeconds, ...more } = details
-  const html = errorPage({ ...text, ...more, nextStep, requestId: context.id, look: app.look, app })
-  return page(html, app.look, status, retryHeaders(status, retryAfterSeconds))
+  const view = { language, look: app.look }
+  const html = errorPage({ ...view, ...text, ...more, nextStep, requestId: context.id, app })
+  return page(html, view, status, retryHeaders(status, retryAfterSeconds))
 }

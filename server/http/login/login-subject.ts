@@ -16,6 +16,8 @@ import {
 } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInMethod } from '../../core/session/session-provider.ts'
 import type { SignInPorts } from '../../core/sign-in/sign-in.ts'
+import type { Language } from '../../texts/language.ts'
+import type { Languages } from '../../texts/languages.ts'
 import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from './cookies.ts'
@@ -26,6 +28,7 @@ export interface LoginPorts {
   urls: PublicUrls
   /** The web app, as pages name it. */
   app: AppView
+  languages: Languages
   clients: ClientFinder
   registrations: Pick<ClientStore, 'noteClientOpened'>
   codes: AuthorizationCodePorts
@@ -65,15 +68,15 @@ export function noteAttempt(subject: LoginSubject, { attempt }: Visit['context']
   attempt?.({ clientId: subject.client.id, signIn: signInKey(of) })
 }
 
-/** Returns the part of a subject that is sealed into its pages. */
-export function purposeOf(subject: LoginSubject): SignInPurpose {
+/** Returns the part of a subject that is sealed into its pages, which all have one language. */
+export function purposeOf(subject: LoginSubject, { tag: language }: Language): SignInPurpose {
   switch (subject.kind) {
     case 'authorization':
-      return { kind: 'authorization', request: subject.request }
+      return { kind: 'authorization', language, request: subject.request }
     case 'device':
-      return { kind: 'device', device: subject.device, userCode: subject.userCode }
+      return { kind: 'device', language, device: subject.device, userCode: subject.userCode }
     case 'account':
-      return { kind: 'account' }
+      return { kind: 'account', language }
   }
 }
 

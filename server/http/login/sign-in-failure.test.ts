@@ -1,26 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { retryHeaders } from '../response.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
+import { inEnglish } from '../../../tests/support/pages/view-sample.ts'
 import {
+  failureStatus,
   failureText,
   provenAccountFailure,
   signInFailure,
   type SignInReason,
-  signInMessages,
 } from './sign-in-failure.ts'
 
-const reasons = Object.keys(signInMessages) as SignInReason[]
+const { failures } = inEnglish.texts
+const reasons = Object.keys(failureStatus) as SignInReason[]
 
-describe('signInMessages', () => {
+describe('a failure', () => {
   it.each(reasons)('%s says what happened and what to do: two sentences or more', (reason) => {
-    const { text, status } = signInMessages[reason]
+    const text = failures[reason]
     expect(text.match(/[.](?:\s|$)/g)?.length).toBeGreaterThanOrEqual(2)
     expect(text).toMatch(/\b(?:try|choose|check|open|complete|enter|turn|add|sign in|start|ask|tell)\b/i)
-    expect([400, 403, 429, 502, 503]).toContain(status)
+    expect([400, 403, 429, 502, 503]).toContain(failureStatus[reason])
   })
 
   it('no two reasons share a text', () => {
-    expect(new Set(reasons.map((reason) => signInMessages[reason].text)).size).toBe(reasons.length)
+    expect(new Set(reasons.map((reason) => failures[reason])).size).toBe(reasons.length)
   })
 })
 
@@ -44,7 +46,7 @@ it.each<[reason: SignInReason, retryAfterSeconds: number | undefined, text: stri
   ['rate_limited', 900, 'Wait 15 minutes'],
   ['transient', 900, 'Try again in a moment'],
 ])('%s, asked to wait %s s: %s', (reason, retryAfterSeconds, text) => {
-  expect(failureText({ reason, retryAfterSeconds })).toContain(text)
+  expect(failureText({ reason, retryAfterSeconds }, inEnglish)).toContain(text)
 })
 
 it('the message of a provider error never gets into a failure', () => {

@@ -14,7 +14,7 @@ import {
   openTransaction,
   type SignInTransaction,
 } from '../../core/sign-in/sign-in-transaction.ts'
-import type { ErrorCode } from '../error-table.ts'
+import type { PageErrorCode } from '../error-table.ts'
 import { readForm } from '../middleware/body.ts'
 import { isOwnFormPost } from '../middleware/guards.ts'
 import { captchaFields } from '../pages/captcha.ts'
@@ -38,7 +38,7 @@ const maxShownEmailLength = 320
 const minRefusalMs = 500
 
 /** The error page for a form whose seal does not open. */
-export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', ErrorCode>> = {
+export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', PageErrorCode>> = {
   invalid: 'transaction_invalid',
   expired: 'transaction_expired',
   foreign_browser: 'foreign_browser',
@@ -73,7 +73,7 @@ export async function takeLoginForm(
     return refuseLogin(subject, visit, ports)
   }
   if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, subject, visit, ports)
-  if (action === 'back') return renderLogin(subject, { email: emailPrompt?.email }, visit.context, ports)
+  if (action === 'back') return renderLogin(subject, { email: emailPrompt?.email }, visit, ports)
   if (action === 'sso') return takeSso(fields, subject, visit, ports)
   if (action === 'email') return takeEmail(fields, emailPrompt, subject, visit, ports)
   if (emailPrompt) return takeEmailCode(fields.get('code') ?? '', emailPrompt, subject, visit, ports)
@@ -93,6 +93,7 @@ async function openForm(
   const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
   const { purpose, ...waiting } = opened.value
+  visit.language = ports.languages.find(purpose.language) ?? visit.language
   const subject = await findSubject(purpose, visitorOf(opened.binding, visit, ports), ports)
   if (!subject) throw new LoginError('client_unknown')
   noteAttempt(subject, visit.context)
@@ -106,9 +107,11 @@ async function takeSocial(
   ports: LoginPorts,
 ): Promise<Response> {
   try {
-    return redirect(await startSocialSignIn(purposeOf(subject), method, subject.visitor, ports.signIn))
+    return redirect(
+      await startSocialSignIn(purposeOf(subject, visit.language), method, subject.visitor, ports.signIn),
+    )
   } catch (error) {
-    return renderLogin(subject, { failure: reportedFailure(error, visit) }, visit.context, ports)
+    return renderLogin(subject, { failure: reportedFailure(error, visit) }, visit, ports)
   }
 }
 
@@ -121,10 +124,12 @@ async function takeSso(
   const email = fields.get('email') ?? ''
   try {
     const posted = { email, captchaToken: captchaTokenIn(fields) }
-    return redirect(await startSsoSignIn(purposeOf(subject), posted, subject.visitor, ports.signIn))
+    return redirect(
+      await startSsoSignIn(purposeOf(subject, visit.language), posted, subject.visitor, ports.signIn),
+    )
   } catch (error) {
     const state = { email: email.slice(0, maxShownEmailLength), failure: reportedFailure(error, visit) }
-    return renderLogin(subject, state, visit.context, ports)
+    return renderLogin(subject, state, visit, ports)
   }
 }
 
@@ -144,7 +149,7 @@ async function takePassword(
     const failure = reportedFailure(error, visit)
     await refusalDue()
     const state = { email: email.slice(0, maxShownEmailLength), failure }
-    return renderLogin(subject, state, visit.context, ports)
+    return renderLogin(subject, state, visit, ports)
   }
 }
 
@@ -168,14 +173,19 @@ async function takeEmail(
   const { context } = visit
   const asked = await askForEmail().catch((error: unknown) => reportedFailure(error, visit))
   await answerDue()
-  if (!('reason' in asked)) return renderEmailCode(subject, asked, undefined, ports)
+  if (!('reason' in asked)) return renderEmailCode(subject, asked, undefined, visit, ports)
   if (known && asked.reason === 'rate_limited')
-    return renderEmailCode(subject, known, { failure: asked }, ports)
-  return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure: asked }, context, ports)
+    return renderEmailCode(subject, known, { failure: asked }, visit, ports)
+  return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure: asked }, visit, ports)
 
   async function askForEmail(): Promise<EmailPrompt | SignInFailure> {
     const posted = { email, captchaToken: captchaTokenIn(fields) }
-    const { prompt, sent } = await requestEmail(posted, purposeOf(subject), subject.visitor, ports.signIn)
+    const { prompt, sent } = await requestEmail(
+      posted,
+      purposeOf(subject, visit.language),
+      subject.visitor,
+      ports.signIn,
+    )
     const failed = await failureBefore(answerDue(), sent, visit)
     if (failed) return signInFailure(failed)
     context.report('email_requested', 'client' in subject ? { client_id: subject.client.id } : {})
@@ -215,7 +225,7 @@ async function takeEmailCode(
 ): Promise<Response> {
   const { context } = visit
   const over = (failure: SignInFailure): Promise<Response> =>
-    renderLogin(subject, { email: prompt.email, failure }, context, ports)
+    renderLogin(subject, { email: prompt.email, failure }, visit, ports)
   try {
     const result = await tryEmailCode(code, prompt, subject.visitor, ports.signIn)
     if (result.kind === 'step') return await continueLogin(result.step, subject, visit, ports)
@@ -228,7 +238,13 @@ async function takeEmailCode(
     }
     const failure = reportedFailure(result.failure, visit)
     const shown = failure.reason === 'wrong_code' ? { reason: 'wrong_email_code' as const } : failure
-    return await renderEmailCode(subject, prompt, { failure: shown, codesLeft: result.codesLeft }, ports)
+    return await renderEmailCode(
+      subject,
+      prompt,
+      { failure: shown, codesLeft: result.codesLeft },
+      visit,
+      ports,
+    )
   } catch (error) {
     return over(reportedFailure(error, visit))
   }
@@ -266,7 +282,7 @@ export async function continueLogin(
 ): Promise<Response> {
   if (step.kind === 'signed_in') return completeLogin(subject, step, visit, ports)
   visit.context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
-  return renderSecondFactor(subject, step.prompt, undefined, ports)
+  return renderSecondFactor(subject, step.prompt, undefined, visit, ports)
 }
 
 /** Handles the form of the second-factor page; `id` is the waiting sign-in, taken from the seal. */
@@ -285,13 +301,13 @@ async function takeSecondFactor(
     case 'again': {
       const { failure, message } = result.failure
       visit.context.report('second_factor_failed', { failure, message })
-      return renderSecondFactor(subject, result.prompt, result, ports)
+      return renderSecondFactor(subject, result.prompt, result, visit, ports)
     }
     case 'over': {
       const failure = overFailure(result)
       const message = result.reason === 'refused' ? result.failure.message : undefined
       visit.context.report('second_factor_over', { reason: failure.reason, message })
-      return renderLogin(subject, { failure }, visit.context, ports)
+      return renderLogin(subject, { failure }, visit, ports)
     }
   }
 }

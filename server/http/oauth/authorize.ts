@@ -3,6 +3,7 @@ import { parseAuthorizationRequest } from '../../core/authorization/authorizatio
 import { finderFor } from '../../core/clients/client.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
 import { answerClient, authorizationResponseUrl, returnAddress } from '../login/authorization-response.ts'
+import { fillText } from '../../texts/text.ts'
 import type { Endpoint } from '../endpoint.ts'
 import {
   bindingOf,
@@ -25,8 +26,8 @@ export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
     path: `${ports.urls.basePath}${loginPaths.authorization}`,
     cors: 'none',
     methods: {
-      GET: loginHandler(ports.app, (visit) => showLogin(visit, ports)),
-      POST: loginHandler(ports.app, async (visit) =>
+      GET: loginHandler(ports, (visit) => showLogin(visit, ports)),
+      POST: loginHandler(ports, async (visit) =>
         takeLoginForm(await readOwnForm(visit.request, ports), visit, ports),
       ),
     },
@@ -44,8 +45,11 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
   })
   switch (parsed.kind) {
     case 'unsafe': {
-      const registered = parsed.client?.redirectUris.join(' , ') || 'none'
-      const detail = parsed.reason === 'redirect_uri_mismatch' && { detail: `Registered: ${registered}` }
+      const { registered, noneRegistered } = visit.language.texts.errorPage
+      const addresses = parsed.client?.redirectUris.join(' , ') || noneRegistered
+      const detail = parsed.reason === 'redirect_uri_mismatch' && {
+        detail: fillText(registered, { addresses }),
+      }
       throw new LoginError(parsed.reason, { ...detail })
     }
     case 'refused': {
@@ -58,14 +62,14 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
         const back = { url, host: returnAddress(redirectUri) }
         throw new LoginError('request_refused', { detail: description, back })
       }
-      return answerClient(parsed, parsed, parsed.client, ports)
+      return answerClient(parsed, parsed, parsed.client, { ...ports, language: visit.language })
     }
     case 'accepted': {
       const { client, request: asked } = parsed
       const email = shownEmail(parameters, parsed.loginHint)
       const subject = { kind: 'authorization', request: asked, client, visitor } as const
       noteAttempt(subject, visit.context)
-      return renderLogin(subject, { email }, visit.context, ports)
+      return renderLogin(subject, { email }, visit, ports)
     }
   }
 }

@@ -57,6 +57,7 @@ describe('discovery at the root', () => {
         introspection_endpoint_auth_methods_supported: methods.slice(1),
         introspection_endpoint_auth_signing_alg_values_supported: algorithms,
         code_challenge_methods_supported: ['S256'],
+        ui_locales_supported: ['en', 'de'],
         prompt_values_supported: ['login', 'consent', 'select_account'],
         authorization_response_iss_parameter_supported: true,
         client_id_metadata_document_supported: true,

@@ -7,6 +7,7 @@ import { assertionAlgorithms } from '../../core/clients/client-assertion.ts'
 import { clientAuthMethods, grantTypes } from '../../core/clients/client.ts'
 import type { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import { everyone } from '../middleware/cors.ts'
+import type { Languages } from '../../texts/languages.ts'
 import type { PageLinks } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
@@ -21,6 +22,8 @@ export interface MetadataOptions {
   /** There is a key set, for an upstream. */
   signsAssertions: boolean
   links: PageLinks
+  /** Languages of the pages. */
+  languages: Languages
 }
 
 /** Serves both discovery documents, at every path that real clients request; any other well-known path is 404. */
@@ -49,7 +52,7 @@ export function createMetadataEndpoints(urls: PublicUrls, options: MetadataOptio
 /** Builds the metadata of RFC 8414 section 2. Clients with metadata documents use `none`, which is therefore always listed. */
 function authorizationServerMetadata(
   urls: PublicUrls,
-  { scopes, registration, clientDocuments, signsAssertions, links }: MetadataOptions,
+  { scopes, registration, clientDocuments, signsAssertions, links, languages }: MetadataOptions,
 ): AuthorizationServerMetadata {
   const { privacyUrl, termsUrl, supportUrl } = links
   const endpoint = (name: string): string => `${urls.issuer}/oauth/${name}`
@@ -74,6 +77,7 @@ function authorizationServerMetadata(
     introspection_endpoint_auth_methods_supported: clientAuthMethods.filter((method) => method !== 'none'),
     introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     code_challenge_methods_supported: ['S256'],
+    ui_locales_supported: languages.tags,
     prompt_values_supported: ['login', 'consent', 'select_account'],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: clientDocuments,

@@ -9,7 +9,8 @@ import {
   startChromium,
 } from '../../../tests/support/server/headless-chromium.ts'
 import { brandSamples } from '../../../tests/support/pages/brand-sample.ts'
-import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
+import { pageSamples, pagesIn } from '../../../tests/support/pages/page-sample.ts'
+import { inEnglish } from '../../../tests/support/pages/view-sample.ts'
 import { type PageServer, servePages } from '../../../tests/support/pages/page-server.ts'
 import { standInForCaptcha } from '../../../tests/support/pages/stand-in-captcha.ts'
 
@@ -21,9 +22,16 @@ const findOverflow = `[
   Array.from(document.querySelectorAll('main *:not(svg, svg *)'))
     .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 || element.getBoundingClientRect().left < -0.5)
     .map((element) => element.outerHTML.slice(0, 80)),
+  Array.from(document.querySelectorAll('.connection'))
+    .filter((item) => {
+      const [name, button] = ['h3', 'summary'].map((part) => item.querySelector(part).getBoundingClientRect())
+      return name.right > button.left && name.bottom > button.top && name.top < button.bottom
+    })
+    .map((item) => 'over its button: ' + item.querySelector('h3').textContent.trim()),
 ].flat()`
 const samples = new Map([...pageSamples, ...brandSamples])
-const names = [...samples.keys()]
+const inBoth = [...pagesIn(inEnglish).keys()]
+const names = [...inBoth, ...brandSamples.keys()]
 
 describe.skipIf(chromium === undefined)('pages in Chromium', () => {
   let running: RunningChromium
@@ -98,6 +106,23 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       .map((element) => element.outerHTML)`)
       expect(small).toEqual([])
       await page.close()
+    },
+  )
+
+  // Colours do not depend on the language, so one width and one scheme cover what axe sees of another one.
+  test.each(inBoth)(
+    'in German nothing overflows at any width, and axe has nothing to say: %s',
+    async (name) => {
+      const { page } = await open(`de/${name}`, { bypassPolicy: true })
+      const overflow: unknown[] = []
+      for (const width of [1280, 896, 600, 320]) {
+        await page.setViewport({ width, height: 800 })
+        overflow.push(await page.evaluate(findOverflow))
+      }
+      await page.evaluate(axe.source)
+      const found = await page.evaluate(runAxe)
+      await page.close()
+      expect([found, ...overflow]).toEqual([[], [], [], [], []])
     },
   )
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
+import type { Texts } from '../../texts/english.ts'
 import { alertBox, type PolicyOpening } from './layout.ts'
 
 /** How to embed a vendor's widget in a page, and what it may load there. */
@@ -58,7 +59,10 @@ export function captchaScript({ kind }: Captcha): SafeHtml {
  * Returns the element that the vendor's script turns into the widget, in the colours of the page. `elsewhere`: there is another way
  * to sign in, which needs no script. Does not check the site key.
  */
-export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): SafeHtml {
+export function captchaWidget(
+  { kind, siteKey }: Captcha,
+  { elsewhere, texts }: { elsewhere: boolean; texts: Texts },
+): SafeHtml {
   const { className } = vendors[kind]
   const theme =
     kind === 'turnstile'
@@ -72,9 +76,6 @@ export function captchaWidget({ kind, siteKey }: Captcha, elsewhere: boolean): S
           ${rawHtml(`<script>${themeScript}</script>`)}`
   return html`<div class="captcha">${theme}</div>
     <noscript>
-      ${alertBox(
-        html`Password sign-in needs JavaScript for the captcha. Turn it on and
-        ${elsewhere ? 'reload this page, or use another sign-in method below.' : 'reload this page.'}`,
-      )}
+      ${alertBox(elsewhere ? texts.login.captchaNeedsScriptOr : texts.login.captchaNeedsScript)}
     </noscript>`
 }

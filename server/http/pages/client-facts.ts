@@ -1,5 +1,7 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { claimedName, hostName } from './names.ts'
+import type { Language } from '../../texts/language.ts'
+import { fillText } from '../../texts/text.ts'
+import { hostName, quotedName } from './names.ts'
 import { checkGlyph } from './drawings.ts'
 
 /**
@@ -19,46 +21,54 @@ export interface ClientView {
 }
 
 /** Renders the host of the client, before its name: proven or not, it says more than a self-declared name. */
-export function hostFact({ verifiedHost, describedBy, returnsElsewhere }: ClientView): SafeHtml | false {
+export function hostFact(
+  { verifiedHost, describedBy, returnsElsewhere }: ClientView,
+  { texts: { client: texts } }: Language,
+): SafeHtml | false {
   if (verifiedHost !== undefined) {
     return html`<div>
-      <dt>Requested by</dt>
+      <dt>${texts.requestedBy}</dt>
       <dd>
         ${hostName(verifiedHost)}
-        <span class="note">${checkGlyph} Verified address</span>
+        <span class="note">${checkGlyph} ${texts.verified}</span>
       </dd>
     </div>`
   }
   if (describedBy === undefined) return false
   return html`<div>
-    <dt>Says it belongs to</dt>
+    <dt>${texts.saysItBelongsTo}</dt>
     <dd>
       <span class="address">${describedBy}</span>${
         returnsElsewhere
-          ? html`<span class="note">, but it returns to a different address</span>`
-          : html` <span class="note">Any program can claim this</span>`
+          ? html`<span class="note">${texts.returnsElsewhere}</span>`
+          : html` <span class="note">${texts.anyoneCanClaim}</span>`
       }
     </dd>
   </div>`
 }
 
 /** Renders the name of the client: quoted, with a note on its source unless its host is proven. */
-export function nameFact(client: ClientView): SafeHtml {
+export function nameFact(client: ClientView, language: Language): SafeHtml {
+  const texts = language.texts.client
   const note = client.vouched
-    ? 'Set up by the server’s operator'
-    : client.verifiedHost === undefined && 'This name is not verified'
+    ? texts.setUpByOperator
+    : client.verifiedHost === undefined && texts.unverifiedName
   return html`<div>
-    <dt>${client.vouched ? 'Known here as' : 'Calls itself'}</dt>
+    <dt>${client.vouched ? texts.knownAs : texts.callsItself}</dt>
     <dd class="claim">
-      “<bdi>${claimedName(client.name)}</bdi>”${note && html` <span class="note">${note}</span>`}
+      ${quotedName(client.name, language)}${note && html` <span class="note">${note}</span>`}
     </dd>
   </div>`
 }
 
 /** Renders a link to the client's own page, only if it lies on the proven host of the client. */
-export function aboutClient(client: ClientView): SafeHtml | false {
+export function aboutClient(client: ClientView, { texts }: Language): SafeHtml | false {
   if (client.uri === undefined || client.verifiedHost === undefined || !URL.canParse(client.uri)) return false
   const page = new URL(client.uri)
   if (page.protocol !== 'https:' || page.host !== client.verifiedHost) return false
-  return html`<p><a class="link alone" href="${page.href}" rel="noreferrer">About ${page.host}</a></p>`
+  return html`<p>
+    <a class="link alone" href="${page.href}" rel="noreferrer"
+      >${fillText(texts.client.about, { host: page.host })}</a
+    >
+  </p>`
 }

@@ -1,12 +1,15 @@
 import { type ClientRow, type ClientWay, clientTable } from '@drawbridge/shared/clients/client-table.ts'
+import { shellWord } from '@drawbridge/shared/clients/add-command.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { bridgeNeeds, installBridge } from '@drawbridge/shared/published.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
 import { copyButton, copyScript, copyScriptSource } from './copy-button.ts'
-import { type AppView, contentSecurityPolicy, layout, noteBox, withCode } from './layout.ts'
+import { type AppView, contentSecurityPolicy, layout, noteBox, type PageView } from './layout.ts'
 import type { Look } from './look.ts'
 
 /** Contents of the page that users see when they open the MCP endpoint in a browser. Every text is escaped. */
-export interface ConnectView extends AppView {
+export interface ConnectView extends AppView, PageView {
   url: string
   /** Address for clients that sign in only if connecting requires it, used if there are public tools. */
   challenging: string
@@ -34,51 +37,52 @@ export function connectPage(view: ConnectView): string {
     .filter(([, { ways }]) => ways[0] !== undefined && ways[0].kind !== 'link')
     // Working setups come first.
     .toSorted(([, one], [, other]) => Number(isOutOfReach(one, view)) - Number(isOutOfReach(other, view)))
+  const { language, appName, appUrl } = view
+  const { common, connect: texts } = language.texts
+  const app = html`<bdi>${appName}</bdi>`
   return layout({
     look: view.look,
+    language,
     links: view.links,
-    title: `Connect an AI client to ${view.appName}`,
+    title: fillText(texts.heading, { app: appName }),
     bridge: 'lowering',
-    gate: html`<h1>Connect an AI client to <bdi>${view.appName}</bdi></h1>
-      <p class="ask">
-        AI clients such as Claude or Cursor connect here. You need an account at
-        <a class="link" href="${view.appUrl}"><bdi>${view.appName}</bdi></a> and sign in with it once; the
-        client can then use it until you end that or it expires.
-      </p>
+    gate: html`<h1>${fillHtml(texts.heading, { app })}</h1>
+      <p class="ask">${fillHtml(texts.ask, { app: html`<a class="link" href="${appUrl}">${app}</a>` })}</p>
       <div class="mcp-address">
-        <p class="allows">Address of the MCP server</p>
+        <p class="allows">${texts.address}</p>
         <p class="address-line">
           <code class="host" id="address">${view.url}</code>
-          ${copyButton('address', 'Copy the address', 'on-gate')}
+          ${copyButton('address', { name: texts.copyAddress, label: texts.copy, look: 'on-gate' })}
         </p>
-        ${view.isLocal && html`<p class="note">Only programs on this computer can reach it.</p>`}
+        ${view.isLocal && html`<p class="note">${texts.onlyHere}</p>`}
       </div>
-      ${gateList('What a client can do once you have signed in', view.permissions)}
+      ${gateList(texts.canDo, view.permissions)}
       ${gateList(
-        'Tools that need no sign-in',
+        texts.publicTools,
         [...view.publicTools].map((name) => html`<code>${name}</code>`),
       )}`,
-    main: html`<section class="court-inner" aria-label="Clients">
+    main: html`<section class="court-inner" aria-label="${texts.clients}">
       <div class="heading">
-        <h2>Add with one click</h2>
-        <p class="quiet">Your client opens and asks before it adds anything.</p>
+        <h2>${texts.oneClick}</h2>
+        <p class="quiet">${texts.oneClickNote}</p>
       </div>
       <p class="one-click">${linked.map(([, row]) => linkButton(row, view))}</p>
       <div class="heading later">
-        <h2>Other clients</h2>
-        <p class="quiet">Choose yours. If it is not listed, paste the address where it adds an MCP server.</p>
+        <h2>${texts.others}</h2>
+        <p class="quiet">${texts.othersNote}</p>
       </div>
       <div class="clients">
         ${others.map(([id, row]) => row.ways[0] && clientDetails(id, row, row.ways[0], view))}
       </div>
       <div class="court-foot">
         <p>
-          Connected already?
-          <a class="link" href="${view.connectionsPath}">See or end your connections</a>
+          ${fillHtml(texts.connected, {
+            connections: html`<a class="link" href="${view.connectionsPath}">${common.seeConnections}</a>`,
+          })}
         </p>
-        <p><a class="link alone" href="${view.appUrl}">Go to ${view.appName}</a></p>
+        <p><a class="link alone" href="${appUrl}">${fillHtml(common.goTo, { place: appName })}</a></p>
       </div>
-      ${copyScript}
+      ${copyScript(texts)}
     </section>`,
   })
 }
@@ -95,47 +99,48 @@ function isOutOfReach({ isHosted }: ClientRow, { isLocal }: ConnectView): boolea
   return isLocal && isHosted === true
 }
 
-function linkButton({ name, ways: [way] }: ClientRow, { url }: ConnectView): SafeHtml {
+function linkButton({ name, ways: [way] }: ClientRow, { url, language: { texts } }: ConnectView): SafeHtml {
   const link = way?.text({ name: serverNameOf(url), url }) ?? ''
-  return html`<a class="button secondary" href="${link}" aria-label="Add to ${name}">${name}</a> `
+  const label = fillText(texts.connect.addTo, { client: name })
+  return html`<a class="button secondary" href="${link}" aria-label="${label}">${name}</a> `
 }
 
 /** Renders one client; the shared name makes browsers close the one that was open. */
 function clientDetails(id: string, row: ClientRow, way: ClientWay, view: ConnectView): SafeHtml {
   const url = row.needsChallenge && view.publicTools.size > 0 ? view.challenging : view.url
   const server = { name: serverNameOf(view.url), url }
+  const { connect: texts, clients, bridge: needs } = view.language.texts
+  const bridge = fillHtml(needs[bridgeNeeds], { install: installBridge })
+  // The last row is no client with a name of its own.
+  const client = way.texts === 'stdio' ? clients.stdio.name : row.name
   return html`<details name="client" class="client">
     <summary>
-      <span>${row.name}</span>
-      <span class="quiet">${isOutOfReach(row, view) ? 'Not from this computer' : kindWords[way.kind]}</span>
+      <span>${client}</span>
+      <span class="quiet">${isOutOfReach(row, view) ? texts.outOfReach : texts[way.kind]}</span>
     </summary>
     <div class="client-steps">
-      ${
-        isOutOfReach(row, view) &&
-        noteBox(
-          html`${row.name} calls over the internet and cannot reach this computer. Give the server a public
-          address first.`,
-        )
-      }
+      ${isOutOfReach(row, view) && noteBox(fillText(texts.outOfReachNote, { client }))}
       <div class="snippet-head">
-        <p>${placeText(row, way)}</p>
-        ${copyButton(`text-${id}`, `Copy for ${row.name}`, 'secondary')}
+        <p>${placeText(row, way, view)}</p>
+        ${copyButton(`text-${id}`, { name: fillText(texts.copyFor, { client }), label: texts.copy, look: 'secondary' })}
       </div>
       <pre class="snippet"><code id="text-${id}">${way.text(server)}</code></pre>
-      <p>${withCode(way.next(server))}</p>
+      <p>${way.texts && fillHtml(clients[way.texts].next, { name: shellWord(server.name), bridge })}</p>
     </div>
   </details>`
 }
 
-const kindWords: Readonly<Record<ClientWay['kind'], string>> = {
-  link: 'Link',
-  command: 'Command',
-  entry: 'JSON',
-  settings: 'Settings',
-}
-
-function placeText({ name }: ClientRow, { kind, place = '' }: ClientWay): SafeHtml {
-  if (kind === 'settings') return html`In ${name}, open <strong>${place}</strong>.`
-  if (kind === 'entry') return html`Add this to ${withCode(place)}, beside the servers that are there:`
-  return place === '' ? html`Run this in a terminal:` : html`Enter this as ${withCode(place)}:`
+function placeText(
+  { name }: ClientRow,
+  { kind, texts: key }: ClientWay,
+  { language }: ConnectView,
+): SafeHtml {
+  const { connect: texts, clients } = language.texts
+  const found: { place?: string; next: string } | undefined = key && clients[key]
+  if (found?.place === undefined) return html`${texts.inTerminal}`
+  const place = fillHtml(found.place, {})
+  if (kind === 'settings') {
+    return fillHtml(texts.inSettings, { client: name, place: html`<strong>${place}</strong>` })
+  }
+  return fillHtml(kind === 'entry' ? texts.inFile : texts.enterAs, { place })
 }

@@ -1,6 +1,8 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { claimedName, hostName } from './names.ts'
-import { agoText, machineTime } from './when.ts'
+import type { Language } from '../../texts/language.ts'
+import type { PageView } from './layout.ts'
+import { hostName, quotedName } from './names.ts'
+import { timeAgo } from './when.ts'
 
 /**
  * A client in the list: its own name, and the host of its metadata document: as `host` if that is proven, as `describedBy` if any
@@ -13,45 +15,47 @@ export interface ConnectedClient {
 }
 
 /** The form target, and the value that ties forms to the sign-in and the browser. */
-export interface ConnectionForm {
+export interface ConnectionForm extends PageView {
   action: string
   form: string
 }
 
 /**
  * Renders the client of one entry and the form that ends the connection, in two steps without a script: the button is hidden until
- * requested. `headingId` is unique on the page.
+ * requested. Its name leaves room for that button, which is outside of the heading, by a hidden one as wide. `headingId` is unique on the page.
  */
 export function connectionHead(
   { id, client }: { id: string; client: ConnectedClient },
   headingId: string,
   form: ConnectionForm,
 ): SafeHtml {
+  const texts = form.language.texts.connections
   return html`<div class="connection-head">
+      <span class="button end" aria-hidden="true">${texts.end}</span>
       <h3 id="${headingId}">
         ${client.host === undefined ? '' : html`${hostName(client.host)} `}<span
           class="${client.host === undefined ? 'own-name' : 'own-name quiet'}"
-          >“<bdi>${claimedName(client.name)}</bdi>”</span
+          >${quotedName(client.name, form.language)}</span
         >
       </h3>
     </div>
     <details class="end-one">
-      <summary class="button end" aria-describedby="${headingId}">End…</summary>
+      <summary class="button end" aria-describedby="${headingId}">${texts.end}</summary>
       <form method="post" action="${form.action}" class="stack">
         ${formInput(form)} <input type="hidden" name="connection" value="${id}" />
-        <p>It loses access to your account until you connect it again.</p>
+        <p>${texts.endNote}</p>
         <button class="button danger" name="action" value="end" aria-describedby="${headingId}">
-          End this connection
+          ${texts.endThis}
         </button>
       </form>
     </details>`
 }
 
 /** Renders what a connection may do; nothing if no text describes it. */
-export function permissionDetail(permissions: readonly string[]): SafeHtml | false {
+export function permissionDetail(permissions: readonly string[], { texts }: Language): SafeHtml | false {
   if (permissions.length === 0) return false
   return html`<div class="wide">
-    <dt>Allowed to</dt>
+    <dt>${texts.connections.allowedTo}</dt>
     ${permissions.map((sentence) => html`<dd>${sentence}</dd>`)}
   </div>`
 }
@@ -76,8 +80,9 @@ export function waitingList(
   view: ConnectionForm & { now: number },
 ): SafeHtml | undefined {
   if (waiting.length === 0) return undefined
-  return html`<h2>Allowed, not connected yet</h2>
-    <p class="quiet">Each of these can still connect for up to 2 minutes, unless you end it.</p>
+  const texts = view.language.texts.connections
+  return html`<h2>${texts.waiting}</h2>
+    <p class="quiet">${texts.waitingNote}</p>
     <ul class="connections">
       ${waiting.map((each, index) => waitingItem(each, `waiting-${index}`, view))}
     </ul>`
@@ -89,17 +94,18 @@ function waitingItem(
   view: ConnectionForm & { now: number },
 ): SafeHtml {
   const { isDevice, allowedAt, permissions } = waiting
+  const texts = view.language.texts.connections
   return html`<li class="connection">
     ${connectionHead(waiting, headingId, view)}
     <dl class="details">
-      ${permissionDetail(permissions)}
+      ${permissionDetail(permissions, view.language)}
       <div>
-        <dt>Kind</dt>
-        <dd>${isDevice ? 'A device, with a code' : 'An app'}</dd>
+        <dt>${texts.kind}</dt>
+        <dd>${isDevice ? texts.waitingDevice : texts.waitingApp}</dd>
       </div>
       <div>
-        <dt>Allowed</dt>
-        <dd><time datetime="${machineTime(allowedAt)}">${agoText(allowedAt, view.now)}</time></dd>
+        <dt>${texts.allowed}</dt>
+        <dd>${timeAgo(allowedAt, view.now, view.language)}</dd>
       </div>
     </dl>
   </li>`

@@ -88,16 +88,11 @@ describe('what is said', () => {
     ['no email', { email: undefined }, [], ['signed in as']],
     [
       'something was done',
-      { notice: { text: 'Done.', isFailure: false } },
-      ['role="status"', 'Done.'],
+      { notice: { kind: 'ended', clientName: 'Quill' } },
+      ['role="status"', '“<bdi>Quill</bdi>” is no longer connected'],
       ['role="alert"'],
     ],
-    [
-      'nothing could be done',
-      { notice: { text: 'No.', isFailure: true } },
-      ['role="alert"'],
-      ['role="status"'],
-    ],
+    ['nothing could be done', { notice: { kind: 'form_refused' } }, ['role="alert"'], ['role="status"']],
     [
       'RFC 9700 4.14: a key that was used twice',
       { ended: [safety] },

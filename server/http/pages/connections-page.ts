@@ -1,6 +1,9 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { alertBox, type AppView, layout, noteBox } from './layout.ts'
-import { claimedName, hostName } from './names.ts'
+import type { AccountNotice } from '../../core/sign-in/account-session.ts'
+import type { Language } from '../../texts/language.ts'
+import { fillHtml } from '../../texts/text.ts'
+import { alertBox, type AppView, layout, noteBox, type PageView } from './layout.ts'
+import { hostName, quotedName } from './names.ts'
 import {
   type ConnectedClient,
   connectionHead,
@@ -10,7 +13,7 @@ import {
   waitingList,
 } from './connection-list.ts'
 import { alertGlyph, checkGlyph } from './drawings.ts'
-import { agoText, dateText, machineTime } from './when.ts'
+import { dayTime, timeAgo } from './when.ts'
 
 export interface ConnectionView {
   id: string
@@ -36,7 +39,7 @@ export interface EndedConnectionView {
 }
 
 /** Contents and form target of the connections page. Every text is escaped. */
-export interface ConnectionsView extends AppView {
+export interface ConnectionsView extends AppView, PageView {
   /** Absolute path that the forms post to. */
   action: string
   connectPath: string
@@ -44,8 +47,8 @@ export interface ConnectionsView extends AppView {
   form: string
   /** Name of the account; undefined if the provider did not say. */
   email: string | undefined
-  /** The result of the last form, as a sentence: complete, or about the client of that name. */
-  notice: { text: string; isFailure: boolean; about?: string | undefined } | undefined
+  /** The result of the last form, perhaps about the client of that name. */
+  notice: { kind: AccountNotice; clientName?: string | undefined } | undefined
   connections: readonly ConnectionView[]
   waiting: readonly WaitingConnectionView[]
   /** Live connections omitted from the list. */
@@ -59,192 +62,198 @@ export interface ConnectionsView extends AppView {
  * address and tool, and a button to end it. Connections that ended unexpectedly come first, because they may need attention.
  */
 export function connectionsPage(view: ConnectionsView): string {
-  const { connections, waiting } = view
+  const { connections, waiting, language } = view
+  const { common, connections: texts } = language.texts
+  const app = html`<bdi>${view.appName}</bdi>`
   const isEmpty = connections.length === 0 && waiting.length === 0
   return layout({
     look: view.look,
+    language,
     links: view.links,
-    title: 'Your connections',
+    title: texts.heading,
     bridge: isEmpty ? 'raised' : 'lowered',
-    gate: html`<h1>Your connections</h1>
+    gate: html`<h1>${texts.heading}</h1>
       <p class="ask">
-        Apps and devices that can use your account at <bdi>${view.appName}</bdi>${
-          view.email === undefined ? '' : html`, signed in as <bdi class="account">${view.email}</bdi>`
-        }.
+        ${
+          view.email === undefined
+            ? fillHtml(texts.ask, { app })
+            : fillHtml(texts.askOf, { app, email: html`<bdi class="account">${view.email}</bdi>` })
+        }
       </p>
       <form method="post" action="${view.action}" class="gate-form">
         ${formInput(view)}
-        <button class="button on-gate" name="action" value="sign_out">Sign out of this page</button>
+        <button class="button on-gate" name="action" value="sign_out">${texts.signOut}</button>
       </form>`,
-    main: html`<section class="court-inner" aria-label="Connections">
-      ${view.notice && noticeLine(view.notice)} ${view.ended.map((ended) => endedNote(ended, view.now))}
+    main: html`<section class="court-inner" aria-label="${texts.label}">
+      ${view.notice && noticeLine(view.notice, language)} ${view.ended.map((ended) => endedNote(ended, view))}
       ${waitingList(waiting, view)}
       ${
         isEmpty
           ? html`<div class="heading">
-              <h2>No app is connected</h2>
-              <p class="quiet">Apps that you connect appear here until you end them or they expire.</p>
-              <p><a class="link alone" href="${view.connectPath}">See how to connect one</a></p>
+              <h2>${texts.none}</h2>
+              <p class="quiet">${texts.noneNote}</p>
+              <p><a class="link alone" href="${view.connectPath}">${texts.howToConnect}</a></p>
             </div>`
           : connections.length > 0 &&
-            html`<h2>${countText(connections.length + view.more)}</h2>
+            html`<h2>${language.counted(texts.count, connections.length + view.more)}</h2>
               <ul class="connections">
                 ${connections.map((connection, index) => connectionItem(connection, index, view))}
               </ul>`
       }
-      ${
-        view.more > 0 &&
-        html`<p class="quiet">
-          ${view.more} older connections are not shown. Ending all connections ends them too.
-        </p>`
-      }
+      ${view.more > 0 && html`<p class="quiet">${language.counted(texts.more, view.more)}</p>`}
       ${connections.length + waiting.length > 1 && endAllForm(view)}
       <div class="court-foot">
-        <p>Ending a connection does not sign you out of <bdi>${view.appName}</bdi> itself.</p>
-        <p><a class="link alone" href="${view.appUrl}">Go to ${view.appName}</a></p>
+        <p>${fillHtml(texts.staysSignedIn, { app })}</p>
+        <p>
+          <a class="link alone" href="${view.appUrl}">${fillHtml(common.goTo, { place: view.appName })}</a>
+        </p>
       </div>
     </section>`,
   })
 }
 
-function countText(count: number): string {
-  return count === 1 ? 'One connection' : `${count} connections`
-}
-
-function noticeLine({ text, isFailure, about }: NonNullable<ConnectionsView['notice']>): SafeHtml {
-  return isFailure
+function noticeLine(
+  { kind, clientName }: NonNullable<ConnectionsView['notice']>,
+  language: Language,
+): SafeHtml {
+  const { common, connections } = language.texts
+  const client = quotedName(clientName ?? common.unnamedApp, language)
+  const text = fillHtml(connections.notices[kind], { client })
+  return kind === 'form_refused'
     ? html`<p class="alert" role="alert">${alertGlyph} <span>${text}</span></p>`
-    : html`<p class="done" role="status">
-        ${checkGlyph} <span>${about !== undefined && html`“<bdi>${claimedName(about)}</bdi>” `}${text}</span>
-      </p>`
+    : html`<p class="done" role="status">${checkGlyph} <span>${text}</span></p>`
 }
 
-function endedNote({ client, endedAt, end }: EndedConnectionView, now: number): SafeHtml {
-  const name = clientName(client)
-  const when = html`<time datetime="${machineTime(endedAt)}">${agoText(endedAt, now)}</time>`
+function endedNote(
+  { client: of, endedAt, end }: EndedConnectionView,
+  { now, language }: ConnectionsView,
+): SafeHtml {
+  const texts = language.texts.connections
+  const client = clientName(of, language)
+  const when = timeAgo(endedAt, now, language)
   switch (end) {
     case 'not_allowed':
-      return noteBox(
-        html`${name} was disconnected ${when} because your account may no longer use it here. Ask the owner of
-        the web app if that is a mistake.`,
-      )
+      return noteBox(fillHtml(texts.notAllowed, { client, when }))
     case 'renewal_refused':
-      return noteBox(
-        html`${name} was disconnected ${when} because the web app no longer renewed its sign-in. Connect it
-        again if you still use it.`,
-      )
+      return noteBox(fillHtml(texts.renewalRefused, { client, when }))
     case 'signed_out_elsewhere':
-      return noteBox(
-        html`${name} was disconnected ${when} because its sign-in had ended at the web app. This is normal
-        after changing a password or signing out everywhere. Connect it again if you still use it.`,
-      )
-    case 'key_used_twice':
-      return alertBox(
-        html`<strong>${name} was disconnected for your security</strong> ${when}: its key was used twice, so
-          somebody may have copied it. If you did not cause this yourself, for example by restoring a backup,
-          check the computer it ran on. Then connect it again.`,
-      )
+      return noteBox(fillHtml(texts.signedOutElsewhere, { client, when }))
+    case 'key_used_twice': {
+      const notice = html`<strong>${fillHtml(texts.keyUsedTwiceNotice, { client })}</strong>`
+      return alertBox(fillHtml(texts.keyUsedTwice, { notice, when }))
+    }
   }
 }
 
-function clientName({ name, host }: ConnectedClient): SafeHtml {
-  return html`“<bdi>${claimedName(name)}</bdi>”${host !== undefined && html` (${hostName(host)})`}`
+function clientName({ name, host }: ConnectedClient, language: Language): SafeHtml {
+  return html`${quotedName(name, language)}${host !== undefined && html` (${hostName(host)})`}`
 }
 
 function connectionItem(connection: ConnectionView, index: number, view: ConnectionsView): SafeHtml {
   const { lastUse, createdAt, expiresAt } = connection
+  const { language } = view
+  const texts = language.texts.connections
   return html`<li class="connection">
     ${connectionHead(connection, `connection-${index}`, view)}
-    ${connection.twoAddresses && atOnceNotice(connection.twoAddresses, connection, view.now)}
-    ${connection.replays && addressNotice(connection.replays)}
+    ${connection.twoAddresses && atOnceNotice(connection.twoAddresses, connection, view)}
+    ${connection.replays && addressNotice(connection.replays, language)}
     <dl class="details">
       ${
         connection.client.describedBy !== undefined &&
         html`<div class="wide">
-          <dt>Says it belongs to</dt>
-          <dd><span class="address">${connection.client.describedBy}</span></dd>
+          <dt>${language.texts.client.saysItBelongsTo}</dt>
+          <dd>${asAddress(connection.client.describedBy)}</dd>
         </div>`
       }
-      ${permissionDetail(connection.permissions)}
+      ${permissionDetail(connection.permissions, language)}
       <div class="wide">
-        <dt>${connection.returnsTo.length === 0 ? 'Kind' : 'Returns to'}</dt>
-        <dd>${returnText(connection.returnsTo)}</dd>
+        <dt>${connection.returnsTo.length === 0 ? texts.kind : language.texts.subject.returnsTo}</dt>
+        <dd>${returnText(connection.returnsTo, texts.device)}</dd>
       </div>
       <div class="wide">
-        <dt>Last used</dt>
-        <dd>${lastUse === undefined ? 'Not yet, or just now' : lastUseText(lastUse, view.now)}</dd>
+        <dt>${texts.lastUsed}</dt>
+        <dd>${lastUse === undefined ? texts.neverUsed : lastUseText(lastUse, view)}</dd>
       </div>
-      ${connection.replays && replayDetail(connection.replays, view.now)}
+      ${connection.replays && replayDetail(connection.replays, view)}
       <div>
-        <dt>Connected</dt>
-        <dd><time datetime="${machineTime(createdAt)}">${dateText(createdAt)}</time></dd>
+        <dt>${texts.connected}</dt>
+        <dd>${dayTime(createdAt, language)}</dd>
       </div>
       <div>
-        <dt>Expires</dt>
-        <dd><time datetime="${machineTime(expiresAt)}">${dateText(expiresAt)}</time></dd>
+        <dt>${texts.expires}</dt>
+        <dd>${dayTime(expiresAt, language)}</dd>
       </div>
     </dl>
   </li>`
 }
 
-function lastUseText({ at, address, tool }: NonNullable<ConnectionView['lastUse']>, now: number): SafeHtml {
-  return html`<time datetime="${machineTime(at)}">${agoText(at, now)}</time>${
-      address !== undefined && html` from <span class="address">${address}</span>`
-    }${tool !== undefined && html` with <span class="address">${tool}</span>`}`
+function lastUseText(
+  lastUse: NonNullable<ConnectionView['lastUse']>,
+  { now, language }: ConnectionsView,
+): SafeHtml {
+  const texts = language.texts.connections
+  const when = timeAgo(lastUse.at, now, language)
+  const address = lastUse.address !== undefined && asAddress(lastUse.address)
+  const tool = lastUse.tool !== undefined && asAddress(lastUse.tool)
+  if (address && tool) return fillHtml(texts.usedFromWith, { when, address, tool })
+  if (address) return fillHtml(texts.usedFrom, { when, address })
+  return tool ? fillHtml(texts.usedWith, { when, tool }) : when
+}
+
+function asAddress(text: string): SafeHtml {
+  return html`<span class="address">${text}</span>`
 }
 
 /** Renders a milder notice for an app that runs on the web, which may have caused it itself. */
 function atOnceNotice(
-  { addresses: [first, other], at }: NonNullable<ConnectionView['twoAddresses']>,
+  { addresses, at }: NonNullable<ConnectionView['twoAddresses']>,
   { runsOnWeb }: ConnectionView,
-  now: number,
+  { now, language }: ConnectionsView,
 ): SafeHtml {
-  const when = html`<time datetime="${machineTime(at)}">${agoText(at, now)}</time>`
-  const both = html`<span class="address">${first}</span> and <span class="address">${other}</span>`
-  return runsOnWeb
-    ? noteBox(
-        html`Used from ${both} at the same time, ${when}. Apps that run on the web often have several
-        addresses. If this was not you, end this connection.`,
-      )
-    : alertBox(
-        html`<strong>Used from ${both} at the same time</strong>, ${when}. If one of them is not you, end this
-          connection.`,
-      )
+  const texts = language.texts.connections
+  const when = timeAgo(at, now, language)
+  const both = { one: asAddress(addresses[0]), other: asAddress(addresses[1]) }
+  if (runsOnWeb) return noteBox(fillHtml(texts.atOnceOnWeb, { ...both, when }))
+  const notice = html`<strong>${fillHtml(texts.atOnceNotice, both)}</strong>`
+  return alertBox(fillHtml(texts.atOnce, { notice, when }))
 }
 
-function addressNotice({ addresses }: NonNullable<ConnectionView['replays']>): SafeHtml | undefined {
+function addressNotice(
+  { addresses }: NonNullable<ConnectionView['replays']>,
+  { texts: { connections: texts } }: Language,
+): SafeHtml | undefined {
   if (!addresses) return undefined
-  const [first, other] = addresses
-  return alertBox(
-    html`<strong>Used from two addresses.</strong> The same key was sent from
-      <span class="address">${first}</span> and from <span class="address">${other}</span>. This can happen
-      when a computer changes networks. If that was not you, end this connection.`,
-  )
+  const notice = html`<strong>${texts.twoAddressesNotice}</strong>`
+  const [one, other] = addresses
+  return alertBox(fillHtml(texts.twoAddresses, { notice, one: asAddress(one), other: asAddress(other) }))
 }
 
-function replayDetail({ count, lastAt }: NonNullable<ConnectionView['replays']>, now: number): SafeHtml {
+function replayDetail(
+  { count, lastAt }: NonNullable<ConnectionView['replays']>,
+  { now, language }: ConnectionsView,
+): SafeHtml {
+  const texts = language.texts.connections
+  const text = language.formOf(texts.sentAgainCount, count)
   return html`<div class="wide">
-    <dt>Same key sent again</dt>
-    <dd>
-      ${count === 1 ? 'Once,' : `${count} times, most recently`}
-      <time datetime="${machineTime(lastAt)}">${agoText(lastAt, now)}</time>
-    </dd>
+    <dt>${texts.sentAgain}</dt>
+    <dd>${fillHtml(text, { count, when: timeAgo(lastAt, now, language) })}</dd>
   </div>`
 }
 
-function returnText(hosts: readonly string[]): SafeHtml | string {
-  if (hosts.length === 0) return 'A device, connected with a code'
-  return html`${hosts.map((host, index) => html`${index > 0 && ', '}<span class="address">${host}</span>`)}`
+function returnText(hosts: readonly string[], none: string): SafeHtml | string {
+  if (hosts.length === 0) return none
+  return html`${hosts.map((host, index) => html`${index > 0 && ', '}${asAddress(host)}`)}`
 }
 
 /** Renders two steps without a script: the button that ends everything is hidden until requested. */
 function endAllForm(view: ConnectionsView): SafeHtml {
+  const texts = view.language.texts.connections
   return html`<details class="end-all">
-    <summary class="button secondary">End all connections…</summary>
+    <summary class="button secondary">${texts.endAllAsk}</summary>
     <form method="post" action="${view.action}" class="stack">
       ${formInput(view)}
-      <p>Every app and device in this list loses access to your account until you connect it again.</p>
-      <button class="button danger" name="action" value="end_all">End all connections</button>
+      <p>${texts.endAllNote}</p>
+      <button class="button danger" name="action" value="end_all">${texts.endAll}</button>
     </form>
   </details>`
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Texts } from '../../texts/english.ts'
 
 // The clipboard is available over https and on this computer only; elsewhere the text is selected, for the user to copy.
 const script = `
@@ -15,10 +16,10 @@ for (const button of document.querySelectorAll('button[data-copies]')) {
     const source = document.getElementById(button.dataset.copies)
     try {
       await navigator.clipboard.writeText(source.textContent)
-      say('Copied')
+      say(status.dataset.copied)
     } catch {
       getSelection().selectAllChildren(source)
-      say('Selected')
+      say(status.dataset.selected)
     }
   })
 }
@@ -28,14 +29,25 @@ for (const button of document.querySelectorAll('button[data-copies]')) {
 export const copyScriptSource: string = `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 
 /** The script that makes copy buttons work, and the status line for screen readers. Place it after the last button. */
-export const copyScript: SafeHtml = html`<p class="unseen" role="status" id="copy-status"></p>
-  ${rawHtml(`<script>${script}</script>`)}`
+export function copyScript({ copied, selected }: Texts['connect']): SafeHtml {
+  return html`<p
+      class="unseen"
+      role="status"
+      id="copy-status"
+      data-copied="${copied}"
+      data-selected="${selected}"
+    ></p>
+    ${rawHtml(`<script>${script}</script>`)}`
+}
 
 /**
  * Renders a button that copies the text of the element with the id `source`. Hidden until the script has run: without scripts it
  * would do nothing. `name` labels it for screen readers.
  */
-export function copyButton(source: string, name: string, look: 'secondary' | 'on-gate'): SafeHtml {
+export function copyButton(
+  source: string,
+  { name, label, look }: { name: string; label: string; look: 'secondary' | 'on-gate' },
+): SafeHtml {
   return html`<button
     type="button"
     class="button copy ${look}"
@@ -43,6 +55,6 @@ export function copyButton(source: string, name: string, look: 'secondary' | 'on
     aria-label="${name}"
     hidden
   >
-    Copy
+    ${label}
   </button>`
 }

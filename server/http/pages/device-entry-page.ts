@@ -1,9 +1,10 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { alertBox, type AppView, layout } from './layout.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
+import { alertBox, type AppView, layout, type PageView } from './layout.ts'
 import { alertGlyph } from './drawings.ts'
 
 /** Contents and form target of the page for a device's code. Every text is escaped. */
-export interface DeviceEntryView extends AppView {
+export interface DeviceEntryView extends AppView, PageView {
   /** Absolute path that the form posts to. */
   action: string
   /** Opaque sealed value that ties the form to its browser; sent in a hidden input. */
@@ -22,49 +23,33 @@ export interface DeviceEntryView extends AppView {
  * (section 3.3.1).
  */
 export function deviceEntryPage(view: DeviceEntryView): string {
-  const verb = view.fromLink ? 'confirm' : 'enter'
+  const { language, fromLink = false } = view
+  const texts = language.texts.device
+  const title = texts.heading
   return layout({
     look: view.look,
+    language,
     links: view.links,
-    title: `${view.error === undefined ? '' : 'Not found: '}Connect a device`,
+    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
     bridge: 'lowering',
-    gate: html`<h1>Connect a device</h1>
+    gate: html`<h1>${title}</h1>
       <p class="ask">
-        ${
-          view.fromLink
-            ? 'A device or program without a browser wants to connect'
-            : 'A device or program without a browser shows a code. Enter it here to start connecting it'
-        }
-        to your account at <bdi>${view.appName}</bdi>.
+        ${fillHtml(fromLink ? texts.linkAsk : texts.ask, { app: html`<bdi>${view.appName}</bdi>` })}
       </p>
-      <p class="warning">
-        ${alertGlyph}
-        <span
-          >Only ${verb} a code that you requested yourself. Never ${verb} one that somebody sent you.</span
-        >
-      </p>`,
+      <p class="warning">${alertGlyph} <span>${fromLink ? texts.linkWarning : texts.warning}</span></p>`,
     main: html`<section class="court-inner" aria-labelledby="device-code">
       <div class="heading">
-        <h2 id="device-code">
-          ${view.fromLink ? 'Is this the code on your device?' : 'Enter the code on your device'}
-        </h2>
-        ${
-          view.fromLink &&
-          html`<p class="quiet">
-            Compare it with your device, letter by letter. If they differ, close this page.
-          </p>`
-        }
+        <h2 id="device-code">${fromLink ? texts.compare : texts.enter}</h2>
+        ${fromLink && html`<p class="quiet">${texts.compareNote}</p>`}
       </div>
       ${view.error !== undefined && alertBox(view.error, 'code-error')}
       <form method="post" action="${view.action}" class="stack">
         <input type="hidden" name="form" value="${view.form}" />
-        ${view.fromLink ? comparedCode(view) : codeField(view)}
-        <button class="button primary" type="submit">
-          ${view.fromLink ? 'The codes are the same' : 'Continue'}
-        </button>
+        ${fromLink ? comparedCode(view) : codeField(view)}
+        <button class="button primary" type="submit">${fromLink ? texts.same : texts.continue}</button>
       </form>
       <div class="court-foot">
-        <p>This does not give access yet. The next page shows who is asking, and for what.</p>
+        <p>${texts.noAccessYet}</p>
       </div>
     </section>`,
   })
@@ -77,9 +62,10 @@ function comparedCode({ userCode = '' }: DeviceEntryView): SafeHtml {
 }
 
 function codeField(view: DeviceEntryView): SafeHtml {
+  const texts = view.language.texts.device
   const described = view.error === undefined ? 'code-hint' : 'code-hint code-error'
   return html`<div class="field">
-    <label for="user_code">Code</label>
+    <label for="user_code">${texts.label}</label>
     <input
       id="user_code"
       class="code user-code"
@@ -91,7 +77,7 @@ function codeField(view: DeviceEntryView): SafeHtml {
       autocorrect="off"
       spellcheck="false"
       pattern="[^0-9]{8,60}"
-      title="The eight letters shown on the device"
+      title="${texts.fieldTitle}"
       maxlength="60"
       required
       autofocus
@@ -99,8 +85,7 @@ function codeField(view: DeviceEntryView): SafeHtml {
       value="${view.userCode ?? ''}"
     />
     <p class="quiet" id="code-hint">
-      Eight letters, as in <span class="sample">WDJB-MJHT</span>. Lowercase letters and a missing dash are
-      fine.
+      ${fillHtml(texts.hint, { sample: html`<span class="sample">WDJB-MJHT</span>` })}
     </p>
   </div>`
 }

@@ -1,5 +1,7 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
+import type { Texts } from '../../texts/english.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
 import { alertBox, layout } from './layout.ts'
 import {
   cancelForm,
@@ -22,26 +24,33 @@ export interface EmailCodeView extends SignInView {
  * page, because confirming allows access. No script.
  */
 export function emailCodePage(view: EmailCodeView): string {
-  const words = subjectWords(view.subject)
+  const words = subjectWords(view)
+  const { language, appName } = view
+  const texts = language.texts.code
+  const title = words.codeTitle
   return layout({
     look: view.look,
+    language,
     links: view.links,
-    title: `${view.error === undefined ? '' : 'Not confirmed: '}${words.codeTitle}`,
+    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
     bridge: 'lowering',
-    gate: subjectSummary(view.subject, view),
+    gate: subjectSummary(view),
     main: html`<section class="court-inner" aria-labelledby="email-code">
       <div class="heading">
-        <h2 id="email-code">Check your email</h2>
+        <h2 id="email-code">${texts.mailHeading}</h2>
         <p class="quiet">
-          If <bdi>${view.email}</bdi> has an account at <bdi>${view.appName}</bdi>, a mail is on its way.
-          ${whatToDo[view.method]}
+          ${fillHtml(texts.mailSent, {
+            email: html`<bdi>${view.email}</bdi>`,
+            app: html`<bdi>${appName}</bdi>`,
+          })}
+          ${texts[whatToDo[view.method]]}
         </p>
       </div>
       ${view.error !== undefined && alertBox(view.error, 'code-error')}
       ${
         view.method !== 'link' &&
         html`<form method="post" action="${view.action}" class="stack">
-          ${transactionInput(view)} ${codeField(view)}
+          ${transactionInput(view)} ${codeField(view, texts)}
           <button class="button primary deliberate" type="submit">${words.confirm}</button>
         </form>`
       }
@@ -49,30 +58,27 @@ export function emailCodePage(view: EmailCodeView): string {
         ${transactionInput(view)}
         ${
           view.waitSeconds !== undefined &&
-          html`<p class="quiet">${waitText(view.waitSeconds)}</p>
-            <button class="button secondary" name="action" value="email">Send another mail</button>`
+          html`<p class="quiet">
+              ${view.waitSeconds === 0 ? texts.noMail : language.counted(texts.waitForMail, view.waitSeconds)}
+            </p>
+            <button class="button secondary" name="action" value="email">${texts.sendAnother}</button>`
         }
-        <button class="button plain" name="action" value="back">Use another address or way to sign in</button>
+        <button class="button plain" name="action" value="back">${texts.anotherWay}</button>
       </form>
       ${words.cancel !== undefined && cancelForm(view, words.cancel)}
     </section>`,
   })
 }
 
-const whatToDo: Readonly<Record<EmailMethod, string>> = {
-  code: 'Enter the code from it.',
-  link: 'Open the link in it, in this browser.',
-  both: 'Enter the code from it, or open the link in it in this browser.',
-}
+const whatToDo = {
+  code: 'enterMailed',
+  link: 'openMailed',
+  both: 'enterOrOpenMailed',
+} as const satisfies Record<EmailMethod, keyof Texts['code']>
 
-function waitText(seconds: number): string {
-  if (seconds === 0) return 'No mail after a minute? Look into the spam folder, then ask again.'
-  return `You can ask for another mail in ${seconds === 1 ? 'a second' : `${seconds}\u00a0seconds`}.`
-}
-
-function codeField({ error }: EmailCodeView): SafeHtml {
+function codeField({ error }: EmailCodeView, texts: Texts['code']): SafeHtml {
   return html`<div class="field">
-    <label for="code">Code</label>
+    <label for="code">${texts.label}</label>
     <input
       id="code"
       class="code"
@@ -80,7 +86,7 @@ function codeField({ error }: EmailCodeView): SafeHtml {
       inputmode="numeric"
       autocomplete="one-time-code"
       pattern="\\s*([0-9]\\s*){6,10}"
-      title="The digits in the mail"
+      title="${texts.mailTitle}"
       maxlength="20"
       spellcheck="false"
       required

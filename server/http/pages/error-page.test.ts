@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { errorPage } from './error-page.ts'
-import { errorSample, plainLook } from '../../../tests/support/pages/view-sample.ts'
+import { errorSample } from '../../../tests/support/pages/view-sample.ts'
 
 describe('errorPage', () => {
   test('says what happened, why, what to do, and last the request', () => {
@@ -18,8 +18,8 @@ describe('errorPage', () => {
   })
 
   test('leaves out what it was not given', () => {
-    const { title, message, nextStep, requestId } = errorSample
-    const page = errorPage({ look: plainLook, title, message, nextStep, requestId })
+    const { language, look, title, message, nextStep, requestId } = errorSample
+    const page = errorPage({ language, look, title, message, nextStep, requestId })
     expect(page).not.toContain('class="detail"')
     expect(page).not.toContain('<a ')
   })

@@ -1,11 +1,10 @@
 import { html } from '@drawbridge/shared/html.ts'
-import { type AppView, layout, withCode } from './layout.ts'
-import type { Look } from './look.ts'
+import { fillHtml } from '../../texts/text.ts'
+import { type AppView, layout, type PageView } from './layout.ts'
 import { hostName } from './names.ts'
 
 /** Contents of the error page. Every field is text; none of it is treated as markup. */
-export interface ErrorView {
-  look: Look
+export interface ErrorView extends PageView {
   title: string
   message: string
   /** What the reader should do now; commands are in backticks. */
@@ -26,7 +25,9 @@ export interface ErrorView {
  * not check the texts for secrets; the caller writes them.
  */
 export function errorPage(view: ErrorView): string {
+  const { common, errorPage: texts } = view.language.texts
   return layout({
+    language: view.language,
     look: view.look,
     links: view.app?.links,
     title: view.title,
@@ -36,28 +37,32 @@ export function errorPage(view: ErrorView): string {
     main: html`<div class="court-inner">
       ${view.detail === undefined ? '' : html`<p class="detail"><bdi>${view.detail}</bdi></p>`}
       <section class="next" aria-labelledby="next-step">
-        <h2 id="next-step">What to do now</h2>
-        <p>${withCode(view.nextStep)}</p>
+        <h2 id="next-step">${texts.whatToDo}</h2>
+        <p>${fillHtml(view.nextStep, {})}</p>
         ${
           view.back === undefined
             ? ''
             : html`<p>
                 <a class="link alone" rel="noreferrer" href="${view.back.url}"
-                  ><span>Go to ${hostName(view.back.host)}</span></a
+                  ><span>${fillHtml(common.goTo, { place: hostName(view.back.host) })}</span></a
                 >
               </p>`
         }
         ${
           view.app === undefined
             ? ''
-            : html`<p><a class="link alone" href="${view.app.appUrl}">Go to ${view.app.appName}</a></p>`
+            : html`<p>
+                <a class="link alone" href="${view.app.appUrl}"
+                  >${fillHtml(common.goTo, { place: view.app.appName })}</a
+                >
+              </p>`
         }
         ${
           view.startUrl !== undefined &&
-          html`<p><a class="link alone" href="${view.startUrl}">See how to connect an AI client</a></p>`
+          html`<p><a class="link alone" href="${view.startUrl}">${texts.howToConnect}</a></p>`
         }
       </section>
-      <p class="request-id">Request ID <code>${view.requestId}</code></p>
+      <p class="request-id">${fillHtml(texts.requestId, { id: html`<code>${view.requestId}</code>` })}</p>
     </div>`,
   })
 }

@@ -7,6 +7,8 @@ import {
   deviceSample,
   errorSample,
   finishedSample,
+  inEnglish,
+  inGerman,
   loginSample,
   messageSample,
   requestSample,
@@ -22,7 +24,7 @@ import { secondFactorPage } from './second-factor-page.ts'
 
 const attack = `"'></title><script>alert(1)</script><img src=x onerror=alert(1)>&`
 /** Members with a fixed set of values. */
-const fixed = new Set(['kind', 'bridge', 'end', 'order'])
+const fixed = new Set(['kind', 'bridge', 'end', 'order', 'language'])
 
 /** Returns a copy of `view` for each text in it, with the attack at the end of that text. */
 function* attacksOn(view: unknown, path = ''): Generator<[path: string, view: unknown]> {
@@ -41,7 +43,7 @@ const [connection] = connectionsSample.connections
 const addresses: readonly [string, string] = ['192.0.2.1', '192.0.2.2']
 const crowded: ConnectionsView = {
   ...connectionsSample,
-  notice: { text: 'is over', isFailure: false, about: 'Quill' },
+  notice: { kind: 'ended', clientName: 'Quill' },
   connections: [false, true].flatMap((runsOnWeb) =>
     connection
       ? [
@@ -106,14 +108,17 @@ test.each<[name: string, [page: (view: never) => string, view: unknown]]>([
   ['error', render(errorPage, errorSample)],
   ['finished', render(finishedPage, finishedSample)],
   ['message', render(messagePage, messageSample)],
-])('every text of the view is escaped: %s', (_name, [page, view]) => {
-  const scripts = (html: string): number => html.split('<script').length
-  const plain = page(view as never)
-  const attacks = [...attacksOn(view)]
-  expect(attacks.length).toBeGreaterThan(2)
-  for (const [path, hostile] of attacks) {
-    const html = page(hostile as never)
-    expect(html, path).not.toMatch(/<script>alert|<img|"'>/)
-    expect(scripts(html), path).toBe(scripts(plain))
+])('every text of the view is escaped: %s', (_name, [page, sample]) => {
+  for (const language of [inEnglish, inGerman]) {
+    const view = { ...(sample as object), language }
+    const scripts = (html: string): number => html.split('<script').length
+    const plain = page(view as never)
+    const attacks = [...attacksOn(view)]
+    expect(attacks.length).toBeGreaterThan(2)
+    for (const [path, hostile] of attacks) {
+      const html = page(hostile as never)
+      expect(html, path).not.toMatch(/<script>alert|<img|"'>/)
+      expect(scripts(html), path).toBe(scripts(plain))
+    }
   }
 })

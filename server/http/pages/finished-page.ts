@@ -1,12 +1,11 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { BridgePosition } from './drawings.ts'
-import { claimedName, hostName } from './names.ts'
-import { layout } from './layout.ts'
-import type { Look } from './look.ts'
+import { fillHtml } from '../../texts/text.ts'
+import { hostName, quotedName } from './names.ts'
+import { layout, type PageView } from './layout.ts'
 
 /** Contents of the page after signing in or cancelling. */
-export interface FinishedView {
-  look: Look
+export interface FinishedView extends PageView {
   /** The client's own name: untrusted. */
   clientName: string
   /** The client's redirect URI with the authorization response; contains the code, so it appears in links only. */
@@ -23,28 +22,29 @@ export interface FinishedView {
  * the request matched.
  */
 export function finishedPage(view: FinishedView): string {
-  const denied = view.denied === true
+  const { clientName, redirectHost, continueUrl, denied = false, language } = view
+  const texts = language.texts.finished
   return layout({
+    language,
     look: view.look,
-    title: denied ? 'Access denied' : 'Signed in',
+    title: denied ? texts.denied : texts.signedInTitle,
     bridge: denied ? 'raised' : 'lowered',
-    head: html`<meta http-equiv="refresh" content="0; url=${view.continueUrl}" />`,
-    gate: html`<h1>${denied ? 'Access denied' : 'You’re signed in'}</h1>
-      <p class="ask">This browser is taking you back to ${hostName(view.redirectHost)}.</p>`,
+    head: html`<meta http-equiv="refresh" content="0; url=${continueUrl}" />`,
+    gate: html`<h1>${denied ? texts.denied : texts.signedIn}</h1>
+      <p class="ask">${fillHtml(texts.takingBack, { host: hostName(redirectHost) })}</p>`,
     main: html`<div class="court-inner">
       <p>
-        <a class="button primary" href="${view.continueUrl}"
-          >Return to “<bdi>${claimedName(view.clientName)}</bdi>”</a
+        <a class="button primary" href="${continueUrl}"
+          >${fillHtml(texts.returnTo, { name: quotedName(clientName, language) })}</a
         >
       </p>
-      <p class="quiet">If nothing opens, use the button. Then you can close this tab.</p>
+      <p class="quiet">${texts.ifNothingOpens}</p>
     </div>`,
   })
 }
 
 /** Contents of a page that only reports a result. Every text is escaped. */
-export interface MessageView {
-  look: Look
+export interface MessageView extends PageView {
   title: string
   bridge: BridgePosition
   message: string
@@ -56,6 +56,7 @@ export interface MessageView {
 /** Renders a result without a failure: what happened, then what to do. */
 export function messagePage(view: MessageView): string {
   return layout({
+    language: view.language,
     look: view.look,
     title: view.title,
     bridge: view.bridge,

@@ -1,4 +1,5 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Language } from '../../texts/language.ts'
 import { alertGlyph, type BridgePosition, bridgeScene, iconUrl } from './drawings.ts'
 import type { Look } from './look.ts'
 
@@ -32,8 +33,7 @@ export function contentSecurityPolicy(look: Look, opening: PolicyOpening = {}): 
     .join('; ')
 }
 
-export interface Layout {
-  look: Look
+export interface Layout extends PageView {
   /** The title of the page; escaped here. */
   title: string
   /** Position of the drawing: raised when access is denied, lowering while it is being requested, lowered when it is given. */
@@ -45,11 +45,17 @@ export interface Layout {
   links?: PageLinks | undefined
 }
 
+/** What every page has: its look, and the language that it is in. */
+export interface PageView {
+  look: Look
+  language: Language
+}
+
 /** Builds the document that all pages share: gate on one side, court on the other. */
 export function layout(parts: Layout): string {
   return String(
     html`<!doctype html>
-      <html lang="en">
+      <html lang="${parts.language.tag}">
         <head>
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -70,7 +76,7 @@ export function layout(parts: Layout): string {
               </div>
               ${bridgeScene(parts.bridge)}
             </div>
-            <div class="court">${parts.main} ${siteLinks(parts.links ?? {}) ?? ''}</div>
+            <div class="court">${parts.main} ${siteLinks(parts) ?? ''}</div>
           </main>
         </body>
       </html> `,
@@ -102,16 +108,15 @@ export interface PageLinks {
   supportUrl?: string | undefined
 }
 
-/** Renders one of our sentences, with text between backticks as code. */
-export function withCode(text: string): SafeHtml {
-  return html`${text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`
-}
-
-function siteLinks({ privacyUrl, termsUrl, supportUrl }: PageLinks): SafeHtml | undefined {
+function siteLinks({
+  links: { privacyUrl, termsUrl, supportUrl } = {},
+  language,
+}: Layout): SafeHtml | undefined {
+  const { privacy, terms, support } = language.texts.common
   const links = [
-    ['Privacy', privacyUrl],
-    ['Terms', termsUrl],
-    ['Support', supportUrl],
+    [privacy, privacyUrl],
+    [terms, termsUrl],
+    [support, supportUrl],
   ].filter(([, url]) => url !== undefined)
   if (links.length === 0) return undefined
   return html`<footer class="site-links">

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   captchaSamples,
   deviceSample,
+  inEnglish,
   loginSample,
   loopbackSample,
   requestSample,
@@ -182,7 +183,7 @@ describe('captcha', () => {
   ])('without JavaScript a sentence says what is missing, %s', (_case, social, text) => {
     const page = loginPage({ ...loginSample, social, captcha: captchaSamples.turnstile })
     const sentence = /<noscript>[\s\S]*<\/noscript>/.exec(page)?.[0] ?? ''
-    expect(sentence).toContain('needs JavaScript for the captcha')
+    expect(sentence).toContain('captcha needs JavaScript')
     expect(sentence).toContain(text)
   })
 })
@@ -348,7 +349,7 @@ describe('the policy opens exactly as the vendor documents', () => {
 })
 
 test('the script that picks the colours of hCaptcha is the one that the policy names', () => {
-  const widget = String(captchaWidget(captchaSamples.hcaptcha, true))
+  const widget = String(captchaWidget(captchaSamples.hcaptcha, { elsewhere: true, texts: inEnglish.texts }))
   const script = /<script>([^<]*)<\/script>/.exec(widget)?.[1] ?? ''
   const hash = createHash('sha256').update(script).digest('base64')
   expect(captchaPolicy(captchaSamples.hcaptcha).script).toContain(`'sha256-${hash}'`)

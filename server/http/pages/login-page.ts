@@ -1,5 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha, EmailMethod, SignInMethod } from '../../core/session/session-provider.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
 import { alertBox, layout } from './layout.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
@@ -36,25 +37,32 @@ export interface LoginView extends SignInView {
  * script except that of a captcha. Does not check the facts; the authorization request decided them.
  */
 export function loginPage(view: LoginView): string {
-  const words = subjectWords(view.subject)
+  const words = subjectWords(view)
   const withEmail = offered(view).filter((way) => way !== 'social')
+  const { language, appName, appUrl } = view
+  const texts = language.texts.login
+  const title = words.signInTitle
   return layout({
     look: view.look,
+    language,
     links: view.links,
-    title: `${view.error === undefined ? '' : 'Not signed in: '}${words.signInTitle}`,
+    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
     bridge: 'lowering',
     ...(withEmail.length > 0 && view.captcha && { head: captchaScript(view.captcha) }),
-    gate: subjectSummary(view.subject, view),
+    gate: subjectSummary(view),
     main: html`<section class="court-inner" aria-labelledby="sign-in">
-      <h2 id="sign-in">Sign in with your account at <bdi>${view.appName}</bdi></h2>
+      <h2 id="sign-in">${fillHtml(texts.heading, { app: html`<bdi>${appName}</bdi>` })}</h2>
       ${view.error !== undefined && alertBox(view.error, 'sign-in-error')} ${methods(view, words, withEmail)}
       ${words.cancel !== undefined && cancelForm(view, words.cancel)}
       <div class="court-foot">
         <p>
-          No account yet? <a class="link" href="${view.appUrl}">Create one at ${view.appName}</a>, then come
-          back here.
+          ${fillHtml(texts.noAccount, {
+            create: html`<a class="link" href="${appUrl}"
+              >${fillText(texts.createAccount, { app: appName })}</a
+            >`,
+          })}
         </p>
-        ${aboutSubject(view.subject)}
+        ${aboutSubject(view)}
       </div>
     </section>`,
   })
@@ -67,19 +75,17 @@ function offered({ order, password, emailMethod, social, sso }: LoginView): Sign
 
 /** One form has the email field and the buttons of all ways that need it; the other has those of social sign-in. */
 function methods(view: LoginView, words: SubjectWords, withEmail: readonly SignInMethod[]): SafeHtml {
+  const texts = view.language.texts.login
   const isSocialFirst = offered(view)[0] === 'social'
   const forms = [
     withEmail.length > 0 && emailForm(view, words, withEmail, !isSocialFirst),
     view.social.length > 0 && socialForm(view, words, isSocialFirst),
   ].filter((form) => form !== false)
   if (forms.length === 0) {
-    return alertBox(
-      html`The ways to sign in that ${view.appName} uses are not offered here. Ask the server’s operator:
-      doctor says what to set.`,
-    )
+    return alertBox(fillText(texts.noMethod, { app: view.appName }))
   }
   const [first, second] = isSocialFirst ? forms.toReversed() : forms
-  return html`${first} ${second && html`<p class="or"><span>or</span></p>`} ${second}`
+  return html`${first} ${second && html`<p class="or"><span>${texts.or}</span></p>`} ${second}`
 }
 
 function emailForm(
@@ -88,6 +94,7 @@ function emailForm(
   ways: readonly SignInMethod[],
   isFirst: boolean,
 ): SafeHtml {
+  const { texts } = view.language
   // After a failed attempt the focus is on the field to correct, and the error describes both fields.
   const failed = view.error !== undefined
   const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
@@ -95,16 +102,20 @@ function emailForm(
   const isPasswordNext = view.password && Boolean(view.email)
   return html`<form method="post" action="${view.action}" class="stack">
     ${transactionInput(view)} ${emailField(view, isPasswordNext ? describedBy : focused)}
-    ${view.password && passwordField(isPasswordNext ? focused : describedBy)}
-    ${view.captcha && captchaWidget(view.captcha, view.social.length > 0)}
+    ${view.password && passwordField(texts.login.password, isPasswordNext ? focused : describedBy)}
+    ${view.captcha && captchaWidget(view.captcha, { elsewhere: view.social.length > 0, texts })}
     ${ways.map((way, position) => wayButton(way, isFirst && position === 0, view, words))}
   </form>`
 }
 
-function emailField({ password, emailMethod, email = '' }: LoginView, more: SafeHtml | string): SafeHtml {
+function emailField(
+  { password, emailMethod, email = '', language }: LoginView,
+  more: SafeHtml | string,
+): SafeHtml {
+  const texts = language.texts.login
   const takesAddress = password || emailMethod !== undefined
   return html`<div class="field">
-    <label for="email">${takesAddress ? 'Email' : 'Work email or company domain'}</label>
+    <label for="email">${takesAddress ? texts.email : texts.emailOrDomain}</label>
     <input
       id="email"
       name="email"
@@ -120,15 +131,16 @@ function emailField({ password, emailMethod, email = '' }: LoginView, more: Safe
   </div>`
 }
 
-function passwordField(more: SafeHtml | string): SafeHtml {
+function passwordField(label: string, more: SafeHtml | string): SafeHtml {
   return html`<div class="field">
-    <label for="password">Password</label>
+    <label for="password">${label}</label>
     <input id="password" name="password" type="password" autocomplete="current-password" required${more} />
   </div>`
 }
 
 /** The first button of a form is the one that Enter presses. */
 function wayButton(way: SignInMethod, isPrimary: boolean, view: LoginView, words: SubjectWords): SafeHtml {
+  const texts = view.language.texts.login
   const rank = isPrimary ? 'primary' : 'secondary'
   if (way === 'password') {
     return html`<button class="button ${rank} deliberate" type="submit">${words.signIn}</button>`
@@ -140,7 +152,7 @@ function wayButton(way: SignInMethod, isPrimary: boolean, view: LoginView, words
     </button>`
   }
   return html`<button class="button ${rank}" name="action" value="email" formnovalidate>
-    ${view.emailMethod === 'link' ? 'Email me a link' : 'Email me a code'}
+    ${view.emailMethod === 'link' ? texts.mailLink : texts.mailCode}
   </button>`
 }
 

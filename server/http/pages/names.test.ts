@@ -32,13 +32,13 @@ describe('claimedName', () => {
     ['nothing visible', ' \u200b\u202e ', 'no name'],
     ['markup is text', '<b>x</b>', '<b>x</b>'],
   ])('%s', (_case, name, shown) => {
-    expect(claimedName(name)).toBe(shown)
+    expect(claimedName(name, 'no name')).toBe(shown)
   })
 
   test('a long name ends in an ellipsis after 64 characters as a reader counts them', () => {
-    expect(claimedName('a'.repeat(64))).toBe('a'.repeat(64))
-    expect(claimedName('a'.repeat(200))).toBe(`${'a'.repeat(64)}…`)
-    expect(claimedName('👩‍💻'.repeat(200))).toBe(`${'👩‍💻'.repeat(64)}…`)
+    expect(claimedName('a'.repeat(64), '')).toBe('a'.repeat(64))
+    expect(claimedName('a'.repeat(200), '')).toBe(`${'a'.repeat(64)}…`)
+    expect(claimedName('👩‍💻'.repeat(200), '')).toBe(`${'👩‍💻'.repeat(64)}…`)
   })
 })
 

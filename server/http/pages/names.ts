@@ -1,4 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Language } from '../../texts/language.ts'
+import { fillHtml } from '../../texts/text.ts'
 
 /** Maximum length of a displayed name, in characters as a reader counts them. */
 const maxNameLength = 64
@@ -19,10 +21,10 @@ let graphemes: Intl.Segmenter | undefined
 /**
  * Prepares a self-declared name for quoting in a sentence: one line, at most 64 characters as a reader counts them, no invisible or
  * direction-changing characters, no stacks of combining marks, and nothing that looks like a double quotation mark, which would let
- * the name end its own quotation and continue in our voice. Does not check whether the name is true, or resembles another one. The
+ * the name end its own quotation and continue in our voice; `none` if nothing is left. Does not check whether the name is true, or resembles another one. The
  * result is still untrusted text to escape.
  */
-export function claimedName(name: string): string {
+export function claimedName(name: string, none: string): string {
   const plain = name
     .normalize('NFC')
     .replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -34,9 +36,14 @@ export function claimedName(name: string): string {
     .trim()
   graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   const characters = Array.from(graphemes.segment(plain), ({ segment }) => segment)
-  if (characters.length === 0) return 'no name'
+  if (characters.length === 0) return none
   if (characters.length <= maxNameLength) return characters.join('')
   return `${characters.slice(0, maxNameLength).join('').trimEnd()}…`
+}
+
+/** Renders a self-declared name in the quotation marks of the page's language. */
+export function quotedName(name: string, { texts: { common } }: Language): SafeHtml {
+  return fillHtml(common.quoted, { name: html`<bdi>${claimedName(name, common.noName)}</bdi>` })
 }
 
 /**

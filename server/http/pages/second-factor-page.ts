@@ -1,4 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Texts } from '../../texts/english.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
 import { alertBox, layout } from './layout.ts'
 import {
   cancelForm,
@@ -21,51 +23,61 @@ export interface SecondFactorView extends SignInView {
  * allows access. No script. The choice of factor is shown only if there are several.
  */
 export function secondFactorPage(view: SecondFactorView): string {
-  const words = subjectWords(view.subject)
+  const words = subjectWords(view)
+  const { language, appName } = view
+  const texts = language.texts.code
+  const title = words.codeTitle
   return layout({
     look: view.look,
+    language,
     links: view.links,
-    title: `${view.error === undefined ? '' : 'Not confirmed: '}${words.codeTitle}`,
+    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
     bridge: 'lowering',
-    gate: subjectSummary(view.subject, view),
+    gate: subjectSummary(view),
     main: html`<section class="court-inner" aria-labelledby="second-factor">
       <div class="heading">
-        <h2 id="second-factor">Enter the code from your authenticator app</h2>
-        <p class="quiet">Your account uses two-factor authentication.</p>
+        <h2 id="second-factor">${texts.factorHeading}</h2>
+        <p class="quiet">${texts.factorNote}</p>
       </div>
       ${view.error !== undefined && alertBox(view.error, 'code-error')}
       <form method="post" action="${view.action}" class="stack">
-        ${transactionInput(view)} ${factorChoice(view)} ${codeField(view)}
+        ${transactionInput(view)} ${factorChoice(view, texts)} ${codeField(view, texts)}
         <button class="button primary" type="submit">${words.confirm}</button>
       </form>
-      ${cancelForm(view, words.cancel ?? 'Cancel')}
+      ${cancelForm(view, words.cancel ?? language.texts.subject.accountCancel)}
       <div class="court-foot">
-        <p>Can’t use the app? <a class="link" href="${view.appUrl}">Get help at ${view.appName}</a>.</p>
+        <p>
+          ${fillHtml(texts.factorHelp, {
+            help: html`<a class="link" href="${view.appUrl}"
+              >${fillText(texts.getHelp, { app: appName })}</a
+            >`,
+          })}
+        </p>
       </div>
     </section>`,
   })
 }
 
-function factorChoice({ factors, chosen }: SecondFactorView): SafeHtml | false {
+function factorChoice({ factors, chosen }: SecondFactorView, texts: Texts['code']): SafeHtml | false {
   if (factors.length < 2) return false
   const checked = factors.some(({ id }) => id === chosen) ? chosen : factors[0]?.id
   return html`<fieldset class="choices">
-    <legend>Which app shows the code?</legend>
+    <legend>${texts.whichApp}</legend>
     ${factors.map(
       ({ id, label }, position) =>
         html`<label class="choice"
           ><input type="radio" name="factor" value="${id}" ${id === checked ? html`checked` : ''} /><bdi
-            >${label.trim() || `Authenticator app ${position + 1}`}</bdi
+            >${label.trim() || fillText(texts.unnamedFactor, { number: position + 1 })}</bdi
           ></label
         >`,
     )}
   </fieldset>`
 }
 
-function codeField({ error }: SecondFactorView): SafeHtml {
+function codeField({ error }: SecondFactorView, texts: Texts['code']): SafeHtml {
   // Apps and users put spaces between the digits.
   return html`<div class="field">
-    <label for="code">Code</label>
+    <label for="code">${texts.label}</label>
     <input
       id="code"
       class="code"
@@ -73,13 +85,13 @@ function codeField({ error }: SecondFactorView): SafeHtml {
       inputmode="numeric"
       autocomplete="one-time-code"
       pattern="\\s*([0-9]\\s*){6}"
-      title="The six digits shown in the app"
+      title="${texts.factorTitle}"
       maxlength="20"
       spellcheck="false"
       required
       autofocus
       aria-describedby="code-hint${error === undefined ? '' : ' code-error'}"
     />
-    <p class="quiet" id="code-hint">Six digits that change every 30 seconds.</p>
+    <p class="quiet" id="code-hint">${texts.factorHint}</p>
   </div>`
 }

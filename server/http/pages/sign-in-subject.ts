@@ -1,5 +1,7 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AppView } from './layout.ts'
+import type { Language } from '../../texts/language.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
+import type { AppView, PageView } from './layout.ts'
 import { aboutClient, type ClientView, hostFact, nameFact } from './client-facts.ts'
 import { alertGlyph } from './drawings.ts'
 import { hostName } from './names.ts'
@@ -8,7 +10,7 @@ import { hostName } from './names.ts'
 export type SubjectView = RequestView | DeviceView | { kind: 'account' }
 
 /** What every page of a sign-in has: its purpose, and the form target. Every text is escaped. */
-export interface SignInView extends AppView {
+export interface SignInView extends AppView, PageView {
   subject: SubjectView
   /** Absolute path that the forms post to. */
   action: string
@@ -44,53 +46,52 @@ export interface SubjectWords {
   cancel: string | undefined
 }
 
-export function subjectWords(subject: SubjectView): SubjectWords {
+export function subjectWords({ subject, language }: SignInView): SubjectWords {
+  const texts = language.texts.subject
   if (subject.kind === 'account') {
     return {
-      signInTitle: 'Sign in to manage your connections',
-      codeTitle: 'Enter your code to manage your connections',
-      signIn: 'Sign in',
-      continueWith: (label) => `Continue with ${label}`,
-      sso: 'Use single sign\u2011on',
-      confirm: 'Confirm',
+      signInTitle: texts.accountTitle,
+      codeTitle: texts.accountCodeTitle,
+      signIn: texts.accountSignIn,
+      continueWith: (method) => fillText(texts.accountContinueWith, { method }),
+      sso: texts.accountSso,
+      confirm: texts.accountConfirm,
       cancel: undefined,
     }
   }
-  const asker = subject.kind === 'device' ? 'a device' : (subject.client.verifiedHost ?? subject.redirectHost)
+  const { signIn, sso, confirm, cancel } = texts
+  const continueWith = (method: string): string => fillText(texts.continueWith, { method })
+  const rest = { signIn, sso, confirm, cancel, continueWith }
+  if (subject.kind === 'device') {
+    return { signInTitle: texts.deviceTitle, codeTitle: texts.deviceCodeTitle, ...rest }
+  }
+  const asker = subject.client.verifiedHost ?? subject.redirectHost
   return {
-    signInTitle: `Sign in to allow access for ${asker}`,
-    codeTitle: `Enter your code to allow access for ${asker}`,
-    signIn: 'Sign in and allow',
-    continueWith: (label) => `Continue with ${label} and allow`,
-    sso: 'Use single sign\u2011on and allow',
-    confirm: 'Confirm and allow',
-    cancel: 'Cancel and deny access',
+    signInTitle: fillText(texts.title, { asker }),
+    codeTitle: fillText(texts.codeTitle, { asker }),
+    ...rest,
   }
 }
 
 /** Renders the gate side of every page of a sign-in: its purpose. */
-export function subjectSummary(subject: SubjectView, app: AppView): SafeHtml {
+export function subjectSummary({ subject, appName, language }: SignInView): SafeHtml {
+  const texts = language.texts.subject
+  const app = html`<bdi>${appName}</bdi>`
   switch (subject.kind) {
     case 'authorization':
-      return requestSummary(subject, app)
+      return requestSummary(subject, app, language)
     case 'device':
-      return deviceSummary(subject, app)
+      return deviceSummary(subject, app, language)
     case 'account':
-      return html`<h1>Sign in to manage your connections</h1>
-        <p class="ask">
-          See and end the connections of every app that can use your account at <bdi>${app.appName}</bdi>.
-          Signing in here does not give any app access.
-        </p>
-        <p class="ask">
-          For safety this page asks you to sign in again, even if you are signed in at
-          <bdi>${app.appName}</bdi>, and signs you out after an hour.
-        </p>`
+      return html`<h1>${texts.accountTitle}</h1>
+        <p class="ask">${fillHtml(texts.accountAsk, { app })}</p>
+        <p class="ask">${fillHtml(texts.accountSafety, { app })}</p>`
   }
 }
 
 /** Renders a link to the requesting client's page, if it has one. */
-export function aboutSubject(subject: SubjectView): SafeHtml | false {
-  return subject.kind !== 'account' && aboutClient(subject.client)
+export function aboutSubject({ subject, language }: SignInView): SafeHtml | false {
+  return subject.kind !== 'account' && aboutClient(subject.client, language)
 }
 
 /** The client requesting access, its return address, and what it requests. */
@@ -109,27 +110,26 @@ export interface RequestView {
  * Renders an authorization request for the user who decides: proven facts large, in the order verified host, return address; then
  * the client's own name, small and quoted; then what signing in allows.
  */
-function requestSummary(view: RequestView, { appName }: AppView): SafeHtml {
-  return html`<h1>Sign in to allow access</h1>
-    <p class="ask">An app wants to use your account at <bdi>${appName}</bdi>.</p>
+function requestSummary(view: RequestView, app: SafeHtml, language: Language): SafeHtml {
+  const texts = language.texts.subject
+  return html`<h1>${texts.heading}</h1>
+    <p class="ask">${fillHtml(texts.ask, { app })}</p>
     <dl class="facts">
-      ${hostFact(view.client)}
+      ${hostFact(view.client, language)}
       <div>
-        <dt>Returns to</dt>
+        <dt>${texts.returnsTo}</dt>
         <dd>
-          ${hostName(view.redirectHost)}${view.returnsToThisComputer ? html` <span class="note">on this computer</span>` : ''}
+          ${hostName(view.redirectHost)}${view.returnsToThisComputer ? html` <span class="note">${texts.onThisComputer}</span>` : ''}
         </dd>
       </div>
-      ${nameFact(view.client)}
+      ${nameFact(view.client, language)}
     </dl>
     ${
       view.returnsToThisComputer
-        ? html`<p class="warning">
-            ${alertGlyph} <span>A program on this computer is asking. Continue only if you started it.</span>
-          </p>`
+        ? html`<p class="warning">${alertGlyph} <span>${texts.loopbackWarning}</span></p>`
         : ''
     }
-    ${permissionList(view.permissions)}`
+    ${permissionList(view.permissions, texts.allows)}`
 }
 
 /** A device waiting for approval, as shown to the user who typed its code. */
@@ -151,42 +151,37 @@ export interface DeviceView {
  * Renders a device for the user who decides (RFC 8628 section 3.3). Only that user sees the device, so what they can compare comes
  * first, and the warning against remote phishing (section 5.4) comes before what is allowed.
  */
-function deviceSummary(view: DeviceView, { appName }: AppView): SafeHtml {
-  return html`<h1>Sign in to allow access for a device</h1>
-    <p class="ask">
-      ${view.isLocal ? 'A program on this computer' : 'A device or program elsewhere'} wants to use your
-      account at <bdi>${appName}</bdi>.
-    </p>
+function deviceSummary(view: DeviceView, app: SafeHtml, language: Language): SafeHtml {
+  const texts = language.texts.subject
+  return html`<h1>${texts.deviceTitle}</h1>
+    <p class="ask">${fillHtml(view.isLocal ? texts.localAsk : texts.deviceAsk, { app })}</p>
     <dl class="facts">
       <div>
-        <dt>Code on the device</dt>
+        <dt>${texts.deviceCode}</dt>
         <dd><span class="host">${view.userCode}</span></dd>
       </div>
       <div>
-        <dt>Requested from</dt>
+        <dt>${texts.requestedFrom}</dt>
         <dd>
           <span class="address"
-            >${view.isLocal ? 'This computer' : (view.address ?? 'An unknown address')}</span
+            >${view.isLocal ? texts.thisComputer : (view.address ?? texts.unknownAddress)}</span
           >
           <span class="note">${view.asked}</span>
         </dd>
       </div>
-      ${hostFact(view.client)} ${nameFact(view.client)}
+      ${hostFact(view.client, language)} ${nameFact(view.client, language)}
     </dl>
     <p class="warning">
       ${alertGlyph}
-      <span
-        >Continue only if you started this yourself, on a device in front of you that shows this code. If
-        somebody sent you the code or the link, cancel: they would get access to your account.</span
-      >
+      <span>${texts.deviceWarning}</span>
     </p>
-    ${permissionList(view.permissions)}`
+    ${permissionList(view.permissions, texts.allows)}`
 }
 
 /** Renders what signing in allows, one sentence each; nothing if the list is empty. */
-function permissionList(permissions: readonly string[]): SafeHtml | false {
+function permissionList(permissions: readonly string[], heading: string): SafeHtml | false {
   if (permissions.length === 0) return false
-  return html`<h2 class="allows">What signing in allows</h2>
+  return html`<h2 class="allows">${heading}</h2>
     <ul class="permissions">
       ${permissions.map((sentence) => html`<li>${sentence}</li>`)}
     </ul>`

@@ -144,7 +144,8 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .note-box .host, .alert .host { font-size: 0.9375em; }
 .connections { list-style: none; display: grid; gap: 1rem; }
 .connection { position: relative; border: 1px solid var(--line); border-radius: 0.625rem; padding: 1rem 1.125rem 1.125rem; background: var(--field); }
-.connection-head { padding-right: 5.5rem; }
+.connection-head { display: flow-root; }
+.connection-head .end { float: right; margin-left: 0.75rem; visibility: hidden; }
 .connection h3 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600; display: grid; gap: 0.125rem; min-height: 2.75rem; align-content: center; }
 .end-one summary { position: absolute; top: 1rem; right: 1.125rem; }
 .end-one form { margin-top: 0.75rem; padding-bottom: 1.25rem; border-bottom: 1px solid var(--line); }

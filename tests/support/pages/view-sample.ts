@@ -1,4 +1,7 @@
 import { type Captcha, signInMethods } from '../../../server/core/session/session-provider.ts'
+import { english } from '../../../server/texts/english.ts'
+import { german } from '../../../server/texts/german.ts'
+import { Language } from '../../../server/texts/language.ts'
 import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
 import type { DeviceEntryView } from '../../../server/http/pages/device-entry-page.ts'
@@ -15,6 +18,10 @@ export const plainLook: Look = createLook({ appName: 'Example Notes' })
 
 /** The policy of pages that look so. */
 export const plainPolicy: string = contentSecurityPolicy(plainLook)
+/** The language of every sample. */
+export const inEnglish: Language = new Language('en', english)
+
+export const inGerman: Language = new Language('de', german)
 
 /** The web app in every sample. */
 const app = { look: plainLook, appName: 'Example Notes', appUrl: 'https://notes.example.com' }
@@ -51,6 +58,7 @@ export const deviceSample: DeviceView = {
 
 /** A login view with all parts: a client with a verified host, a password form, one social method. */
 export const loginSample: LoginView = {
+  language: inEnglish,
   ...app,
   action: '/oauth/authorize',
   transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
@@ -66,6 +74,7 @@ export const loopbackSample: LoginView = { ...loginSample, subject: loopbackRequ
 
 /** A second-factor view of an account with one authenticator app. */
 export const secondFactorSample: SecondFactorView = {
+  language: inEnglish,
   ...app,
   action: '/oauth/authorize',
   transaction: 'v1.k1.c2VhbGVkLXRyYW5zYWN0aW9u',
@@ -82,6 +91,7 @@ export const captchaSamples: Readonly<Record<Captcha['kind'], Captcha>> = {
 /** An error view with all parts. */
 export const errorSample: ErrorView = {
   look: plainLook,
+  language: inEnglish,
   title: 'This sign-in link can’t be used',
   message:
     'The client asked to send you back to an address that it never registered, so nothing was allowed.',
@@ -95,6 +105,7 @@ export const errorSample: ErrorView = {
 /** A finished view for a client behind a private-use scheme. */
 export const finishedSample: FinishedView = {
   look: plainLook,
+  language: inEnglish,
   clientName: 'Cursor',
   continueUrl:
     'cursor://anysphere.cursor-mcp/oauth/callback?code=c0de&state=xyz&iss=https%3A%2F%2Fmcp.example.com',
@@ -103,6 +114,7 @@ export const finishedSample: FinishedView = {
 
 /** The empty page that asks for the code of a device. */
 export const deviceEntrySample: DeviceEntryView = {
+  language: inEnglish,
   ...app,
   action: '/oauth/device',
   form: 'v1.k1.c2VhbGVkLWZvcm0',
@@ -111,6 +123,7 @@ export const deviceEntrySample: DeviceEntryView = {
 /** The final page of a sign-in for a device. */
 export const messageSample: MessageView = {
   look: plainLook,
+  language: inEnglish,
   title: 'Your device can connect now',
   bridge: 'lowered',
   message:
@@ -121,6 +134,7 @@ export const messageSample: MessageView = {
 
 /** The connections of a user with three: a client with a host, a program of this computer, a device. */
 export const connectionsSample: ConnectionsView = {
+  language: inEnglish,
   ...app,
   action: '/account/connections',
   connectPath: '/mcp',
@@ -176,6 +190,7 @@ export const connectionsSample: ConnectionsView = {
 
 /** The page of a publicly reachable server. */
 export const connectSample: ConnectView = {
+  language: inEnglish,
   ...app,
   url: 'https://mcp.example.com/mcp',
   challenging: 'https://mcp.example.com/mcp?sign-in',

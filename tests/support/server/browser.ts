@@ -15,8 +15,14 @@ export interface Browser {
   cookieHeader(url: string): string
 }
 
-/** Creates a browser whose network is `fetch`, which returns undefined for addresses outside the system under test. */
-export function createBrowser(fetch: (request: Request) => Promise<Response> | undefined): Browser {
+/**
+ * Creates a browser whose network is `fetch`, which returns undefined for addresses outside the system under test. `languages` is the
+ * value of its Accept-Language.
+ */
+export function createBrowser(
+  fetch: (request: Request) => Promise<Response> | undefined,
+  languages?: string,
+): Browser {
   const jars = new Map<string, Map<string, string>>()
   const jarOf = (hostname: string): Map<string, string> => {
     const jar = jars.get(hostname) ?? new Map<string, string>()
@@ -44,6 +50,7 @@ export function createBrowser(fetch: (request: Request) => Promise<Response> | u
       const url = new URL(request.url)
       const cookies = cookieHeader(request.url)
       if (cookies !== '') request.headers.set('cookie', cookies)
+      if (languages !== undefined) request.headers.set('accept-language', languages)
       const response = await fetch(request)
       if (!response) return { url, response, html: '' }
       keepCookies(url.hostname, response)

@@ -41,7 +41,8 @@ export interface DrawbridgeFixture {
   logged: () => string
   /** Returns the lines of the log about one event. */
   events: (name: string) => Record<string, unknown>[]
-  browser(): Browser
+  /** `languages`: its Accept-Language. */
+  browser(languages?: string): Browser
   fetch(path: string, init?: RequestInit): Promise<Response>
   postForm(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Response>
   register(metadata?: Record<string, unknown>): Promise<{ client_id: string; client_secret?: string }>
@@ -101,7 +102,7 @@ export async function startDrawbridge(
         const fields = JSON.parse(line) as Record<string, unknown>
         return fields['event'] === name ? [fields] : []
       }),
-    browser: () => createBrowser(send),
+    browser: (languages) => createBrowser(send, languages),
     fetch: (path, init) => app.fetch(new Request(config.baseUrl + path, init)),
     postForm: (path, fields, headers = {}) =>
       fixture.fetch(path, {

@@ -20,6 +20,7 @@ import { createDevicePageEndpoint } from '../../../server/http/login/device-page
 import type { LoginPorts } from '../../../server/http/login/login-subject.ts'
 import { plainLook } from '../pages/view-sample.ts'
 import { createLoginCookies } from '../../../server/http/login/cookies.ts'
+import { Languages } from '../../../server/texts/languages.ts'
 import { publicUrls } from '../../../server/http/public-urls.ts'
 import { createHttpApp } from '../../../server/http/app.ts'
 import type { FetchHandler } from '../../../server/http/endpoint.ts'
@@ -83,8 +84,10 @@ export async function createLoginFixture(
     },
   }
   const urls = publicUrls(baseUrl)
+  const languages = new Languages()
   const ports: LoginPorts = {
     urls,
+    languages,
     app: { look: plainLook, appName: 'Notes', appUrl: 'http://localhost:8788' },
     clients: store,
     registrations: store,

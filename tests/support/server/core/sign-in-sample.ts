@@ -67,7 +67,7 @@ export function authorizationRequest(overrides: Partial<AuthorizationRequest> = 
 export function authorizationPurpose(
   overrides: Partial<AuthorizationRequest> = {},
 ): Extract<SignInPurpose, { kind: 'authorization' }> {
-  return { kind: 'authorization', request: authorizationRequest(overrides) }
+  return { kind: 'authorization', language: 'en', request: authorizationRequest(overrides) }
 }
 
 /** Returns a browser without an address or earlier sign-ins. */

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { createCommandFixture } from '../../tests/support/server/command-fixture.ts'
+import { readTextsDocument } from '../texts/texts-document.ts'
+import { english } from '../texts/english.ts'
+import { german } from '../texts/german.ts'
+import { exitCode } from './command.ts'
+import { printTexts } from './texts.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'drawbridge-texts-command-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+it.each([
+  [undefined, 'en', english, ''],
+  ['de', 'de', german, ''],
+  ['de-at', 'de-AT', german, ''],
+  ['fr', 'fr', english, 'There are no texts in fr yet: these are in en, to be translated.\n'],
+])('prints a file of TEXTS: %s', async (given, language, texts, note) => {
+  const line = createCommandFixture({})
+  expect(await printTexts(line.input, given)).toBe(exitCode.ok)
+  const { stdout, stderr } = line.said()
+  expect(JSON.parse(stdout)).toEqual({ language, texts })
+  expect(readTextsDocument(JSON.parse(stdout)).kind).toBe('read')
+  expect(stdout.split('\n').length).toBeGreaterThan(300)
+  expect(stderr).toBe(note)
+})
+
+it('prints one line with --json, also of a language of TEXTS', async () => {
+  const path = join(folder, 'fr.json')
+  const texts = { ...english, common: { ...english.common, privacy: 'Confidentialité' } }
+  writeFileSync(path, JSON.stringify({ language: 'fr', texts }))
+  const line = createCommandFixture({ TEXTS: path }, { json: true })
+  await printTexts(line.input, 'fr')
+  expect(line.facts()).toEqual({ language: 'fr', texts })
+})
+
+it('says which languages there are to who names none', async () => {
+  const line = createCommandFixture({})
+  await expect(printTexts(line.input, 'french_FR')).rejects.toMatchObject({
+    code: exitCode.usage,
+    message: '"french_FR" is no language tag.',
+    nextStep: 'Name a language, such as fr or pt-BR. There are texts in: en, de.',
+  })
+})

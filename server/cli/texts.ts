@@ -1,0 +1,25 @@
+import { readTextsFiles } from '../config/document-file.ts'
+import { valueOr } from '../core/document.ts'
+import { Languages, languageTag } from '../texts/languages.ts'
+import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+import { printFacts } from './terminal.ts'
+
+/** Prints the texts of a language as a file of TEXTS has them. A language without texts gets the English ones, to translate. */
+export async function printTexts(input: CommandInput, given = 'en'): Promise<ExitCode> {
+  const languages = new Languages(valueOr(readTextsFiles(readConfig(input, ['texts'])), []))
+  const language = languageTag(given)
+  if (language === undefined) {
+    throw new CommandFailure(
+      `${JSON.stringify(given)} is no language tag.`,
+      `Name a language, such as fr or pt-BR. There are texts in: ${languages.tags.join(', ')}.`,
+      { code: exitCode.usage },
+    )
+  }
+  const { tag, texts } = languages.choose(language, null)
+  const file = { language, texts }
+  printFacts(input, file, JSON.stringify(file, undefined, 2))
+  if (languages.find(language) === undefined) {
+    input.terminal.note(`There are no texts in ${language} yet: these are in ${tag}, to be translated.`)
+  }
+  return exitCode.ok
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it, test } from 'vitest'
+import { english } from './english.ts'
+import { Languages } from './languages.ts'
+
+const languages = new Languages([
+  { language: 'fr', texts: english },
+  { language: 'pt-BR', texts: english },
+])
+
+describe('the language of a page', () => {
+  it.each<[rule: string, uiLocales: string | null, acceptLanguage: string | null, tag: string]>([
+    ['nothing said: English', null, null, 'en'],
+    ['OpenID Connect Core 3.1.2.1: ui_locales, first come', 'fr de', null, 'fr'],
+    ['the first that is there', 'it nl de fr', null, 'de'],
+    ['ui_locales before the browser', 'fr', 'de', 'fr'],
+    ['none of ui_locales is there: the browser', 'it', 'de', 'de'],
+    ['RFC 4647 3.4: a longer range finds the shorter tag', 'de-AT', null, 'de'],
+    ['and by several steps', 'de-Latn-AT-1996', null, 'de'],
+    ['case does not matter', 'PT-br', null, 'pt-BR'],
+    ['RFC 4647 3.4: a shorter range finds no longer tag', 'pt', null, 'en'],
+    ['a browser of Switzerland', null, 'de-CH,de;q=0.9,en;q=0.8', 'de'],
+    ['RFC 9110 12.5.4: the heaviest first', null, 'en;q=0.5, fr;q=0.8, de;q=0.7', 'fr'],
+    ['of equal weight the first', null, 'fr;q=0.8,de;q=0.8', 'fr'],
+    ['RFC 9110 12.4.2: weight 0 is not acceptable', null, 'de;q=0,fr;q=0.1', 'fr'],
+    ['a wildcard asks for nothing', null, '*, de;q=0.1', 'de'],
+    ['nonsense is ignored', '', ';;q=x,,=,de;q=9,fr;q=0.3', 'fr'],
+    ['what is no tag', '../../etc de_DE <b>', null, 'en'],
+    ['names of objects', '__proto__ constructor', 'toString', 'en'],
+    ['what is overlong', `de ${'x'.repeat(1000)}`, `de,${'y'.repeat(1000)}`, 'en'],
+    ['only hyphens', '-'.repeat(999), '-'.repeat(999), 'en'],
+    ['too many', `${'it '.repeat(30)}de`, null, 'en'],
+  ])('%s', (_rule, uiLocales, acceptLanguage, tag) => {
+    expect(languages.choose(uiLocales, acceptLanguage).tag).toBe(tag)
+  })
+
+  test('they are listed, English first', () => {
+    expect(languages.tags).toEqual(['en', 'de', 'fr', 'pt-BR'])
+  })
+
+  test('a file may have other texts for one that is built in', () => {
+    const texts = { ...english, login: { ...english.login, or: 'or else' } }
+    const changed = new Languages([{ language: 'en', texts }])
+    expect(changed.tags).toEqual(['en', 'de'])
+    expect(changed.choose(null, null).texts.login.or).toBe('or else')
+  })
+})
+
+const now = 1_791_000_000
+const at = (tag: string) => languages.choose(tag, null)
+
+test.each([
+  [-5, 'just now', 'gerade eben'],
+  [59, 'just now', 'gerade eben'],
+  [60, '1 minute ago', 'vor 1 Minute'],
+  [3599, '59 minutes ago', 'vor 59 Minuten'],
+  [3600, '1 hour ago', 'vor 1 Stunde'],
+  [86_399, '23 hours ago', 'vor 23 Stunden'],
+  [86_400, '1 day ago', 'vor 1 Tag'],
+  [28 * 86_400 - 1, '27 days ago', 'vor 27 Tagen'],
+  [28 * 86_400, 'on 5 September 2026', 'am 5. September 2026'],
+])('%i s back reads as %s, %s', (seconds, inEnglish, inGerman) => {
+  expect(at('en').ago(now - seconds, now)).toBe(inEnglish)
+  expect(at('de').ago(now - seconds, now)).toBe(inGerman)
+})
+
+test('a day is named in UTC, wherever the server stands', () => {
+  expect(at('en').date(1_790_985_599)).toBe('2 October 2026')
+  expect(at('de').date(1_790_985_600)).toBe('3. Oktober 2026')
+})
+
+test('a text is counted by the rules of its language, with `other` for forms that it does not have', () => {
+  const text = { one: 'one of {count}', other: '{count} of them' }
+  const counts = [0, 1, 2].map((count) => [at('fr').counted(text, count), at('de').counted(text, count)])
+  expect(counts).toEqual([
+    ['one of 0', '0 of them'],
+    ['one of 1', 'one of 1'],
+    ['2 of them', '2 of them'],
+  ])
+})

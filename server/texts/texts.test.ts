@@ -1,0 +1,80 @@
+import { html } from '@drawbridge/shared/html.ts'
+import { describe, expect, it, test } from 'vitest'
+import { english } from './english.ts'
+import { german } from './german.ts'
+import { fillHtml, fillText } from './text.ts'
+import { readTextsDocument } from './texts-document.ts'
+
+test('German is a complete table with the names of the English one', () => {
+  expect(readTextsDocument({ language: 'de', texts: german })).toEqual({
+    kind: 'read',
+    value: { language: 'de', texts: german },
+  })
+})
+
+describe('a file of texts', () => {
+  const { heading: _, ...login } = english.login
+  const changed = (part: object): unknown => ({ language: 'fr', texts: { ...english, ...part } })
+
+  it.each<[rule: string, document: unknown, faults: readonly string[]]>([
+    ['a missing text', changed({ login }), ['texts.login.heading is missing.']],
+    [
+      'several faults at once',
+      changed({
+        common: { ...english.common, justNow: 7 },
+        login: { ...login, or: '', titel: 'x', failedTitle: '{titel}' },
+      }),
+      [
+        'texts.common.justNow must be a text of 1 to 2000 characters.',
+        'texts.login.failedTitle has no {title}.',
+        'texts.login.failedTitle has an unknown {titel}. Did you mean title?',
+        'texts.login.heading is missing.',
+        'texts.login.or must be a text of 1 to 2000 characters.',
+        'texts.login has an unknown member "titel".',
+      ],
+    ],
+    [
+      'forms that the language does not have, and one that it needs',
+      changed({ connections: { ...english.connections, count: { one: 'x', few: 'y' } } }),
+      ['texts.connections.count.other is missing.', 'texts.connections.count has an unknown member "few".'],
+    ],
+    [
+      'another member',
+      { ...(changed({}) as object), name: 'x' },
+      ['the document has an unknown member "name".'],
+    ],
+    ['no texts', { language: 'fr' }, ['texts must be an object.']],
+    ['no language', { texts: english }, ['language must be a language tag, such as fr or pt-BR.']],
+    [
+      'no tag',
+      { language: 'fr_FR', texts: english },
+      ['language must be a language tag, such as fr or pt-BR.'],
+    ],
+    ['no object', [], ['the document must be an object.']],
+  ])('%s', (_rule, document, faults) => {
+    const reading = readTextsDocument(document)
+    expect(reading).toMatchObject({ kind: 'faulty' })
+    expect('faults' in reading && reading.faults.toSorted()).toEqual(faults.toSorted())
+  })
+
+  it('may leave out the number where one is one, and has forms that English does not', () => {
+    const count = { one: 'Jedno', few: '{count} few', many: '{count} many', other: '{count} other' }
+    const texts = { ...english, connections: { ...english.connections, count } }
+    expect(readTextsDocument({ language: 'PL', texts })).toMatchObject({
+      kind: 'read',
+      value: { language: 'pl' },
+    })
+  })
+})
+
+describe('filling in', () => {
+  it('escapes the text and the values, and keeps markup that is given', () => {
+    const filled = fillHtml('<i> {name} `run {name}` & {link}', { name: '<b>', link: html`<a>x</a>` })
+    expect(String(filled)).toBe('&lt;i&gt; &lt;b&gt; <code>run &lt;b&gt;</code> &amp; <a>x</a>')
+  })
+
+  it('takes what looks like a name in a value for what it is', () => {
+    expect(String(fillHtml('{a} {b}', { a: '{b} `x`', b: '$&' }))).toBe('{b} `x` $&amp;')
+    expect(fillText('{a} {b}', { a: '{b}', b: '$&' })).toBe('{b} $&')
+  })
+})
