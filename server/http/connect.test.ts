@@ -13,6 +13,18 @@ beforeAll(async () => {
 })
 afterAll(() => drawbridge.close())
 
+describe('GET /help', () => {
+  it('says what to do about a client that does not connect, and is linked on the connect page', async () => {
+    const start = await drawbridge.fetch('/', { headers: { accept: firefox } })
+    expect(await start.text()).toContain('href="/help"')
+    const response = await drawbridge.fetch('/help?ui_locales=de')
+    expect([response.status, response.headers.get('content-language')]).toEqual([200, 'de'])
+    const page = await response.text()
+    expect(page).toContain('<code>http://localhost:8787/mcp</code>')
+    expect(page).toContain('href="http://localhost:8787/"')
+  })
+})
+
 /** Headers of browsers opening the address. */
 const people: [string, Record<string, string>][] = [
   ['Chromium', { accept: chromium, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }],

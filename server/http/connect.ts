@@ -1,6 +1,7 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Endpoint, EndpointHandler } from './endpoint.ts'
 import type { PublicUrls } from './public-urls.ts'
+import { type HelpView, helpPage } from './pages/help-page.ts'
 import { type ConnectView, connectPage, connectPolicy } from './pages/connect-page.ts'
 import type { AppView, PageLinks } from './pages/layout.ts'
 import type { Language } from '../texts/language.ts'
@@ -24,6 +25,7 @@ export function createConnectHandler(
     appUrl,
     links: app,
     connectionsPath: more.connectionsPath,
+    helpPath: helpPath(urls.basePath),
     url: urls.resource,
     challenging: urls.challenging,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
@@ -40,6 +42,33 @@ export function createConnectHandler(
     })
     return page(html, { language, look }, 200, headers)
   }
+}
+
+function helpPath(basePath: string): string {
+  return `${basePath}/help`
+}
+
+/** Serves the page for people whose client does not connect. */
+export function createHelpEndpoint(
+  urls: PublicUrls,
+  app: AppView & PageLinks,
+  languages: Languages,
+): Endpoint {
+  const { appName, appUrl, look } = app
+  const view: Omit<HelpView, 'language'> = {
+    look,
+    appName,
+    appUrl,
+    links: app,
+    url: urls.resource,
+    isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
+    startUrl: `${urls.issuer}/`,
+  }
+  const show: EndpointHandler = (request) => {
+    const language = pageLanguage(request, languages)
+    return page(helpPage({ ...view, language }), { language, look })
+  }
+  return { path: helpPath(urls.basePath), cors: 'none', methods: { GET: show } }
 }
 
 /** Serves the base URL itself, which users open in a browser. */

@@ -13,7 +13,12 @@ import type { SessionProvider } from '../core/session/session-provider.ts'
 import type { Store } from '../core/store.ts'
 import type { ReportGrantEnd } from '../core/session/grant.ts'
 import { createAccountEndpoint } from '../http/account/account.ts'
-import { createConnectEndpoint, createConnectHandler, withConnectPage } from '../http/connect.ts'
+import {
+  createConnectEndpoint,
+  createHelpEndpoint,
+  createConnectHandler,
+  withConnectPage,
+} from '../http/connect.ts'
 import { describeScope } from '../http/describe-scope.ts'
 import { createAuthorizeEndpoint } from '../http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../http/login/callback.ts'
@@ -118,6 +123,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const { readLogout } = provider
   const endpoints = [
     createConnectEndpoint(basePath, showConnect),
+    createHelpEndpoint(urls, { ...config, look: parts.look }, languages),
     ...createMetadataEndpoints(urls, {
       ...config,
       scopes,

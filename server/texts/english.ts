@@ -279,6 +279,7 @@ export const english = {
     others: 'Other clients',
     othersNote: 'Choose yours. If it is not listed, paste the address where it adds an MCP server.',
     connected: 'Connected already? {connections}',
+    doesNotConnect: 'It does not connect',
     outOfReach: 'Not from this computer',
     outOfReachNote:
       '{client} calls over the internet and cannot reach this computer. Give the server a public address first.',
@@ -294,6 +295,22 @@ export const english = {
     copy: 'Copy',
     copied: 'Copied',
     selected: 'Selected',
+  },
+  help: {
+    heading: 'It does not connect',
+    ask: 'Most clients only say that the connection failed. These are the usual reasons, the most frequent first.',
+    steps: 'What you can do',
+    address: 'Compare the address in your client with {url}, letter by letter.',
+    again: 'Remove the server in your client, add it again, and sign in when it asks.',
+    browser:
+      'Finish signing in in the browser window that your client opened, within a few minutes, with cookies allowed.',
+    account: 'Sign in with an account of {app}. An administrator may allow some accounts only.',
+    local: 'This address is on your own computer. A client on the web cannot reach it.',
+    network: 'In a company network, try another one: it may hold back what your client sends.',
+    report:
+      'If none of this helps, tell the operator the time and the name of your client, and the request ID if a page showed one. They can see where it stopped.',
+    support: 'Ask for support',
+    back: 'How to connect an AI client',
   },
   /** What to do with the first way to add the server to each client, as in the table of clients. */
   clients: clientTexts,

@@ -287,6 +287,7 @@ export const german: Texts = {
     othersNote:
       'Wählen Sie Ihren Client. Ist er nicht dabei, fügen Sie die Adresse dort ein, wo er einen MCP-Server hinzufügt.',
     connected: 'Schon verbunden? {connections}',
+    doesNotConnect: 'Es verbindet sich nicht',
     outOfReach: 'Nicht von diesem Computer',
     outOfReachNote:
       '{client} kommt über das Internet und erreicht diesen Computer nicht. Geben Sie dem Server zuerst eine öffentliche Adresse.',
@@ -302,6 +303,24 @@ export const german: Texts = {
     copy: 'Kopieren',
     copied: 'Kopiert',
     selected: 'Markiert',
+  },
+  help: {
+    heading: 'Es verbindet sich nicht',
+    ask: 'Die meisten Clients sagen nur, dass die Verbindung fehlgeschlagen ist. Das sind die üblichen Gründe, die häufigsten zuerst.',
+    steps: 'Was Sie tun können',
+    address: 'Vergleichen Sie die Adresse in Ihrem Client Zeichen für Zeichen mit {url}.',
+    again:
+      'Entfernen Sie den Server in Ihrem Client, fügen Sie ihn neu hinzu und melden Sie sich an, wenn er danach fragt.',
+    browser:
+      'Schließen Sie die Anmeldung in dem Browserfenster ab, das Ihr Client geöffnet hat, innerhalb weniger Minuten und mit erlaubten Cookies.',
+    account: 'Melden Sie sich mit einem Konto von {app} an. Vielleicht sind nur bestimmte Konten zugelassen.',
+    local: 'Diese Adresse gibt es nur auf Ihrem Computer. Ein Client im Web erreicht sie nicht.',
+    network:
+      'Versuchen Sie es statt im Firmennetz in einem anderen: Es könnte zurückhalten, was Ihr Client sendet.',
+    report:
+      'Hilft nichts davon, sagen Sie dem Betreiber die Uhrzeit und den Namen Ihres Clients, und die Anfrage-ID, falls eine Seite sie gezeigt hat. Er kann sehen, wo es aufgehört hat.',
+    support: 'Hilfe anfordern',
+    back: 'So verbinden Sie einen KI-Client',
   },
   // The names in the clients' own menus are as the clients show them in English.
   clients: {

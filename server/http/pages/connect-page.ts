@@ -16,6 +16,7 @@ export interface ConnectView extends AppView, PageView {
   /** The address is on this computer: others cannot use it. */
   isLocal: boolean
   connectionsPath: string
+  helpPath: string
   /** What signing in can allow, as plain sentences: the same as on the login page. */
   permissions: readonly string[]
   publicTools: ReadonlySet<string>
@@ -80,6 +81,7 @@ export function connectPage(view: ConnectView): string {
             connections: html`<a class="link" href="${view.connectionsPath}">${common.seeConnections}</a>`,
           })}
         </p>
+        <p><a class="link" href="${view.helpPath}">${texts.doesNotConnect}</a></p>
         <p><a class="link alone" href="${appUrl}">${fillHtml(common.goTo, { place: appName })}</a></p>
       </div>
       ${copyScript(texts)}

@@ -10,6 +10,7 @@ import {
   inEnglish,
   inGerman,
   loginSample,
+  helpSample,
   messageSample,
   requestSample,
   secondFactorSample,
@@ -18,6 +19,7 @@ import { connectPage } from './connect-page.ts'
 import { connectionsPage, type ConnectionsView } from './connections-page.ts'
 import { deviceEntryPage } from './device-entry-page.ts'
 import { errorPage } from './error-page.ts'
+import { helpPage } from './help-page.ts'
 import { finishedPage, messagePage } from './finished-page.ts'
 import { loginPage } from './login-page.ts'
 import { secondFactorPage } from './second-factor-page.ts'
@@ -108,6 +110,7 @@ test.each<[name: string, [page: (view: never) => string, view: unknown]]>([
   ['error', render(errorPage, errorSample)],
   ['finished', render(finishedPage, finishedSample)],
   ['message', render(messagePage, messageSample)],
+  ['help', render(helpPage, helpSample)],
 ])('every text of the view is escaped: %s', (_name, [page, sample]) => {
   for (const language of [inEnglish, inGerman]) {
     const view = { ...(sample as object), language }

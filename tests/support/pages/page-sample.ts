@@ -1,3 +1,4 @@
+import { helpPage as renderHelpPage } from '../../../server/http/pages/help-page.ts'
 import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import { captchaPolicy } from '../../../server/http/pages/captcha.ts'
 import {
@@ -37,6 +38,7 @@ import {
   loginSample,
   loopbackRequest,
   loopbackSample,
+  helpSample,
   messageSample,
   requestSample,
   secondFactorSample,
@@ -80,6 +82,7 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
   const connectPage = inLanguage(renderConnectPage, language)
   const errorPage = inLanguage(renderErrorPage, language)
   const finishedPage = inLanguage(renderFinishedPage, language)
+  const helpPage = inLanguage(renderHelpPage, language)
   const messagePage = inLanguage(renderMessagePage, language)
   const connect = (view: ConnectView, isOpen = false): ServedPage => {
     const document = connectPage(view)
@@ -287,6 +290,18 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
       ),
     ],
     ['message', plain(messagePage(messageSample))],
+    ['help', plain(helpPage(helpSample))],
+    [
+      'help-unbreakable',
+      plain(
+        helpPage({
+          ...helpSample,
+          appName: 'W'.repeat(60),
+          url: `https://${'m'.repeat(63)}.${'w'.repeat(63)}.example/${'x'.repeat(80)}/mcp`,
+          isLocal: true,
+        }),
+      ),
+    ],
     ['connections', plain(connectionsPage(connectionsSample))],
     [
       'connections-asking',

@@ -10,6 +10,7 @@ import { contentSecurityPolicy } from '../../../server/http/pages/layout.ts'
 import { createLook, type Look } from '../../../server/http/pages/look.ts'
 import type { ErrorView } from '../../../server/http/pages/error-page.ts'
 import type { FinishedView, MessageView } from '../../../server/http/pages/finished-page.ts'
+import type { HelpView } from '../../../server/http/pages/help-page.ts'
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
 import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
 
@@ -188,6 +189,16 @@ export const connectionsSample: ConnectionsView = {
   now: 1_791_000_100,
 }
 
+/** The page for people whose client does not connect. */
+export const helpSample: HelpView = {
+  language: inEnglish,
+  ...app,
+  links: { supportUrl: 'https://notes.example.com/support' },
+  url: 'https://mcp.example.com/mcp',
+  isLocal: false,
+  startUrl: 'https://mcp.example.com/',
+}
+
 /** The page of a publicly reachable server. */
 export const connectSample: ConnectView = {
   language: inEnglish,
@@ -196,6 +207,7 @@ export const connectSample: ConnectView = {
   challenging: 'https://mcp.example.com/mcp?sign-in',
   isLocal: false,
   connectionsPath: '/account/connections',
+  helpPath: '/help',
   permissions: ['Read your notes', 'Add and delete notes'],
   publicTools: new Set(),
 }
