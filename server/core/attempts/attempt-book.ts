@@ -145,7 +145,7 @@ export class AttemptBook {
 
   #keep({ id, isStored }: OpenAttempt, record: StepRecord): void {
     if (!isStored || this.#unwritten.length >= maxUnwritten) return
-    this.#unwritten.push({ attempt: id, record: JSON.stringify(record) })
+    this.#unwritten.push({ attempt: id, record })
   }
 }
 

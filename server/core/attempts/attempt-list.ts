@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ClientStore } from '../clients/client.ts'
 import type { GrantStore } from '../session/grant.ts'
 import { adviceOn } from './advice.ts'
-import type { AttemptStepStore, StepRecord } from './attempt.ts'
+import type { AttemptStepStore, StepRecord, StoredStep } from './attempt.ts'
 
 const maxStepsRead = 20_000
 /** How long the next request of a client may take, and a person in front of a page. */
@@ -74,13 +74,12 @@ function isOf(client: string, { client: name }: AttemptFacts, records: readonly 
 }
 
 /** Groups rows by attempt, newest attempt first. What several instances saw of one sign-in is one attempt. */
-function joined(rows: readonly { attempt: string; record: string }[]): Map<string, StepRecord[]> {
+function joined(rows: readonly StoredStep[]): Map<string, StepRecord[]> {
   const groups = new Map<string, StepRecord[]>()
   for (const { attempt, record } of rows) {
-    const read = JSON.parse(record) as StepRecord
     const known = groups.get(attempt)
-    if (known) known.unshift(read)
-    else groups.set(attempt, [read])
+    if (known) known.unshift(record)
+    else groups.set(attempt, [record])
   }
   const bySignIn = new Map<string, string>()
   for (const [id, records] of groups) {

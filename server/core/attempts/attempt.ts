@@ -23,10 +23,10 @@ export interface StepRecord {
   probably?: boolean | undefined
 }
 
-/** One step as it is stored: `attempt` is common to what one instance joined, `record` is a {@link StepRecord} as JSON. */
+/** One step as it is stored; `attempt` is common to what one instance joined. */
 export interface StoredStep {
   attempt: string
-  record: string
+  record: StepRecord
 }
 
 export interface AttemptStepStore {

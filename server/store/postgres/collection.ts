@@ -52,7 +52,7 @@ const giveUpCodes = `WITH over AS MATERIALIZED (
 const collections: readonly { statement: string; retention?: number; dueNow?: boolean }[] = [
   { statement: deletion('social_sign_in', 'id') },
   { statement: deletion('attempt', 'key', 'window_ends_at') },
-  { statement: deletion('attempt_step', 'number') },
+  { statement: deletion('attempt_steps', 'number') },
   { statement: deletion('device', 'device_hash'), retention: deviceRetentionSeconds },
   { statement: deletion('client', 'id') },
   { statement: deletionWithSession('second_factor'), dueNow: true },

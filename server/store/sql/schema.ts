@@ -48,10 +48,10 @@ export function commonTables({ key, integer, boolean, number, grantKey, options 
    ) ${options({ fill: 50 })};
    CREATE INDEX attempt_expiry ON attempt (window_ends_at);
 
-   CREATE TABLE attempt_step (
-     number ${number}, attempt text NOT NULL, record text NOT NULL, expires_at ${integer} NOT NULL
+   CREATE TABLE attempt_steps (
+     number ${number}, steps text NOT NULL, expires_at ${integer} NOT NULL
    ) ${options({ large: true })};
-   CREATE INDEX attempt_step_expiry ON attempt_step (expires_at);
+   CREATE INDEX attempt_steps_expiry ON attempt_steps (expires_at);
 
    CREATE TABLE device (
      device_hash ${key} PRIMARY KEY, user_code_hash ${key} NOT NULL, client_id text NOT NULL, scope text NOT NULL,

@@ -114,7 +114,7 @@ const collectors: readonly Collector[] = [
   release(`DELETE FROM second_factor WHERE id IN (SELECT id FROM second_factor WHERE expires_at <= $1 LIMIT $2)
     RETURNING id`),
   deletion('attempt', 'key', 'window_ends_at'),
-  deletion('attempt_step', 'number'),
+  deletion('attempt_steps', 'number'),
   deletion('device', 'device_hash', 'expires_at', deviceRetentionSeconds),
   release(`UPDATE authorization_code SET holds_session_until = NULL WHERE code_hash IN
     (SELECT code_hash FROM authorization_code WHERE holds_session_until <= $1 LIMIT $2) RETURNING grant_id AS id`),

@@ -168,7 +168,7 @@ describe('sqlite file', () => {
     while ((await store.collectExpired(start + grantSeconds, 3)) > 0);
     expect(countRows(path)).toEqual({
       attempt: 0,
-      attempt_step: 0,
+      attempt_steps: 0,
       client: 0,
       device: 0,
       social_sign_in: 0,
