@@ -309,7 +309,6 @@ export const english = {
     network: 'In a company network, try another one: it may hold back what your client sends.',
     report:
       'If none of this helps, tell the operator the time and the name of your client, and the request ID if a page showed one. They can see where it stopped.',
-    support: 'Ask for support',
     back: 'How to connect an AI client',
   },
   /** What to do with the first way to add the server to each client, as in the table of clients. */

@@ -319,7 +319,6 @@ export const german: Texts = {
       'Versuchen Sie es statt im Firmennetz in einem anderen: Es könnte zurückhalten, was Ihr Client sendet.',
     report:
       'Hilft nichts davon, sagen Sie dem Betreiber die Uhrzeit und den Namen Ihres Clients, und die Anfrage-ID, falls eine Seite sie gezeigt hat. Er kann sehen, wo es aufgehört hat.',
-    support: 'Hilfe anfordern',
     back: 'So verbinden Sie einen KI-Client',
   },
   // The names in the clients' own menus are as the clients show them in English.

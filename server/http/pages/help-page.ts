@@ -38,10 +38,6 @@ export function helpPage(view: HelpView): string {
           ${steps.map((step) => html`<li>${step}</li>`)}
         </ol>
         <p>${texts.report}</p>
-        ${
-          links?.supportUrl !== undefined &&
-          html`<p><a class="link alone" href="${links.supportUrl}">${texts.support}</a></p>`
-        }
         <p><a class="link alone" href="${view.startUrl}">${texts.back}</a></p>
       </section>
     </div>`,

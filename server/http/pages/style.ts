@@ -185,7 +185,7 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .snippet { margin: 0; padding: 0.75rem 0.875rem; border: 1px solid var(--line); border-radius: 0.5rem; background: var(--field); font: 0.875rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
 .snippet code { font: inherit; user-select: all; }
 .client-steps p code, .permissions code { font: 0.9375em var(--mono); overflow-wrap: anywhere; }
-.steps { margin: 0; padding-left: 1.5rem; display: grid; gap: 0.75rem; }
+.steps { margin: 0 0 1rem; padding-left: 1.5rem; display: grid; gap: 0.75rem; }
 .steps code { font: 0.9375em var(--mono); overflow-wrap: anywhere; }
 .later { margin-top: 0.75rem; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
