@@ -15,8 +15,13 @@ const maxUnwritten = 2000
 /** How long requests of one address and program count as one attempt. */
 const peerSeconds = 120
 const maxUserAgentLength = 120
-/** Attempts that nobody has opened a page for are stored at this rate: anyone can begin them. */
-const unopenedRate = { burst: 200, perSecond: 600 / 3600 }
+/** A longer id is that of no client here. */
+const maxClientIdLength = 500
+/** Anyone can begin an attempt, or open a page: so many are stored. Whoever signs in is, in any case. */
+const rates = {
+  begun: { burst: 200, perSecond: 600 / 3600 },
+  opened: { burst: 1000, perSecond: 1 },
+}
 
 /** A step of a client as one request shows it. */
 export interface Sighting extends Pick<StepRecord, 'step' | 'status' | 'ok' | 'requestId' | 'detail'> {
@@ -63,7 +68,7 @@ const beginsNothing = new Set<AttemptStep>(['first_call', 'list'])
 export class AttemptBook {
   readonly #ports: { store: AttemptStepStore; runtime: Pick<Runtime, 'now' | 'randomBytes'> }
   readonly #open = new BoundedMap<OpenAttempt>(maxKeys)
-  readonly #unopened = new RateLimit(unopenedRate, 1)
+  readonly #limit = new RateLimit(rates.begun, 2)
   #newest: OpenAttempt | undefined
   #unwritten: StoredStep[] = []
 
@@ -78,15 +83,19 @@ export class AttemptBook {
 
   note(given: Sighting): void {
     const now = this.#ports.runtime.now()
-    const seen = this.#withKnownKey(given)
+    const seen = this.#withKnownKey(withoutLongId(given))
     const keys = keysOf(seen)
     const peer = peerKey(seen)
+    if (keys.length === 0 && this.#isRepeated(peer, seen, now)) return
     const found = this.#findByKey(keys, seen) ?? this.#findByPeer(peer, seen, now)
     if (!found && beginsNothing.has(seen.step)) return
-    const attempt = found?.attempt ?? this.#begin(now)
-    this.#link(attempt, [...keys, peer], seen, now)
+    this.#add(found ?? { attempt: this.#begin(now), probably: false }, [...keys, peer], seen, now)
+  }
+
+  #add({ attempt, probably }: Found, keys: readonly string[], seen: Sighting, now: number): void {
+    this.#link(attempt, keys, seen, now)
     if (!isNews(attempt, seen)) return
-    this.#keep(attempt, recordOf(seen, now, found?.probably ?? false))
+    this.#keep(attempt, recordOf(seen, now, probably))
     if (attempt.reached.has('list') && seen.grantId !== undefined) this.#open.delete(grantKey(seen.grantId))
   }
 
@@ -96,6 +105,15 @@ export class AttemptBook {
     const steps = this.#unwritten
     this.#unwritten = []
     await this.#ports.store.addAttemptSteps(steps, this.#ports.runtime.now() + attemptSeconds)
+  }
+
+  /** Most requests of clients that ask for documents again and again: nothing is to be written. */
+  #isRepeated(peer: string, { step, ok, detail = '' }: Sighting, now: number): boolean {
+    const attempt = ok ? this.#open.get(peer) : undefined
+    if (!attempt?.steps.has(`${step} ${detail}`) || now - attempt.seenAt > peerSeconds) return false
+    if (attempt.reached.has('first_call')) return false
+    attempt.seenAt = now
+    return true
   }
 
   /** A token request with a wrong verifier has the key of no sign-in. */
@@ -126,17 +144,22 @@ export class AttemptBook {
   }
 
   #begin(now: number): OpenAttempt {
-    const isStored = !this.#unopened.isSpent('', now)
-    if (isStored) this.#unopened.take('', now)
+    const isStored = this.#mayStore('begun', now)
     const id = encodeBase64url(this.#ports.runtime.randomBytes(9))
     return { id, seenAt: now, steps: new Set(), reached: new Set(), isStored }
+  }
+
+  #mayStore(kind: keyof typeof rates, now: number): boolean {
+    if (this.#limit.isSpent(kind, now, 1, rates[kind])) return false
+    this.#limit.take(kind, now, 1, rates[kind])
+    return true
   }
 
   #link(attempt: OpenAttempt, keys: readonly string[], seen: Sighting, now: number): void {
     attempt.seenAt = now
     attempt.clientId ??= seen.clientId
+    attempt.isStored ||= seen.step === 'code' || (opensPage(seen) && this.#mayStore('opened', now))
     attempt.signIn ??= seen.signIn
-    if (seen.signIn !== undefined) attempt.isStored = true
     if (seen.step === 'server_metadata' && seen.ok) this.#newest = attempt
     for (const key of keys) {
       if (this.#open.get(key) !== attempt) this.#open.set(key, attempt)
@@ -147,6 +170,12 @@ export class AttemptBook {
     if (!isStored || this.#unwritten.length >= maxUnwritten) return
     this.#unwritten.push({ attempt: id, record })
   }
+}
+
+function withoutLongId(seen: Sighting): Sighting {
+  return seen.clientId !== undefined && seen.clientId.length > maxClientIdLength
+    ? { ...seen, clientId: undefined }
+    : seen
 }
 
 /** Adds a step to what is known of an attempt. Returns whether that is worth storing. */

@@ -128,12 +128,26 @@ describe('what is kept', () => {
     expect(await read({ request: 'request 99' })).toEqual([])
   })
 
-  it('is what anybody can begin at a bounded rate, and every attempt that has a page', async () => {
-    for (let n = 0; n < 300; n += 1) see('challenge', { address: `192.0.2.${n}` })
-    see('page', { ...browser, signIn: 's' })
-    expect((await store.listAttemptSteps(1000)).length).toBe(0)
-    await book.flush()
-    expect((await store.listAttemptSteps(1000)).length).toBe(201)
+  it('is what anybody can begin at a bounded rate, pages at another one, and whoever signs in', async () => {
+    const stored = async (step: AttemptStep): Promise<number> => {
+      await book.flush()
+      const steps = await store.listAttemptSteps(10_000)
+      return steps.filter(({ record }) => record.step === step).length
+    }
+    for (let n = 0; n < 300; n += 1) see('challenge', { address: `client ${n}` })
+    expect(await stored('challenge')).toBe(200)
+    for (let n = 0; n < 1200; n += 1) see('page', { address: `browser ${n}`, signIn: `s ${n}` })
+    expect(await stored('page')).toBe(1000)
+    see('code', { address: 'browser 1199', signIn: 's 1199' })
+    expect(await stored('code')).toBe(1)
+    runtime.advance(10)
+    for (let n = 0; n < 50; n += 1) see('page', { address: `later ${n}`, signIn: `l ${n}` })
+    expect(await stored('page')).toBe(1010 + 1)
+  })
+
+  it('has no client id that is too long to be one', async () => {
+    see('register', { ok: false, status: 400, clientId: 'c'.repeat(501) })
+    expect(JSON.stringify(await read())).not.toContain('cccc')
   })
 
   it('is deleted after a day', async () => {

@@ -9,7 +9,7 @@ import type { PageErrorCode } from '../error-table.ts'
 import { renderLogin } from './draw.ts'
 import { LoginError, loginHandler, type Visit } from './login-error.ts'
 import { findSubject, type LoginPorts, noteAttempt, visitorOf } from './login-subject.ts'
-import { continueLogin } from './sign-in-form.ts'
+import { continueLogin } from './sign-in-answer.ts'
 import { provenAccountFailure } from './sign-in-failure.ts'
 
 /**

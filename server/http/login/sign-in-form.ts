@@ -1,26 +1,30 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import {
   cancelSecondFactor,
-  type FirstStep,
   type SecondFactorOver,
   trySecondFactor,
 } from '../../core/sign-in/second-factor-step.ts'
-import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
+import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn, startSsoSignIn } from '../../core/sign-in/sign-in.ts'
-import { type EmailRequested, requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
 import {
-  type EmailPrompt,
   openTransaction,
+  type SignInPurpose,
   type SignInTransaction,
 } from '../../core/sign-in/sign-in-transaction.ts'
 import type { PageErrorCode } from '../error-table.ts'
 import { readForm } from '../middleware/body.ts'
 import { isOwnFormPost } from '../middleware/guards.ts'
-import { captchaFields } from '../pages/captcha.ts'
 import { redirect } from '../response.ts'
 import { completeLogin, refuseLogin } from './complete.ts'
-import { renderEmailCode, renderLogin, renderSecondFactor } from './draw.ts'
+import { takeEmail, takeEmailCode } from './email-form.ts'
+import {
+  captchaTokenIn,
+  continueLogin,
+  maxShownEmailLength,
+  reportedFailure,
+  startRefusalDelay,
+} from './sign-in-answer.ts'
+import { renderLogin, renderSecondFactor } from './draw.ts'
 import { LoginError, type Visit } from './login-error.ts'
 import {
   findSubject,
@@ -30,12 +34,7 @@ import {
   purposeOf,
   visitorOf,
 } from './login-subject.ts'
-import { provenAccountFailure, type SignInFailure, signInFailure } from './sign-in-failure.ts'
-
-const maxShownEmailLength = 320
-
-/** Longer than any kind of refusal takes here, and acceptable to users after a wrong password. */
-const minRefusalMs = 500
+import { provenAccountFailure, type SignInFailure } from './sign-in-failure.ts'
 
 /** The error page for a form whose seal does not open. */
 export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', PageErrorCode>> = {
@@ -100,37 +99,44 @@ async function openForm(
   return { subject, ...waiting }
 }
 
-async function takeSocial(
-  method: string,
+/** Sends the browser to where the person signs in, or says on the login page why not. */
+async function leave(
+  start: (purpose: SignInPurpose) => Promise<string>,
+  email: string | undefined,
   subject: LoginSubject,
   visit: Visit,
   ports: LoginPorts,
 ): Promise<Response> {
   try {
-    return redirect(
-      await startSocialSignIn(purposeOf(subject, visit.language), method, subject.visitor, ports.signIn),
-    )
+    return redirect(await start(purposeOf(subject, visit.language)))
   } catch (error) {
-    return renderLogin(subject, { failure: reportedFailure(error, visit) }, visit, ports)
+    const state = { email: email?.slice(0, maxShownEmailLength), failure: reportedFailure(error, visit) }
+    return renderLogin(subject, state, visit, ports)
   }
 }
 
-async function takeSso(
+function takeSocial(
+  method: string,
+  subject: LoginSubject,
+  visit: Visit,
+  ports: LoginPorts,
+): Promise<Response> {
+  const start = (purpose: SignInPurpose): Promise<string> =>
+    startSocialSignIn(purpose, method, subject.visitor, ports.signIn)
+  return leave(start, undefined, subject, visit, ports)
+}
+
+function takeSso(
   fields: URLSearchParams,
   subject: LoginSubject,
   visit: Visit,
   ports: LoginPorts,
 ): Promise<Response> {
   const email = fields.get('email') ?? ''
-  try {
-    const posted = { email, captchaToken: captchaTokenIn(fields) }
-    return redirect(
-      await startSsoSignIn(purposeOf(subject, visit.language), posted, subject.visitor, ports.signIn),
-    )
-  } catch (error) {
-    const state = { email: email.slice(0, maxShownEmailLength), failure: reportedFailure(error, visit) }
-    return renderLogin(subject, state, visit, ports)
-  }
+  const posted = { email, captchaToken: captchaTokenIn(fields) }
+  const start = (purpose: SignInPurpose): Promise<string> =>
+    startSsoSignIn(purpose, posted, subject.visitor, ports.signIn)
+  return leave(start, email, subject, visit, ports)
 }
 
 async function takePassword(
@@ -151,138 +157,6 @@ async function takePassword(
     const state = { email: email.slice(0, maxShownEmailLength), failure }
     return renderLogin(subject, state, visit, ports)
   }
-}
-
-function captchaTokenIn(fields: URLSearchParams): string | undefined {
-  return captchaFields.map((name) => fields.get(name)).find((token) => token) ?? undefined
-}
-
-/**
- * Sends a mail, or another one on the page that waits for the code: then to the address of the first. The page comes after the same
- * time for every address, whether or not the mail has been sent by then.
- */
-async function takeEmail(
-  fields: URLSearchParams,
-  known: EmailPrompt | undefined,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
-  const email = known?.email ?? fields.get('email') ?? ''
-  const answerDue = startRefusalDelay(ports.signIn.runtime)
-  const { context } = visit
-  const asked = await askForEmail().catch((error: unknown) => reportedFailure(error, visit))
-  await answerDue()
-  if (!('reason' in asked)) return renderEmailCode(subject, asked, undefined, visit, ports)
-  if (known && asked.reason === 'rate_limited')
-    return renderEmailCode(subject, known, { failure: asked }, visit, ports)
-  return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure: asked }, visit, ports)
-
-  async function askForEmail(): Promise<EmailPrompt | SignInFailure> {
-    const posted = { email, captchaToken: captchaTokenIn(fields) }
-    const { prompt, sent } = await requestEmail(
-      posted,
-      purposeOf(subject, visit.language),
-      subject.visitor,
-      ports.signIn,
-    )
-    const failed = await failureBefore(answerDue(), sent, visit)
-    if (failed) return signInFailure(failed)
-    context.report('email_requested', 'client' in subject ? { client_id: subject.client.id } : {})
-    return prompt
-  }
-}
-
-/** Returns a failure that may be shown and that is known before `due`. Reports every failure, later ones too. */
-async function failureBefore(
-  due: Promise<void>,
-  sent: EmailRequested['sent'],
-  { context }: Visit,
-): Promise<ProviderError | undefined> {
-  let isOver = false
-  const reported = sent.then((failed) => {
-    if (!failed || failed.error.failure === 'invalid_credentials') return undefined
-    const { failure, message } = failed.error
-    context.report('sign_in_failed', { failure, message })
-    return failed.isForAll ? failed.error : undefined
-  })
-  reported.catch((error: unknown) => {
-    if (isOver) context.report('email_link_lost', { error })
-  })
-  try {
-    return (await Promise.race([reported, due])) ?? undefined
-  } finally {
-    isOver = true
-  }
-}
-
-async function takeEmailCode(
-  code: string,
-  prompt: EmailPrompt,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
-  const { context } = visit
-  const over = (failure: SignInFailure): Promise<Response> =>
-    renderLogin(subject, { email: prompt.email, failure }, visit, ports)
-  try {
-    const result = await tryEmailCode(code, prompt, subject.visitor, ports.signIn)
-    if (result.kind === 'step') return await continueLogin(result.step, subject, visit, ports)
-    if (result.kind === 'over') {
-      context.report('sign_in_failed', {
-        failure: 'wrong_code',
-        message: 'The code of a mail can no longer be used.',
-      })
-      return await over({ reason: 'email_code_over' })
-    }
-    const failure = reportedFailure(result.failure, visit)
-    const shown = failure.reason === 'wrong_code' ? { reason: 'wrong_email_code' as const } : failure
-    return await renderEmailCode(
-      subject,
-      prompt,
-      { failure: shown, codesLeft: result.codesLeft },
-      visit,
-      ports,
-    )
-  } catch (error) {
-    return over(reportedFailure(error, visit))
-  }
-}
-
-/** Reports a refusal of the provider; rethrows everything else. */
-function reportedFailure(error: unknown, { context }: Visit): SignInFailure {
-  if (!(error instanceof ProviderError)) throw error
-  context.report('sign_in_failed', { failure: error.failure, message: error.message })
-  return signInFailure(error)
-}
-
-/**
- * Starts the minimum duration of refusing a password; await the result for the rest of it. Wrong passwords, unknown accounts and
- * accounts over their limit cost this server and the provider different work, and the response time must not tell which it was
- * (OWASP Authentication Cheat Sheet, authentication responses). Does not hide a provider that takes longer.
- */
-export function startRefusalDelay(
-  runtime: Pick<Runtime, 'sleep'>,
-  milliseconds: () => number = () => performance.now(),
-): () => Promise<void> {
-  const startedAt = milliseconds()
-  return async () => {
-    const left = Math.ceil(minRefusalMs - (milliseconds() - startedAt))
-    if (left > 0) await runtime.sleep(left)
-  }
-}
-
-/** Continues after a successful first step: completes the sign-in, or asks for a code. */
-export async function continueLogin(
-  step: FirstStep,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
-  if (step.kind === 'signed_in') return completeLogin(subject, step, visit, ports)
-  visit.context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
-  return renderSecondFactor(subject, step.prompt, undefined, visit, ports)
 }
 
 /** Handles the form of the second-factor page; `id` is the waiting sign-in, taken from the seal. */

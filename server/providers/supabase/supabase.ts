@@ -52,7 +52,7 @@ export function createGotrueProvider(
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): Required<Omit<SessionProvider, 'readLogout'>> {
   const api = createApi(config, runtime)
-  const { call, firstStep, ping, post, readIdentity, send, signOut } = api
+  const { call, ping, readIdentity, send, signOut } = api
   return {
     issuer: config.issuer,
     capabilities: createCapabilities(
@@ -62,55 +62,7 @@ export function createGotrueProvider(
     ),
 
     ping,
-
-    async passwordSignIn({ email, password, captchaToken }) {
-      const security = captchaToken === undefined ? {} : { captcha_token: captchaToken }
-      const body = { email, password, gotrue_meta_security: security }
-      return firstStep(await post('/token?grant_type=password', body, passwordFailure))
-    },
-
-    async emailStart({ email, callbackUrl, captchaToken }) {
-      const { secret, challenge } = await startPkce(runtime)
-      const body = {
-        email,
-        create_user: false,
-        ...challenge,
-        gotrue_meta_security: captchaToken === undefined ? {} : { captcha_token: captchaToken },
-      }
-      await post(`/otp?redirect_to=${encodeURIComponent(callbackUrl)}`, body, emailFailure)
-      return { secret }
-    },
-
-    async emailVerify({ email, code }) {
-      return firstStep(await post('/verify', { type: 'email', email, token: code }, emailCodeFailure))
-    },
-
-    async socialStart({ method, callbackUrl }) {
-      const { secret, challenge } = await startPkce(runtime)
-      const url = new URL(`${config.url}/authorize`)
-      const parameters = { provider: method, redirect_to: callbackUrl, ...challenge }
-      url.search = new URLSearchParams(parameters).toString()
-      return { url: url.href, secret }
-    },
-
-    async ssoStart({ domain, callbackUrl, captchaToken }) {
-      const { secret, challenge } = await startPkce(runtime)
-      const body = {
-        domain,
-        redirect_to: callbackUrl,
-        skip_http_redirect: true,
-        ...challenge,
-        gotrue_meta_security: captchaToken === undefined ? {} : { captcha_token: captchaToken },
-      }
-      return { url: readRedirect(await post('/sso', body, ssoFailure)), secret }
-    },
-
-    async socialFinish({ params, secret }) {
-      const code = params.get('code')
-      if (!code) throw returnFailure(params)
-      const body = { auth_code: code, code_verifier: secret }
-      return firstStep(await post('/token?grant_type=pkce', body, socialFailure))
-    },
+    ...createSignIns(config, api, runtime),
 
     verifySecondFactor: (given) => verifySecondFactor(given, api, runtime),
     refresh: (session) => refresh(session, config, api, runtime),
@@ -144,6 +96,62 @@ export function createGotrueProvider(
 
     signOut,
   }
+}
+
+type SignIns = Pick<
+  SessionProvider,
+  'passwordSignIn' | 'emailStart' | 'emailVerify' | 'socialStart' | 'ssoStart' | 'socialFinish'
+>
+
+/** The ways to sign in. */
+function createSignIns(
+  config: GotrueConfig,
+  { firstStep, post }: ReturnType<typeof createApi>,
+  runtime: Pick<Runtime, 'randomBytes'>,
+): Required<SignIns> {
+  return {
+    async passwordSignIn({ email, password, captchaToken }) {
+      const body = { email, password, ...securityOf(captchaToken) }
+      return firstStep(await post('/token?grant_type=password', body, passwordFailure))
+    },
+
+    async emailStart({ email, callbackUrl, captchaToken }) {
+      const { secret, challenge } = await startPkce(runtime)
+      const body = { email, create_user: false, ...challenge, ...securityOf(captchaToken) }
+      await post(`/otp?redirect_to=${encodeURIComponent(callbackUrl)}`, body, emailFailure)
+      return { secret }
+    },
+
+    async emailVerify({ email, code }) {
+      return firstStep(await post('/verify', { type: 'email', email, token: code }, emailCodeFailure))
+    },
+
+    async socialStart({ method, callbackUrl }) {
+      const { secret, challenge } = await startPkce(runtime)
+      const url = new URL(`${config.url}/authorize`)
+      const parameters = { provider: method, redirect_to: callbackUrl, ...challenge }
+      url.search = new URLSearchParams(parameters).toString()
+      return { url: url.href, secret }
+    },
+
+    async ssoStart({ domain, callbackUrl, captchaToken }) {
+      const { secret, challenge } = await startPkce(runtime)
+      const to = { domain, redirect_to: callbackUrl, skip_http_redirect: true }
+      const body = { ...to, ...challenge, ...securityOf(captchaToken) }
+      return { url: readRedirect(await post('/sso', body, ssoFailure)), secret }
+    },
+
+    async socialFinish({ params, secret }) {
+      const code = params.get('code')
+      if (!code) throw returnFailure(params)
+      const body = { auth_code: code, code_verifier: secret }
+      return firstStep(await post('/token?grant_type=pkce', body, socialFailure))
+    },
+  }
+}
+
+function securityOf(captchaToken: string | undefined) {
+  return { gotrue_meta_security: captchaToken === undefined ? {} : { captcha_token: captchaToken } }
 }
 
 async function startPkce(runtime: Pick<Runtime, 'randomBytes'>) {

@@ -21,6 +21,18 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect(await store().collectExpired(start + 60, 500)).toBe(1)
       expect(await store().listAttemptSteps(100)).toEqual([step('last')])
     })
+
+    it('are listed in their order, however many are written together and in turn', async () => {
+      const step = (n: number): StoredStep => ({
+        attempt: `${n}`,
+        record: { step: 'page', at: start, status: 200, ok: true, requestId: 'r' },
+      })
+      const together = Array.from({ length: 250 }, (_, n) => step(n))
+      await store().addAttemptSteps(together, start + 60)
+      const inTurn = Array.from({ length: 101 }, (_, n) => step(1000 + n))
+      for (const each of inTurn) await store().addAttemptSteps([each], start + 60)
+      expect(await store().listAttemptSteps(1000)).toEqual([...together, ...inTurn].toReversed())
+    })
   })
 
   describe('attempts', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { startRefusalDelay } from './sign-in-form.ts'
+import { startRefusalDelay } from './sign-in-answer.ts'
 
 it.each([
   [0, [500]],
