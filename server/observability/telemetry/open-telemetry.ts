@@ -1,11 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Context, SpanKind, trace } from '@opentelemetry/api'
+import { type Context, SpanKind, trace, type Tracer } from '@opentelemetry/api'
 import type { AnyValueMap } from '@opentelemetry/api-logs'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { withTrace, withTraceText } from '@drawbridge/shared/mcp/trace-meta.ts'
 import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import { openProviders } from './providers.ts'
-import type { ReportFailure, Telemetry } from './telemetry.ts'
+import type {
+  OutgoingAnswer,
+  OutgoingMessage,
+  ReportFailure,
+  ServingContext,
+  Telemetry,
+} from './telemetry.ts'
 import { carrierOf, fail, nowMs, TracedRequest } from './traced-request.ts'
 
 /** Seconds, as the conventions advise for `mcp.server.operation.duration`. */
@@ -30,64 +36,12 @@ export function createTelemetry(
   return {
     async serve(request, context, handle) {
       const traced = new TracedRequest(tracer, durations, request.headers)
-      let answered: Reply | undefined
-      let isOver = false
-      const end = (status: number, error?: number): void => {
-        contexts.delete(context.id)
-        traced.end(request.method, status, error)
-      }
-      const watched: typeof context = {
-        ...context,
-        report(event, fields = {}) {
-          traced.event(event, fields)
-          context.report(event, fields)
-        },
-        trace(incoming) {
-          traced.begin(incoming)
-          const { message } = incoming
-          if (!traced.operation) return message
-          const carrier = carrierOf(traced.context)
-          contexts.set(context.id, traced.context)
-          context.trace?.({ ...incoming, ...carrier })
-          return isRequest(message) ? withTrace(message, carrier) : message
-        },
-        callsOver() {
-          isOver = true
-          if (answered) end(answered.status)
-        },
-      }
-      return serving.run(traced, async () => {
-        try {
-          const answer = await handle(watched)
-          if (isOver || traced.isListening || !isEventStream(answer)) end(answer.status, errorCodeOf(answer))
-          else answered = answer
-          return answer
-        } catch (error) {
-          end(500)
-          throw error
-        }
-      })
+      const watch = watchRequest(request.method, context, traced, contexts)
+      return serving.run(traced, () => watch.answer(handle))
     },
     upstream(sent) {
       const request = serving.getStore()
-      if (!request?.operation) return { request: sent, answered() {} }
-      const { name, attributes } = request.operation
-      const options = { kind: SpanKind.CLIENT, startTime: nowMs(), attributes }
-      const span = tracer.startSpan(name, options, request.context)
-      const carrier = carrierOf(trace.setSpan(request.context, span))
-      return {
-        request: {
-          ...sent,
-          headers: { ...sent.headers, ...carrier },
-          body: sent.body && withTraceText(sent.body, carrier),
-        },
-        answered(answer) {
-          if (answer) span.setAttribute('http.response.status_code', answer.statusCode)
-          fail(span, answer ? errorOf(answer.statusCode) : 'no_answer')
-          if (!answer || sent.mayBeSilent) span.end(nowMs())
-          else answer.body.once('close', () => span.end(nowMs()))
-        },
-      }
+      return request?.operation ? spanOfUpstream(tracer, request, sent) : { request: sent, answered() {} }
     },
     storeCall(operation, outcome, seconds) {
       const attributes = { 'db.system.name': program.store, 'db.operation.name': operation }
@@ -116,6 +70,78 @@ export function createTelemetry(
       })
     },
     close,
+  }
+}
+
+/** Watches one request: its events, the message in it, and when its answer is over. */
+function watchRequest<Watched extends ServingContext>(
+  method: string,
+  context: Watched,
+  traced: TracedRequest,
+  contexts: Map<unknown, Context>,
+): { answer(handle: (watched: Watched) => Promise<Reply> | Reply): Promise<Reply> } {
+  let answered: Reply | undefined
+  let isOver = false
+  const end = (status: number, error?: number): void => {
+    contexts.delete(context.id)
+    traced.end(method, status, error)
+  }
+  const watched: Watched = {
+    ...context,
+    report(event, fields = {}) {
+      traced.event(event, fields)
+      context.report(event, fields)
+    },
+    trace(incoming) {
+      traced.begin(incoming)
+      const { message } = incoming
+      if (!traced.operation) return message
+      const carrier = carrierOf(traced.context)
+      contexts.set(context.id, traced.context)
+      context.trace?.({ ...incoming, ...carrier })
+      return isRequest(message) ? withTrace(message, carrier) : message
+    },
+    callsOver() {
+      isOver = true
+      if (answered) end(answered.status)
+    },
+  }
+  return {
+    async answer(handle) {
+      try {
+        const answer = await handle(watched)
+        if (isOver || traced.isListening || !isEventStream(answer)) end(answer.status, errorCodeOf(answer))
+        else answered = answer
+        return answer
+      } catch (error) {
+        end(500)
+        throw error
+      }
+    },
+  }
+}
+
+/** Begins the span of a request to the upstream, and passes its context on. */
+function spanOfUpstream<Sent extends OutgoingMessage>(
+  tracer: Tracer,
+  { operation, context }: TracedRequest,
+  sent: Sent,
+): { request: Sent; answered: (answer: OutgoingAnswer | undefined) => void } {
+  const { name = '', attributes = {} } = operation ?? {}
+  const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime: nowMs(), attributes }, context)
+  const carrier = carrierOf(trace.setSpan(context, span))
+  return {
+    request: {
+      ...sent,
+      headers: { ...sent.headers, ...carrier },
+      body: sent.body && withTraceText(sent.body, carrier),
+    },
+    answered(answer) {
+      if (answer) span.setAttribute('http.response.status_code', answer.statusCode)
+      fail(span, answer ? errorOf(answer.statusCode) : 'no_answer')
+      if (!answer || sent.mayBeSilent) span.end(nowMs())
+      else answer.body.once('close', () => span.end(nowMs()))
+    },
   }
 }
 
