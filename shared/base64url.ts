@@ -3,7 +3,6 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const illegal = 255
 const skipped = 64
 
-const encodeTable: Uint8Array = Uint8Array.from(alphabet, (character) => character.charCodeAt(0))
 const strictTable: Uint8Array = decodeTable('-_', '')
 const lenientTable: Uint8Array = decodeTable('-_+/', '= \t\n\f\r')
 
@@ -13,14 +12,12 @@ const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Encodes bytes as base64url without padding (RFC 4648 section 5), the form JWT and PKCE use. */
 export function encodeBase64url(bytes: Uint8Array): string {
-  const codes = new Uint8Array(Math.ceil((bytes.length * 4) / 3))
-  let written = 0
+  let text = ''
   for (let index = 0; index < bytes.length; index += 3) {
     const triple = (at(bytes, index) << 16) | (at(bytes, index + 1) << 8) | at(bytes, index + 2)
-    // Writes beyond the end of a typed array are ignored, which is how the last group loses its padding.
-    for (let shift = 18; shift >= 0; shift -= 6) codes[written++] = encodeTable[(triple >> shift) & 63] ?? 0
+    for (let shift = 18; shift >= 0; shift -= 6) text += alphabet[(triple >> shift) & 63]
   }
-  return utf8Decoder.decode(codes)
+  return text.slice(0, Math.ceil((bytes.length * 4) / 3))
 }
 
 /**

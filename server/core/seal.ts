@@ -1,5 +1,5 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto'
-import { decodeBase64url, decodeUtf8, encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
+import { createCipheriv, createDecipheriv, createHmac, hash } from 'node:crypto'
+import { decodeBase64url, decodeUtf8, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 
 const ivLength = 12
 const tagLength = 16
@@ -51,7 +51,7 @@ export function createSealer(ring: KeyRing, randomBytes: (length: number) => Uin
       const [current] = ring.keys()
       if (!current) throw new TypeError('A key ring holds at least one key.')
       const bytes = encrypt(current.key, encodeUtf8(plaintext), context, randomBytes(ivLength))
-      return `${current.kid}.${encodeBase64url(bytes)}`
+      return `${current.kid}.${bytes.toString('base64url')}`
     },
     open: (sealed, context) => {
       const kid = sealingKeyOf(sealed)
@@ -67,7 +67,8 @@ export function createSealer(ring: KeyRing, randomBytes: (length: number) => Uin
 /**
  * Seals `plaintext` so that only a holder of `secret` can open it, not the database alone.
  *
- * `secret` must have 256 random bits (one of our tokens): HKDF-SHA-256 does not strengthen a weak one.
+ * `secret` must have 256 random bits (one of our tokens): its key is derived by one HMAC-SHA-256, which does not strengthen a weak
+ * one (RFC 5869 section 3.3: from a uniform secret there is nothing to extract).
  */
 export function sealUnderSecret(
   plaintext: string,
@@ -75,9 +76,8 @@ export function sealUnderSecret(
   context: string,
   randomBytes: (length: number) => Uint8Array,
 ): string {
-  return encodeBase64url(
-    encrypt(keyFromSecret(secret, context), encodeUtf8(plaintext), context, randomBytes(ivLength)),
-  )
+  const key = keyFromSecret(secret, context)
+  return encrypt(key, encodeUtf8(plaintext), context, randomBytes(ivLength)).toString('base64url')
 }
 
 /** Opens a value of {@link sealUnderSecret}; undefined for another secret or context, or a damaged value. */
@@ -92,10 +92,10 @@ export function hashSecret(secret: string): string {
 }
 
 function keyFromSecret(secret: string, context: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', secret, '', context, 32))
+  return createHmac('sha256', secret).update(context).digest()
 }
 
-function encrypt(key: Uint8Array, plaintext: Uint8Array, context: string, iv: Uint8Array): Uint8Array {
+function encrypt(key: Uint8Array, plaintext: Uint8Array, context: string, iv: Uint8Array): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, iv)
   cipher.setAAD(encodeUtf8(context))
   return Buffer.concat([iv, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()])

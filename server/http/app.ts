@@ -1,5 +1,5 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type {
   CorsAudience,
@@ -41,6 +41,8 @@ export interface HttpAppConfig {
   nowMs?: () => number
 }
 
+type Env = { Bindings: { peer: Peer | undefined } }
+
 /** A row of the endpoint table as it is served: who may read its responses, and the checks and the handler behind it. */
 interface Route {
   name: string
@@ -58,7 +60,10 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
   const refuse = createRefusal(config.look, languages ?? new Languages())
   const finish = createFinisher(baseUrl)
 
-  async function serve(request: Request, peer: Peer | undefined, route: Route): Promise<Response> {
+  async function serve(
+    { req: { raw: request, path }, env: { peer } }: Context<Env>,
+    route: Route,
+  ): Promise<Response> {
     const startedAt = nowMs()
     observer?.requestStarted()
     let status = 500
@@ -68,24 +73,22 @@ export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppCon
       const reply = await answer(request, context, route, refuse)
       status = reply.status
       context.answered?.(route.name, status)
-      return finish(reply, { requestId: context.id, path: splitUrl(request.url).path, audience })
+      return finish(reply, { requestId: context.id, path, audience })
     } finally {
       observer?.requestEnded(route.name, status, (nowMs() - startedAt) / 1000)
     }
   }
 
-  const app = new Hono<{ Bindings: { peer: Peer | undefined } }>({
-    getPath: (request) => splitUrl(request.url).path,
-  })
+  const app = new Hono<Env>({ getPath: (request) => splitUrl(request.url).path })
   // Handlers run in the order they are added, and an exact path goes before a prefix.
   for (const endpoint of endpoints.toSorted(
     (a, b) => Number(a.prefix ?? false) - Number(b.prefix ?? false),
   )) {
     const route = routeOf(endpoint, isOwnHost, refuse)
-    for (const path of pathsOf(endpoint)) app.all(path, (c) => serve(c.req.raw, c.env.peer, route))
+    for (const path of pathsOf(endpoint)) app.all(path, (c) => serve(c, route))
   }
   const nowhere = unknownRoute(baseUrl, isOwnHost, refuse)
-  app.notFound((c) => serve(c.req.raw, c.env.peer, nowhere))
+  app.notFound((c) => serve(c, nowhere))
   return async (request, peer) => app.fetch(request, { peer })
 }
 

@@ -1,16 +1,14 @@
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 
-/** A request that was answered: its row of the endpoint table or `other`, and the events that it reported. */
+/** A request that was answered, and the events that it reported. */
 export interface AnsweredRequest {
-  endpoint: string
-  method: string
-  /** Path of the URL. */
-  path: string
-  hasToken: boolean
+  request: Request
   status: number
   clientId?: string | undefined
-  events: readonly (readonly [event: string, fields: Readonly<Record<string, unknown>>])[]
+  events: readonly ReportedEvent[]
 }
+
+export type ReportedEvent = readonly [event: string, fields: Readonly<Record<string, unknown>>]
 
 export interface SeenStep {
   step: AttemptStep
@@ -20,41 +18,47 @@ export interface SeenStep {
   grantId?: string | undefined
 }
 
-/** Returns the steps that a request shows, in order; none for a request that has nothing to do with connecting. */
-export function stepsOf(request: AnsweredRequest, basePath: string): SeenStep[] {
-  const endpoint = request.endpoint.startsWith(basePath)
-    ? request.endpoint.slice(basePath.length)
-    : request.endpoint
-  return readers[endpoint]?.(request) ?? metadataSteps(request)
+/** Returns the steps that a request shows, in order; none for one that has nothing to do with connecting. */
+export type StepReader = (request: AnsweredRequest) => readonly SeenStep[]
+
+/** Returns the {@link StepReader} of a row of the endpoint table or of `other`; undefined where no client connects. */
+export function stepReaderOf(endpoint: string, basePath: string): StepReader | undefined {
+  if (endpoint === 'other') return (answered) => documentSteps(answered, documentOf(answered.request.url))
+  const step = documentOf(endpoint)
+  if (step) return (answered) => documentSteps(answered, step)
+  return readers[endpoint.startsWith(basePath) ? endpoint.slice(basePath.length) : endpoint]
 }
 
-type StepReader = (request: AnsweredRequest) => SeenStep[]
-
-const readers: Readonly<Record<string, StepReader>> = {
+const readers: Readonly<Record<string, StepReader | undefined>> = {
   '/mcp': callSteps,
   '/oauth/register': registerSteps,
   '/register': registerSteps,
   '/oauth/authorize': pageSteps,
   '/authorize': pageSteps,
   '/oauth/callback': signInSteps,
-  '/oauth/device': (request) => (request.method === 'GET' ? [] : signInSteps(request)),
+  '/oauth/device': (answered) => (answered.request.method === 'GET' ? [] : signInSteps(answered)),
   '/oauth/device_authorization': deviceSteps,
   '/oauth/token': tokenSteps,
   '/token': tokenSteps,
 }
 
-function metadataSteps({ path, status, method }: AnsweredRequest): SeenStep[] {
-  if (method !== 'GET') return []
-  const ok = status < 400
-  if (path.includes('/.well-known/oauth-protected-resource')) return [{ step: 'resource_metadata', ok }]
-  if (/\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/.test(path))
-    return [{ step: 'server_metadata', ok }]
-  return []
+/** Returns which metadata document a path, or the path of a URL, is of. */
+function documentOf(url: string): AttemptStep | undefined {
+  const name =
+    /^[^?#]*\/\.well-known\/(oauth-protected-resource|oauth-authorization-server|openid-configuration)/.exec(
+      url,
+    )?.[1]
+  if (name === undefined) return undefined
+  return name === 'oauth-protected-resource' ? 'resource_metadata' : 'server_metadata'
 }
 
-function callSteps(request: AnsweredRequest): SeenStep[] {
-  const { hasToken, status } = request
-  const call = fieldsOf(request, 'mcp_request')
+function documentSteps({ request, status }: AnsweredRequest, step: AttemptStep | undefined): SeenStep[] {
+  return step && request.method === 'GET' ? [{ step, ok: status < 400 }] : []
+}
+
+function callSteps(answered: AnsweredRequest): SeenStep[] {
+  const { request, status } = answered
+  const call = fieldsOf(answered, 'mcp_request')
   if (call) {
     const grantId = text(call['grant_id'])
     if (grantId === undefined) return []
@@ -68,19 +72,20 @@ function callSteps(request: AnsweredRequest): SeenStep[] {
         ]
       : [{ step, ok, grantId }]
   }
+  const hasToken = request.headers.has('authorization')
   if (status === 401 && !hasToken) return [{ step: 'challenge', ok: true }]
   // 405: the client asks for a stream that is not offered.
   if (hasToken && status >= 400 && status !== 405)
-    return [{ step: 'first_call', ok: false, detail: refusalOf(request) }]
+    return [{ step: 'first_call', ok: false, detail: refusalOf(answered) }]
   return status === 403 || status === 421
-    ? [{ step: 'challenge', ok: false, detail: refusalOf(request) }]
+    ? [{ step: 'challenge', ok: false, detail: refusalOf(answered) }]
     : []
 }
 
-function registerSteps(request: AnsweredRequest): SeenStep[] {
-  if (request.method !== 'POST') return []
-  const clientId = text(fieldsOf(request, 'client_registered')?.['client_id'])
-  return [{ step: 'register', ok: clientId !== undefined, clientId, detail: refusalOf(request) }]
+function registerSteps(answered: AnsweredRequest): SeenStep[] {
+  if (answered.request.method !== 'POST') return []
+  const clientId = text(fieldsOf(answered, 'client_registered')?.['client_id'])
+  return [{ step: 'register', ok: clientId !== undefined, clientId, detail: refusalOf(answered) }]
 }
 
 /** Reasons that a client's metadata document could not be used. */
@@ -90,52 +95,52 @@ const ofDocument: ReadonlySet<string> = new Set([
   'client_limited',
 ])
 
-function pageSteps(request: AnsweredRequest): SeenStep[] {
-  if (request.method === 'POST') return signInSteps(request)
-  const detail = refusalOf(request)
+function pageSteps(answered: AnsweredRequest): SeenStep[] {
+  if (answered.request.method === 'POST') return signInSteps(answered)
+  const detail = refusalOf(answered)
   if (detail !== undefined && ofDocument.has(detail)) return [{ step: 'client', ok: false, detail }]
-  const ok = request.status === 200 && detail === undefined
+  const ok = answered.status === 200 && detail === undefined
   const page: SeenStep = { step: 'page', ok, detail }
-  return ok && request.clientId?.startsWith('https:') ? [{ step: 'client', ok }, page] : [page]
+  return ok && answered.clientId?.startsWith('https:') ? [{ step: 'client', ok }, page] : [page]
 }
 
 /** Events after which the person has something else to do before they are signed in. */
 const awaited: ReadonlySet<string> = new Set(['email_requested', 'second_factor_asked', 'device_code_taken'])
 
-function signInSteps(request: AnsweredRequest): SeenStep[] {
-  const signedIn = fieldsOf(request, 'signed_in') ?? fieldsOf(request, 'device_allowed')
+function signInSteps(answered: AnsweredRequest): SeenStep[] {
+  const signedIn = fieldsOf(answered, 'signed_in') ?? fieldsOf(answered, 'device_allowed')
   if (signedIn)
     return [
       { step: 'sign_in', ok: true },
       { step: 'code', ok: true },
     ]
-  const waiting = request.events.find(([event]) => awaited.has(event))?.[0]
+  const waiting = answered.events.find(([event]) => awaited.has(event))?.[0]
   if (waiting === 'device_code_taken') return [{ step: 'page', ok: true }]
   if (waiting !== undefined) return [{ step: 'sign_in', ok: true, detail: waiting }]
-  const detail = refusalOf(request)
+  const detail = refusalOf(answered)
   if (detail !== undefined) return [{ step: 'sign_in', ok: false, detail }]
-  return request.status === 302 || request.status === 303
+  return answered.status === 302 || answered.status === 303
     ? [{ step: 'sign_in', ok: true, detail: 'redirected' }]
     : []
 }
 
-function deviceSteps(request: AnsweredRequest): SeenStep[] {
-  const clientId = text(fieldsOf(request, 'device_authorization_started')?.['client_id'])
-  return [{ step: 'client', ok: clientId !== undefined, clientId, detail: refusalOf(request) }]
+function deviceSteps(answered: AnsweredRequest): SeenStep[] {
+  const clientId = text(fieldsOf(answered, 'device_authorization_started')?.['client_id'])
+  return [{ step: 'client', ok: clientId !== undefined, clientId, detail: refusalOf(answered) }]
 }
 
 /** What a device is told while its user is busy. */
 const pending: ReadonlySet<string | undefined> = new Set(['authorization_pending', 'slow_down'])
 
-function tokenSteps(request: AnsweredRequest): SeenStep[] {
-  const issued = fieldsOf(request, 'token_issued')
+function tokenSteps(answered: AnsweredRequest): SeenStep[] {
+  const issued = fieldsOf(answered, 'token_issued')
   if (issued?.['grant_type'] === 'refresh_token') return []
   const clientId = text(issued?.['client_id'])
   if (issued) return [{ step: 'token', ok: true, clientId, grantId: text(issued['grant_id']) }]
-  const detail = refusalOf(request)
-  if (pending.has(detail) || request.method !== 'POST') return []
+  const detail = refusalOf(answered)
+  if (pending.has(detail) || answered.request.method !== 'POST') return []
   // Only refreshes are refused with the name of their grant.
-  const isRefresh = fieldsOf(request, 'token_refused')?.['grant_id'] !== undefined
+  const isRefresh = fieldsOf(answered, 'token_refused')?.['grant_id'] !== undefined
   return [{ step: 'token', ok: false, detail: isRefresh ? `refresh: ${detail}` : detail }]
 }
 

@@ -1,5 +1,5 @@
 import type { CorsAudience } from './endpoint.ts'
-import { type Reply, toResponse } from '@drawbridge/shared/text-response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 
 // Browsers must not render anything from a response that is not a page.
 const bareHeaders = {
@@ -35,18 +35,34 @@ export function createFinisher(baseUrl: string): Finisher {
     'x-frame-options': 'DENY',
     ...(baseUrl.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
   }
-  return (reply, { requestId, path, audience }) => {
-    const isPage = headerOf(reply, 'content-security-policy') !== undefined
-    const common: Readonly<Record<string, string>> = {
-      ...everywhere,
-      ...(isPage && !openedByClients.test(path) && { 'cross-origin-opener-policy': 'same-origin' }),
-      'cross-origin-resource-policy': audience.kind === 'everyone' ? 'cross-origin' : 'same-origin',
-      ...corsHeaders(audience, headerOf(reply, 'vary')),
-      'x-request-id': requestId,
+  const forNobody = { ...everywhere, 'cross-origin-resource-policy': 'same-origin' }
+  const forEveryone = {
+    ...everywhere,
+    'cross-origin-resource-policy': 'cross-origin',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': exposedHeaders,
+  }
+  const commonHeaders = (audience: CorsAudience, vary: string | undefined): Record<string, string> => {
+    if (audience.kind !== 'origin') return { ...(audience.kind === 'everyone' ? forEveryone : forNobody) }
+    return {
+      ...forNobody,
+      'access-control-allow-origin': audience.origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': exposedHeaders,
+      vary: vary === undefined ? 'Origin' : `${vary}, Origin`,
     }
+  }
+  return (reply, { requestId, path, audience }) => {
+    const common = commonHeaders(audience, headerOf(reply, 'vary'))
+    common['x-request-id'] = requestId
+    const isPage = headerOf(reply, 'content-security-policy') !== undefined
+    if (isPage && !openedByClients.test(path)) common['cross-origin-opener-policy'] = 'same-origin'
     const missing: Readonly<Record<string, string>> = isPage ? {} : bareHeaders
     if (!(reply instanceof Response)) {
-      return toResponse({ ...reply, headers: { ...missing, ...reply.headers, ...common } })
+      return new Response(reply.body, {
+        status: reply.status,
+        headers: { ...missing, ...reply.headers, ...common },
+      })
     }
     for (const [name, value] of Object.entries(missing)) {
       if (!reply.headers.has(name)) reply.headers.set(name, value)
@@ -58,20 +74,4 @@ export function createFinisher(baseUrl: string): Finisher {
 
 function headerOf(reply: Reply, name: string): string | undefined {
   return reply instanceof Response ? (reply.headers.get(name) ?? undefined) : reply.headers[name]
-}
-
-function corsHeaders(audience: CorsAudience, vary: string | undefined): Record<string, string> {
-  switch (audience.kind) {
-    case 'nobody':
-      return {}
-    case 'everyone':
-      return { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposedHeaders }
-    case 'origin':
-      return {
-        'access-control-allow-origin': audience.origin,
-        'access-control-allow-credentials': 'true',
-        'access-control-expose-headers': exposedHeaders,
-        vary: vary === undefined ? 'Origin' : `${vary}, Origin`,
-      }
-  }
 }

@@ -5,7 +5,7 @@ import type { ServerConfig } from '../config/setting-table.ts'
 import type { AttemptBook } from '../core/attempts/attempt-book.ts'
 import type { Sealer } from '../core/seal.ts'
 import { openKnownAccounts } from '../core/sign-in/device-cookie.ts'
-import { watchAttempt } from '../http/attempt-watch.ts'
+import { createAttemptWatch } from '../http/attempt-watch.ts'
 import type { Peer, RequestContext } from '../http/endpoint.ts'
 import { createAddressChain, createClientAddress } from '../http/listener/client-address.ts'
 import type { RequestGate } from '../http/listener/guarded-server.ts'
@@ -30,6 +30,7 @@ export function createRequestContexts(
   const clientAddress = createClientAddress(config.trustedProxies, reachOf(config))
   const warn = warnWithoutAddress(basePath, reportTo(log))
   const pathsOfTokens = tokenPaths(basePath)
+  const watchAttempt = createAttemptWatch(attempts, basePath)
   return (request, peer) => {
     // Random: every client sees it, and it must not tell how many requests there were.
     const id = encodeBase64url(runtime.randomBytes(12))
@@ -46,7 +47,7 @@ export function createRequestContexts(
       bindings.trace_id = traceIdOf(traceparent) ?? bindings.trace_id
       return message
     }
-    return watchAttempt(request, { id, address, report, trace }, attempts, basePath)
+    return watchAttempt(request, { id, address, report, trace })
   }
 }
 

@@ -83,10 +83,10 @@ export class AttemptBook {
 
   note(given: Sighting): void {
     const now = this.#ports.runtime.now()
+    const peer = peerKey(given)
+    if (this.#isRepeated(peer, given, now)) return
     const seen = this.#withKnownKey(withoutLongId(given))
     const keys = keysOf(seen)
-    const peer = peerKey(seen)
-    if (keys.length === 0 && this.#isRepeated(peer, seen, now)) return
     const found = this.#findByKey(keys, seen) ?? this.#findByPeer(peer, seen, now)
     if (!found && beginsNothing.has(seen.step)) return
     this.#add(found ?? { attempt: this.#begin(now), probably: false }, [...keys, peer], seen, now)
@@ -108,8 +108,10 @@ export class AttemptBook {
   }
 
   /** Most requests of clients that ask for documents again and again: nothing is to be written. */
-  #isRepeated(peer: string, { step, ok, detail = '' }: Sighting, now: number): boolean {
-    const attempt = ok ? this.#open.get(peer) : undefined
+  #isRepeated(peer: string, seen: Sighting, now: number): boolean {
+    const { step, ok, detail = '', clientId, signIn, grantId } = seen
+    if (!ok || (clientId ?? signIn ?? grantId) !== undefined) return false
+    const attempt = this.#open.get(peer)
     if (!attempt?.steps.has(`${step} ${detail}`) || now - attempt.seenAt > peerSeconds) return false
     if (attempt.reached.has('first_call')) return false
     attempt.seenAt = now

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
@@ -121,6 +122,53 @@ describe('writes of one turn of the event loop', () => {
   })
 })
 
+describe('reads of one turn of the event loop', () => {
+  const names = (): Promise<unknown[]> =>
+    work.read(() =>
+      database
+        .prepare('SELECT name FROM item')
+        .all()
+        .map(({ name }) => name),
+    )
+  const addElsewhere = (name: string): void => {
+    const other = new DatabaseSync(path)
+    other.prepare('INSERT INTO item VALUES (?)').run(name)
+    other.close()
+  }
+
+  it('share a transaction, and the next turn sees what another process has committed', async () => {
+    expect(await names()).toEqual([])
+    addElsewhere('a')
+    expect(await names()).toEqual([])
+    await nextTurn()
+    expect(await names()).toEqual(['a'])
+    expect(count('BEGIN')).toBe(2)
+    await nextTurn()
+    expect(count('ROLLBACK')).toBe(2)
+  })
+
+  it('hold up no write', async () => {
+    await Promise.all([names(), add('a')])
+    expect(committed()).toEqual(['a'])
+    expect(await names()).toEqual(['a'])
+  })
+
+  it('of which one fails leave the others to be answered', async () => {
+    const failing = work.read(() => database.prepare('SELECT missing FROM item').all())
+    await expect(failing).rejects.toThrow('no such column')
+    expect(await names()).toEqual([])
+    await nextTurn()
+    await add('a')
+    expect(await names()).toEqual(['a'])
+  })
+
+  it('end when the store is closed', async () => {
+    await names()
+    work.finish()
+    expect(statements).toEqual(['BEGIN', 'ROLLBACK'])
+  })
+})
+
 describe('a write that throws', () => {
   it('is the only one that rejects, and leaves nothing', async () => {
     const guilty = work.write(() => {
@@ -201,7 +249,7 @@ describe('a database that another program writes to', () => {
 
   it('is unavailable after five seconds, for all that wait, and usable afterwards', async () => {
     const waiting = Promise.allSettled([add('a'), add('b')])
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     await vi.advanceTimersByTimeAsync(5000)
     for (const result of await waiting) {
       expect(result.status === 'rejected' && result.reason).toBeInstanceOf(StoreUnavailableError)

@@ -9,7 +9,10 @@ const maxLockedTries = 500
 
 /** Runs the operations of the SQLite store on its database. Errors reach callers as `sqliteFailure` translates them. */
 export interface SqliteWork {
-  /** Runs `work` at once. It sees only committed data: no write is half done while other code runs. */
+  /**
+   * Runs `work` at once. It sees only committed data: no write is half done while other code runs. What another process commits is
+   * seen from the next turn of the event loop.
+   */
   read<Result>(work: () => Result): Promise<Result>
   /**
    * Runs `work` in a transaction shared with other callers' writes, and resolves when that is on disk. Stores all of `work`, or
@@ -28,12 +31,14 @@ interface QueuedWrite {
 
 /**
  * Creates the {@link SqliteWork} on `database`. The disk is slow to sync and fast to write, so the writes of one turn of the event
- * loop are committed together. `pauseMs` delays each commit, to leave room for another process.
+ * loop are committed together; its reads share a transaction too, since locking the file takes longer than most of them. `pauseMs`
+ * delays each commit, to leave room for another process.
  */
 export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWork {
   const queue: QueuedWrite[] = []
   const transaction = createTransaction(database)
   let scheduled = false
+  let reading = false
   let lockedTries = 0
   let finished = false
 
@@ -44,8 +49,21 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
     else setImmediate(flush)
   }
 
+  function beginReads(): void {
+    if (reading) return
+    transaction.beginReads()
+    reading = true
+    setImmediate(endReads)
+  }
+
+  function endReads(): void {
+    if (reading) transaction.rollback()
+    reading = false
+  }
+
   function flush(): void {
     scheduled = false
+    endReads()
     if (queue.length === 0) return
     try {
       transaction.begin()
@@ -67,6 +85,7 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
   return {
     read: async (work) => {
       try {
+        beginReads()
         return work()
       } catch (error) {
         throw sqliteFailure(error)
@@ -80,6 +99,7 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
       }),
     finish() {
       finished = true
+      endReads()
       while (queue.length > 0) flush()
     },
   }
@@ -117,17 +137,20 @@ function commitEach(batch: readonly QueuedWrite[], transaction: Transaction): vo
 }
 
 interface Transaction {
+  beginReads(): void
   begin(): void
   commit(): void
   rollback(): void
 }
 
 function createTransaction(database: DatabaseSync): Transaction {
+  const beginReads = database.prepare('BEGIN')
   // Takes the write lock at once, so that no step fails half-way for lack of it.
   const begin = database.prepare('BEGIN IMMEDIATE')
   const commit = database.prepare('COMMIT')
   const rollback = database.prepare('ROLLBACK')
   return {
+    beginReads: () => void beginReads.run(),
     begin: () => void begin.run(),
     commit: () => void commit.run(),
     rollback() {
