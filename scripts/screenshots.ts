@@ -19,6 +19,7 @@ import { captchaSamples } from '../tests/support/pages/view-sample.ts'
 import { standInForCaptcha } from '../tests/support/pages/stand-in-captcha.ts'
 import type { FetchHandler } from '../server/http/endpoint.ts'
 import { createLog } from '../server/observability/log.ts'
+import { serveModule } from '../server/startup/open-tools.ts'
 import { systemRuntime } from '../server/startup/system-runtime.ts'
 import { findChromium, withChromium } from '../tests/support/server/headless-chromium.ts'
 import {
@@ -299,7 +300,7 @@ async function pictureAll(executablePath: string, folder: string): Promise<void>
     config,
     systemRuntime,
     createLog('silent', process.stderr),
-    undefined,
+    serveModule(config),
     async (...given) =>
       createSandbox(...given, (...wanted) => (provider = createControlledProvider(...wanted))),
   )

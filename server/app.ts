@@ -35,7 +35,7 @@ import {
   withSandbox,
 } from './startup/open-provider.ts'
 import { checkKeys, openKeyRing, openStore } from './startup/open-store.ts'
-import { defaultToolModule, type Served, serveModule } from './startup/open-tools.ts'
+import type { Served } from './startup/open-tools.ts'
 import { createGate, createRequestContexts } from './startup/requests.ts'
 import { startUpkeep } from './startup/upkeep.ts'
 
@@ -62,13 +62,13 @@ export interface App {
 
 /**
  * The composition root: opens the store, picks the provider, and hands each endpoint the functions it needs. `served` is
- * what /mcp offers instead of the tools for trying out; `ToolModuleError` is thrown when that is a module that cannot be used.
+ * what /mcp offers; `ToolModuleError` is thrown when that is a module that cannot be used.
  */
 export function createApp(
   config: ServerConfig,
   runtime: Runtime,
   log: Log,
-  served: Served = serveModule(defaultToolModule(config)),
+  served: Served,
   loadSandbox?: LoadSandbox,
 ): App {
   const store = observeStore(openStore(config.store), joinObservers(log.metrics, log.telemetry))

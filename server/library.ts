@@ -60,7 +60,7 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
       ? undefined
       : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
   const log = createLog(checked.log, pino.destination(2), { audit })
-  const app: App = createApp(checked, systemRuntime, log, options.tools && serveModule(options.tools))
+  const app: App = createApp(checked, systemRuntime, log, serveModule(checked, options.tools))
   const { sandbox } = app
   // An address that is trusted to have written the header.
   const proxy = checked.trustedProxies[0]?.replace(/\/\d+$/, '')

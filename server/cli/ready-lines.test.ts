@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { serveModule } from '../startup/open-tools.ts'
 import { optionLines, publicToolsLine, toolsText } from './ready-lines.ts'
 
 const tool = (name: string) => ({ name, call: () => '' })
@@ -8,17 +9,23 @@ describe('the tools of the ready text', () => {
     ['embedded', 'whoami and 3 more, 1 scope'],
     ['supabase', 'whoami, 1 scope'],
   ] as const)('of %s without a module are named', (provider, text) => {
-    expect(toolsText({ provider, tools: undefined }, undefined)).toBe(text)
+    expect(toolsText({ tools: undefined }, serveModule({ provider }))).toBe(text)
   })
 
   it('of a module are its file, their number and that of the scopes', () => {
     const config = { provider: 'supabase', tools: './my-tools.mjs' } as const
     const scopes = { 'notes:write': 'Change notes' }
-    expect(toolsText(config, { tools: [tool('a'), tool('b')], scopes })).toBe(
+    expect(toolsText(config, serveModule(config, { tools: [tool('a'), tool('b')], scopes }))).toBe(
       './my-tools.mjs: 2 tools, 2 scopes',
     )
-    expect(toolsText(config, { register() {} })).toBe(
+    expect(toolsText(config, serveModule(config, { register() {} }))).toBe(
       './my-tools.mjs: 0 tools and what it registers, 1 scope',
+    )
+  })
+
+  it('of an upstream are its own', () => {
+    expect(toolsText({ tools: undefined }, { upstream: 'https://mcp.example.com/' })).toBe(
+      'those of https://mcp.example.com/',
     )
   })
 })

@@ -1,17 +1,18 @@
 import type { ServerConfig } from '../config/setting-table.ts'
-import type { ToolModule } from '../mcp/tools/tool-module.ts'
-import { defaultToolModule } from '../startup/open-tools.ts'
+import type { Served } from '../startup/open-tools.ts'
 
-/** Returns the tools and scopes for the ready text. `module` is that of TOOLS; undefined: the built-in one. */
+/** Returns the tools and scopes for the ready text. */
 export function toolsText(
-  config: Pick<ServerConfig, 'tools' | 'provider'>,
-  module: ToolModule | undefined,
+  config: Pick<ServerConfig, 'tools'>,
+  { upstream, module }: Pick<Served, 'upstream' | 'module'>,
 ): string {
-  const { tools = [], scopes = {}, register } = module ?? defaultToolModule(config)
+  if (upstream !== undefined) return `those of ${upstream}`
+  const { tools = [], scopes = {}, register } = module ?? {}
   const names = tools.map(({ name }) => name)
-  const counted = module
-    ? `${config.tools ?? 'a module'}: ${count(names.length, 'tool')}`
-    : names.slice(0, 1).join('') + (names.length > 1 ? ` and ${names.length - 1} more` : '')
+  const counted =
+    config.tools === undefined
+      ? names.slice(0, 1).join('') + (names.length > 1 ? ` and ${names.length - 1} more` : '')
+      : `${config.tools}: ${count(names.length, 'tool')}`
   // Those of all tools, with `mcp`, which every client asks for.
   const scopeCount = Object.keys(scopes).length + 1
   return `${counted}${register ? ' and what it registers' : ''}, ${count(scopeCount, 'scope')}`

@@ -17,8 +17,8 @@ import { openTelemetry, telemetryProblems } from '../observability/telemetry/tel
 import type { AdminApi } from '../startup/open-admin.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
-import { type Served, serveModule } from '../startup/open-tools.ts'
-import { readToolModule, toolModuleFaults } from '../startup/tool-module.ts'
+import type { Served } from '../startup/open-tools.ts'
+import type { ToolModuleReading } from '../startup/tool-module.ts'
 import { readUpstream } from '../config/document-file.ts'
 import { version } from '../config/version.ts'
 import { upstreamOf } from '../core/gateway/upstream-document.ts'
@@ -83,7 +83,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   }
   process.stdout.write(
     json
-      ? `${JSON.stringify(readyFacts(config, served?.upstream))}\n`
+      ? `${JSON.stringify(readyFacts(config, served.upstream))}\n`
       : asTyped(readyText(config, served, app.publicTools())),
   )
   const signal = await stopping
@@ -178,16 +178,17 @@ function openLog(
 }
 
 /**
- * Returns what `/mcp` offers, after checking all settings and files; undefined: the built-in tools. Loads the gateway only for
- * servers with an upstream.
+ * Returns what `/mcp` offers, after checking all settings and files. Loads the MCP SDK only for servers with tools, and the gateway
+ * only for those with an upstream.
  */
 async function readFiles(
   checked: CheckedSettings,
   upstreamCommand: CommandInput['upstreamCommand'],
-): Promise<Served | undefined> {
-  const { tools: path, upstream } = checked.config
-  const reading = path === undefined ? undefined : await readToolModule(path, reservedScopes)
-  const faults = [...fileFaults(checked, fileFields, systemRuntime.now()), ...toolModuleFaults(reading)]
+): Promise<Served> {
+  const { config } = checked
+  const { tools: path, upstream } = config
+  const reading = path === undefined ? undefined : await readModule(path)
+  const faults = [...fileFaults(checked, fileFields, systemRuntime.now()), ...(reading?.faults ?? [])]
   const problems = [
     ...checked.problems,
     ...faultTexts(faults, checked.nameOf),
@@ -195,13 +196,20 @@ async function readFiles(
     ...telemetryProblems(process.env),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
-  if (reading?.kind === 'module') return serveModule(reading.module)
   const [command, ...args] = upstreamCommand ?? []
   const found =
     command === undefined ? upstream && readUpstream(upstream, process.env) : upstreamOf(command, args)
-  if (!found || found.kind === 'faulty') return undefined
-  const { serveUpstream } = await import('../startup/open-upstream.ts')
-  return serveUpstream(found.value)
+  if (found && found.kind !== 'faulty') {
+    const { serveUpstream } = await import('../startup/open-upstream.ts')
+    return serveUpstream(found.value)
+  }
+  const { serveModule } = await import('../startup/open-tools.ts')
+  return serveModule(config, reading?.kind === 'module' ? reading.module : undefined)
+}
+
+async function readModule(path: string): Promise<ToolModuleReading> {
+  const { readToolModule } = await import('../startup/tool-module.ts')
+  return readToolModule(path, reservedScopes)
 }
 
 function commandProblems(
@@ -232,11 +240,7 @@ function readyFacts(config: ServerConfig, upstream: string | undefined): Record<
   }
 }
 
-function readyText(
-  config: ServerConfig,
-  served: Served | undefined,
-  publicTools: ReadonlySet<string>,
-): string {
+function readyText(config: ServerConfig, served: Served, publicTools: ReadonlySet<string>): string {
   const { baseUrl, appUrl, appName, provider, store } = config
   const forgets = store.kind === 'memory' ? ' everything is forgotten at the end' : ''
   const { isTrial } = providers[provider]
@@ -250,7 +254,7 @@ function readyText(
 
 ${steps}
 
-  Tools          ${served?.upstream === undefined ? toolsText(config, served?.module) : `those of ${served.upstream}`}
+  Tools          ${toolsText(config, served)}
 ${publicToolsLine(publicTools)}  Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
   Kept in        ${storeName(store)}${forgets}

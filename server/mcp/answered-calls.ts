@@ -8,7 +8,7 @@ import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/acces
 import type { Caller } from '../core/tokens/caller.ts'
 import type { Incoming } from './incoming.ts'
 import { withSecuritySchemes } from './tools/tool-scope.ts'
-import { outcomeOf } from './tools/tool.ts'
+import { outcomeOf } from './tools/tool-result.ts'
 
 /** Names beyond that come from an upstream that makes them up. */
 const maxNames = 10_000

@@ -48,8 +48,11 @@ export interface Served {
   open(ports: ToolsPorts): Tools
 }
 
-/** Serves the tools of a module. */
-export function serveModule(module: ToolModule): Served {
+/** Serves the tools of a module; without one, those for trying out. */
+export function serveModule(
+  config: Pick<ServerConfig, 'provider'>,
+  module: ToolModule = defaultToolModule(config),
+): Served {
   return {
     scopes: module.scopes ?? {},
     publicTools: publicToolsOf(module),
@@ -58,8 +61,7 @@ export function serveModule(module: ToolModule): Served {
   }
 }
 
-/** Returns the module that is served without the setting TOOLS. */
-export function defaultToolModule(config: Pick<ServerConfig, 'provider'>): ToolModule {
+function defaultToolModule(config: Pick<ServerConfig, 'provider'>): ToolModule {
   return {
     instructions: 'Tools of the web app, called as the user who signed in. Start with whoami.',
     tools: providers[config.provider].isTrial ? [whoamiTool, ...notesTools] : [whoamiTool],

@@ -1,25 +1,24 @@
 import { AssertionSigner, type AssertionType } from '../core/gateway/assertion.ts'
-import type { CommandUpstream, HttpUpstream, Upstream } from '../core/gateway/upstream.ts'
+import type { CommandUpstream, HttpUpstream, Upstream, UpstreamPolicy } from '../core/gateway/upstream.ts'
 import { scopeOfTool } from '../core/gateway/upstream-policy.ts'
 import { ConfigError } from '../config/config.ts'
-import { version } from '../config/version.ts'
-import { createCommandEndpoint } from '../mcp/command/command-endpoint.ts'
 import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
 import type { Served, Tools, ToolsPorts } from './open-tools.ts'
 
 /** Serves an upstream at `/mcp`. Throws {@link ConfigError} if it cannot be started as configured. */
-export function serveUpstream(upstream: Upstream): Served {
+export async function serveUpstream(upstream: Upstream): Promise<Served> {
   const fault = upstream.kind === 'command' && upstream.user ? processUserFault() : undefined
   if (fault !== undefined) throw new ConfigError([fault])
   const { name, scopes, policy } = upstream
+  const openEndpoint = await endpointOf(upstream)
   return {
     scopes,
     publicTools: policy.publicTools,
     upstream: name ?? (upstream.kind === 'http' ? upstream.url : programOf(upstream)),
     toolsOf: name ?? 'this MCP server',
-    open: (ports) => openUpstream(upstream, ports),
+    open: (ports) => openUpstream(policy, openEndpoint(ports)),
   }
 }
 
@@ -29,10 +28,16 @@ function programOf({ command, args }: CommandUpstream): string {
   return args.find((arg) => !['-y', '--yes', '-q', '-m', '-u'].includes(arg))?.replace(/^-.*/, '') || command
 }
 
-/** Opens the connection to an upstream, without sending a request yet. */
-function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
-  const { policy } = upstream
-  const opened = upstream.kind === 'http' ? openRelay(upstream, ports) : openCommand(upstream, ports)
+type Opened = Omit<Tools, 'scopesOfCalls' | 'close'>
+
+/** Returns what opens the connection to an upstream, without sending a request yet. Only a command needs the MCP SDK. */
+async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Opened> {
+  if (upstream.kind === 'http') return (ports) => openRelay(upstream, ports)
+  const { openCommand } = await import('./open-command.ts')
+  return (ports) => openCommand(upstream, ports)
+}
+
+function openUpstream(policy: UpstreamPolicy, opened: Opened): Tools {
   return {
     ...opened,
     scopesOfCalls: (calls) => [
@@ -46,27 +51,10 @@ function openUpstream(upstream: Upstream, ports: ToolsPorts): Tools {
   }
 }
 
-function openCommand(
-  upstream: CommandUpstream,
-  { runtime, sealer, resourceMetadata, report }: ToolsPorts,
-): Pick<Tools, 'endpoint' | 'started'> {
-  const endpoint = createCommandEndpoint({
-    upstream,
-    environment: process.env,
-    version,
-    sealer,
-    runtime,
-    resourceMetadata,
-    report,
-  })
-  void endpoint.tryStart()
-  return { endpoint, started: Promise.resolve() }
-}
-
 function openRelay(
   upstream: HttpUpstream,
   { runtime, sealer, ring, issuer, metrics, telemetry, report }: ToolsPorts,
-): Pick<Tools, 'endpoint' | 'keySet' | 'ping' | 'refusesStrangers' | 'started'> {
+): Opened {
   const signer = (type: AssertionType): AssertionSigner =>
     new AssertionSigner({ ring, issuer, audience: upstream.audience, type, runtime })
   const assertions = signer('drawbridge-assertion+jwt')

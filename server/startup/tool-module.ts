@@ -123,8 +123,8 @@ function checkToolModule(
 
 /** A file's tool module with the number of its plain tools, or all of its faults. */
 export type ToolModuleReading =
-  | { kind: 'module'; module: ToolModule; toolCount: number }
-  | { kind: 'faulty'; faults: readonly string[] }
+  | { kind: 'module'; module: ToolModule; toolCount: number; faults: readonly [] }
+  | { kind: 'faulty'; faults: readonly FileFault[] }
 
 /**
  * Loads and checks the file of TOOLS. Runs its top level, but neither starts it nor calls its tools. Each fault names the file.
@@ -134,19 +134,17 @@ export async function readToolModule(path: string, reserved: readonly string[]):
   try {
     const module = await loadToolModule(path)
     const { faults, definitions } = checkToolModule(module, reserved, () => {})
-    if (faults.length === 0) return { kind: 'module', module, toolCount: definitions.length }
-    return { kind: 'faulty', faults: faults.map((fault) => `${path}: ${fault}`) }
+    if (faults.length === 0) return { kind: 'module', module, toolCount: definitions.length, faults: [] }
+    return faulty(faults.map((fault) => `${path}: ${fault}`))
   } catch (error) {
     if (!(error instanceof ToolModuleError)) throw error
-    return { kind: 'faulty', faults: error.faults }
+    return faulty(error.faults)
   }
 }
 
-/** Returns the faults of a tools module as those of its setting; none without a module. */
-export function toolModuleFaults(reading: ToolModuleReading | undefined): FileFault[] {
-  const faults = reading?.kind === 'faulty' ? reading.faults : []
+function faulty(problems: readonly string[]): ToolModuleReading {
   const nextStep = 'docs/tools.md says how a tools module is written.'
-  return faults.map((problem) => ({ field: 'tools', problem, nextStep }))
+  return { kind: 'faulty', faults: problems.map((problem) => ({ field: 'tools', problem, nextStep })) }
 }
 
 /** Returns the tool, or the faults of its schemas and metadata. */

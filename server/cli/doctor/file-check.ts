@@ -7,7 +7,7 @@ import { type FileFault, fileFaults, fileFields } from '../../config/setting-fil
 import { type ServerConfig, settings } from '../../config/setting-table.ts'
 import { valueOr } from '../../core/document.ts'
 import { reservedScopes } from '../../core/tokens/scope.ts'
-import { publicToolsOf, readToolModule, toolModuleFaults } from '../../startup/tool-module.ts'
+import { publicToolsOf, readToolModule, type ToolModuleReading } from '../../startup/tool-module.ts'
 import { publicToolNote } from './upstream-check.ts'
 
 type CheckedFile = FileFault['field']
@@ -40,7 +40,7 @@ export async function checkFiles(
 ): Promise<{ findings: Finding[]; faulty: ReadonlySet<CheckedFile> }> {
   const { config, nameOf } = checked
   const reading = config.tools === undefined ? undefined : await readToolModule(config.tools, reservedScopes)
-  const faults = [...fileFaults(checked, fileFields, now), ...toolModuleFaults(reading)]
+  const faults = [...fileFaults(checked, fileFields, now), ...(reading?.faults ?? [])]
   const faulty = new Set(faults.map(({ field }) => field))
   const findings: Finding[] = []
   const add = (field: CheckedFile, outcome: Outcome): void =>
@@ -53,15 +53,19 @@ export async function checkFiles(
     if (typeof path === 'string' && path !== '' && !faulty.has(field))
       add(field, ok(`${path} ${describe(config, now)}`))
   }
-  if (reading?.kind === 'module') {
-    const note = publicToolNote(publicToolsOf(reading.module))
-    findings.push({
-      name: 'tools',
-      ...ok(`${config.tools} offers ${plural(reading.toolCount, 'plain tool')}.`),
-    })
-    if (note) findings.push({ name: 'public-tools', ...note })
-  }
+  if (reading?.kind === 'module') findings.push(...moduleFindings(`${config.tools}`, reading))
   return { findings, faulty }
+}
+
+function moduleFindings(
+  path: string,
+  { module, toolCount }: Extract<ToolModuleReading, { kind: 'module' }>,
+): Finding[] {
+  const note = publicToolNote(publicToolsOf(module))
+  return [
+    { name: 'tools', ...ok(`${path} offers ${plural(toolCount, 'plain tool')}.`) },
+    ...(note ? [{ name: 'public-tools', ...note }] : []),
+  ]
 }
 
 function findingName(field: CheckedFile): string {

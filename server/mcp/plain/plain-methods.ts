@@ -11,7 +11,8 @@ import { type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
-import { outcomeOf, type ToolDefinition, unknownTool } from '../tools/tool.ts'
+import type { ToolDefinition } from '../tools/tool.ts'
+import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
 
 /** The methods of an endpoint that offers tools alone, by name, for each revision. */
 export interface PlainMethods {

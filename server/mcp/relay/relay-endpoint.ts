@@ -11,7 +11,7 @@ import { type McpEndpoint, noNotifications } from '../endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, lenientHeaders, maxKeptLength } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import { subscriptionLimits, SubscriptionSlots } from '../subscriptions.ts'
-import { unknownTool } from '../tools/tool.ts'
+import { unknownTool } from '../tools/tool-result.ts'
 import { AnsweredCalls, isOffered, KnownTools } from '../answered-calls.ts'
 import {
   failureResponse,

@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
-import { toolFailure } from '../tools/tool.ts'
+import { toolFailure } from '../tools/tool-result.ts'
 
 type Callback = (...given: unknown[]) => unknown
 

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { z } from 'zod/v4'
-import { textResult, toolError } from './tool.ts'
+import { textResult, toolError } from './tool-result.ts'
 import type { ToolContext, ToolDeclaration } from './tool-module.ts'
 
 const notesPath = '/api/notes'

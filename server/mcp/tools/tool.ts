@@ -7,6 +7,7 @@ import {
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import type { PublicToolContext, ToolAnswer, ToolContext, ToolDeclaration } from './tool-module.ts'
+import { textResult, toolError, toolFailure } from './tool-result.ts'
 import { emptySchema, type PreparedSchema, prepareSchema } from './tool-schema.ts'
 
 /** One plain tool, ready to serve. */
@@ -130,34 +131,4 @@ function isTextResult(result: unknown): result is CallToolResult {
 function isTextBlock(block: unknown): boolean {
   if (!isJsonObject(block)) return false
   return block['type'] === 'text' && typeof block['text'] === 'string' && Object.keys(block).length === 2
-}
-
-/** A result with one text. */
-export function textResult(text: string, structuredContent?: Record<string, unknown>): CallToolResult {
-  return { content: [{ type: 'text', text }], ...(structuredContent && { structuredContent }) }
-}
-
-/** A result that tells the model what went wrong and what to do next. */
-export function toolError(text: string): CallToolResult {
-  return { content: [{ type: 'text', text }], isError: true }
-}
-
-const failures = new WeakSet<object>()
-
-/** As {@link toolError}, for a tool that threw or returned something invalid: {@link outcomeOf} tells the two apart. */
-export function toolFailure(text: string): CallToolResult {
-  const result = toolError(text)
-  failures.add(result)
-  return result
-}
-
-/** Returns the outcome of a call with this result. */
-export function outcomeOf(result: object): 'ok' | 'tool_error' | 'failed' {
-  if (failures.has(result)) return 'failed'
-  return 'isError' in result && result.isError === true ? 'tool_error' : 'ok'
-}
-
-/** The message for a call of a tool that does not exist. */
-export function unknownTool(name: string): string {
-  return `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`
 }

@@ -1,4 +1,4 @@
-import { textResult } from './tool.ts'
+import { textResult } from './tool-result.ts'
 import type { ToolDeclaration } from './tool-module.ts'
 
 /** Shows the model which account it acts for. Works with every web app. */

@@ -75,7 +75,7 @@ export async function startDrawbridge(
   const log = createLog('debug', { write: (line) => void lines.push(line) })
   const config = createConfig({ baseUrl, appUrl, store: 'memory:', ...settings }, { production: false })
   let provider: ControlledProvider | undefined
-  const app = createApp(config, runtime, log, tools && serveModule(tools), async (...given) =>
+  const app = createApp(config, runtime, log, serveModule(config, tools), async (...given) =>
     createSandbox(...given, (...wanted) => (provider = createControlledProvider(...wanted))),
   )
   const { sandbox } = app
