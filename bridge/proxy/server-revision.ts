@@ -62,7 +62,6 @@ export class ServerRevision {
   readonly #ports: RevisionPorts
   readonly #pin: 'auto' | McpEra
   readonly #onChange: (to: McpEra | undefined) => void
-  #hasSwitched = false
   #hasAsked = false
   /** Refuted; worth remembering once the other era is proven. */
   #lacking: McpEra | undefined
@@ -137,7 +136,7 @@ export class ServerRevision {
     const found = await this.#eraBy(about, failure)
     if (found === to) this.isProven = true
     else if (found !== undefined && mayRepeat('other_revision', message.envelope)) {
-      if (this.era === found || this.#switchTo(found)) throw new OtherRevision()
+      if (this.#switchTo(found)) throw new OtherRevision()
     }
     if (!this.isProven && (call !== undefined || (to === 'legacy' && mayBeModern(failure)))) this.#forget()
   }
@@ -179,12 +178,12 @@ export class ServerRevision {
     }
   }
 
-  /** Returns false if the other era was tried already. */
+  /** Returns whether that era is assumed now: not if the other one was proven in the meantime. */
   #switchTo(to: McpEra): boolean {
-    if (this.#hasSwitched || this.isProven) return false
+    if (this.era === to) return true
+    if (this.isProven) return false
     const { note, remembered, runtime } = this.#ports
     note(`the server does not speak the revision of the ${this.era} era`)
-    this.#hasSwitched = true
     this.isProven = to === 'modern'
     this.era = to
     this.#lacking = to === 'modern' ? 'legacy' : 'modern'
@@ -196,7 +195,6 @@ export class ServerRevision {
   /** All that was assumed was wrong, or the server is ill: the next call begins anew. */
   #forget(): void {
     this.era = undefined
-    this.#hasSwitched = false
     this.#onChange(undefined)
   }
 

@@ -113,6 +113,19 @@ it('asks again on the next stream what may be asked twice', async () => {
   expect(asked).toBe(2)
 })
 
+it('does not ask again where a POST is refused', async () => {
+  await exchange(transport, initialize)
+  let asked = 0
+  intercept = (request) => {
+    if (request.method !== 'POST') return false
+    asked += 1
+    request.response.writeHead(403).end()
+    return true
+  }
+  await expect(exchange(transport, list(9))).rejects.toThrow('does not allow')
+  expect(asked).toBe(1)
+})
+
 it.each(['https://elsewhere.example/messages?', 'http://[', '//elsewhere.example/'])(
   'sends nothing to another origin: %s',
   async (address) => {
