@@ -33,13 +33,15 @@ export function createAttemptWatch(
       answered(endpoint, status) {
         isAnswered = true
         const read = of && readerOf(endpoint)
-        if (!of || !read || isOldGrant(events, book)) return
-        const { clientId, signIn } = of
-        const userAgent = request.headers.get('user-agent') ?? undefined
-        for (const step of read({ request, status, events, clientId })) {
-          const known = step.clientId ?? clientId
-          book.note({ ...step, clientId: known, status, requestId, address, signIn, userAgent })
+        if (of && read && !isOldGrant(events, book)) {
+          const { clientId, signIn } = of
+          const userAgent = request.headers.get('user-agent') ?? undefined
+          for (const step of read({ request, status, events, clientId })) {
+            const known = step.clientId ?? clientId
+            book.note({ ...step, clientId: known, status, requestId, address, signIn, userAgent })
+          }
         }
+        // A stream keeps its context for as long as it is open.
         events.length = 0
       },
     }
