@@ -128,7 +128,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
       await client.close()
       return tools.length
     }
-    const found = []
+    const found: number[] = []
     for (let run = 0; run < 2 * maxPerUser; run += 1) found.push(await runOnce())
     expect(found).toEqual(found.map(() => found[0]))
     await expect.poll(() => processes().length, { timeout: 8000 }).toBeLessThanOrEqual(maxPerUser)
