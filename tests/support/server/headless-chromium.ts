@@ -69,8 +69,6 @@ export async function startChromium(
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
-        // Renderers that no test goes back to, or that stand by for the next site.
-        '--disable-features=BackForwardCache,SpareRendererForSitePerProcess',
         `--blink-settings=${pointing[device]}`,
       ],
     })
