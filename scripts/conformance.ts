@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import type { Figure } from '../bench/figure.ts'
 import { runAuthorizationSuite } from '../tests/conformance/authorization-suite.ts'
 import { runClientSuite } from '../tests/conformance/client/client-suite.ts'
-import { runServerSuite } from '../tests/conformance/server-suite.ts'
+import { openSuiteServers, type RequiredRevision, runServerSuite } from '../tests/conformance/server-suite.ts'
 import type { ScenarioResult, SuiteRun } from '../tests/conformance/suite-process.ts'
 
 const { values } = parseArgs({
@@ -19,10 +19,10 @@ const localEras = ['legacy', 'modern'] as const
 
 const areas: [name: string, run: () => Promise<SuiteRun>][] = [
   ['authorization server', runAuthorizationSuite],
-  ['server 2025-11-25', () => runServerSuite('2025-11-25')],
-  ['server 2026-07-28', () => runServerSuite('2026-07-28')],
-  ['upstream 2025-11-25', () => runServerSuite('2025-11-25', { isBehind: true })],
-  ['upstream 2026-07-28', () => runServerSuite('2026-07-28', { isBehind: true })],
+  ['server 2025-11-25', () => runAt('directUrl', '2025-11-25')],
+  ['server 2026-07-28', () => runAt('directUrl', '2026-07-28')],
+  ['upstream 2025-11-25', () => runAt('behindUrl', '2025-11-25')],
+  ['upstream 2026-07-28', () => runAt('behindUrl', '2026-07-28')],
   ...clientRevisions.flatMap((revision) =>
     localEras.map((era): (typeof areas)[number] => [
       `client ${revision}, ${era} local client`,
@@ -37,6 +37,15 @@ for (const [name, run] of areas.filter(([name]) => name.includes(values.only)))
 console.log(figures.map(summary).join('\n'))
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, undefined, 2)}\n`)
 process.exitCode = figures.every(({ ok }) => ok) ? 0 : 1
+
+async function runAt(which: 'directUrl' | 'behindUrl', revision: RequiredRevision): Promise<SuiteRun> {
+  const servers = await openSuiteServers()
+  try {
+    return await runServerSuite(revision, servers[which])
+  } finally {
+    await servers.close()
+  }
+}
 
 function report(name: string, { required, results, exitCode, output }: SuiteRun): Figure {
   const scored = results.filter(({ scenario }) => required.includes(scenario))

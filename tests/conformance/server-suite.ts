@@ -23,18 +23,32 @@ const suiteTimeoutMs = 120_000
 const fixture = fileURLToPath(new URL('everything-tools.ts', import.meta.url))
 
 /**
- * Runs the suite's `server` command with the required scenarios of `revision` against the built server, with the tools that the
- * suite uses. The suite has no token: a proxy adds it, and everything else is the server's own gate. With `isBehind` that server is
- * the upstream of another one, which the suite talks to.
+ * The built server with the tools that the suite uses, and a second one whose upstream is the first. The suite has no token: a proxy
+ * adds it, and everything else is the servers' own gate.
  */
-export async function runServerSuite(
-  revision: RequiredRevision,
-  { isBehind = false }: { isBehind?: boolean } = {},
-): Promise<SuiteRun> {
+export interface SuiteServers {
+  directUrl: string
+  behindUrl: string
+  close(): Promise<void>
+}
+
+/** Starts both servers. */
+export async function openSuiteServers(): Promise<SuiteServers> {
   const inner = await openSignedIn({ TOOLS: fixture })
-  const outer = isBehind ? await openSignedIn({ UPSTREAM: inner.mcpUrl }) : undefined
+  const outer = await openSignedIn({ UPSTREAM: inner.mcpUrl })
+  return {
+    directUrl: inner.mcpUrl,
+    behindUrl: outer.mcpUrl,
+    async close() {
+      await outer.close()
+      await inner.close()
+    },
+  }
+}
+
+/** Runs the suite's `server` command with the required scenarios of `revision` against one of the {@link SuiteServers}. */
+export async function runServerSuite(revision: RequiredRevision, mcpUrl: string): Promise<SuiteRun> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-conformance-'))
-  const { mcpUrl } = outer ?? inner
   try {
     const required = await requiredScenarios('Server', revision, folder)
     const argv = ['server', '--url', mcpUrl, '--requirements', revision, '--output-dir', folder]
@@ -44,8 +58,6 @@ export async function runServerSuite(
     return { required, results: inOrder(results, required), exitCode, output: suite.output() }
   } finally {
     rmSync(folder, { recursive: true, force: true })
-    await outer?.close()
-    await inner.close()
   }
 }
 

@@ -12,16 +12,24 @@ export interface CheckResult {
   message: string | undefined
 }
 
-/** Returns the scenarios that the suite requires of one `side` at `revision`. */
+const lists = new Map<string, Promise<string>>()
+
+/** Returns the scenarios that the suite requires of one `side` at `revision`. Asks the suite once for each revision. */
 export async function requiredScenarios(
   side: 'Server' | 'Client',
   revision: string,
   home: string,
 ): Promise<string[]> {
+  const listed = lists.get(revision) ?? listRequired(revision, home)
+  lists.set(revision, listed)
+  const list = new RegExp(`^${side} scenarios[^\\n]*\\n([^]*?)\\n\\n`, 'm').exec(`${await listed}\n\n`)?.[1]
+  return [...(list ?? '').matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name ?? '')
+}
+
+async function listRequired(revision: string, home: string): Promise<string> {
   const suite = startSuite(['list', '--requirements', revision], home, listTimeoutMs)
   await suite.ended
-  const list = new RegExp(`^${side} scenarios[^\\n]*\\n([^]*?)\\n\\n`, 'm').exec(`${suite.output()}\n\n`)?.[1]
-  return [...(list ?? '').matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name ?? '')
+  return suite.output()
 }
 
 /** The result of one scenario. */

@@ -6,6 +6,10 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
 import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
+import { accountCases } from './chromium-account-cases.ts'
+import { connectCases } from './chromium-connect-cases.ts'
+import { deviceCases } from './chromium-device-cases.ts'
+import { signInCases } from './chromium-sign-in-cases.ts'
 import { patienceMs } from './phone.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
@@ -14,16 +18,25 @@ const guide = new URL('../../docs/extension.md', import.meta.url)
 const account = { email: 'ada@example.com', password: 'correct horse battery staple' }
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
+let chromium: RunningChromium
+beforeAll(async () => {
+  if (executable !== undefined) chromium = await startChromium(executable)
+}, patienceMs)
+afterAll(() => chromium?.close())
+
+// One browser for all: its start costs more than most tests.
+describe.skipIf(executable === undefined)('in a real browser', () => {
+  for (const define of [signInCases, accountCases, deviceCases, connectCases]) define(() => chromium.browser)
+})
+
 describe.skipIf(executable === undefined)('in a real browser', { timeout: patienceMs }, () => {
   let server: ServerProcess
-  let chromium: RunningChromium
   let client: Server
   let clientOrigin: string
   const codes: string[] = []
 
   beforeAll(async () => {
     server = await startServer()
-    chromium = await startChromium(executable ?? '')
     client = createServer((request, response) => {
       const url = new URL(request.url ?? '/', 'http://127.0.0.1')
       // Chromium requests the icon too.
@@ -34,7 +47,6 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     clientOrigin = `http://127.0.0.1:${(client.address() as AddressInfo).port}`
   }, patienceMs)
   afterAll(async () => {
-    await chromium?.close()
     client?.close()
     await server?.close()
   })

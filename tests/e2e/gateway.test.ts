@@ -120,16 +120,11 @@ describe.skipIf(!hasPythonPeers())('in Python', () => {
     (where: { port: number; issuer: string }): Promise<Upstream> =>
       startPythonServer({ ...choice, ...where })
 
-  describe('FastMCP with its JWT verifier', () => {
-    beforeAll(() => open('bearer', python({ environment: 'fastmcp-4', script: 'fastmcp_server.py' })))
-    afterAll(close)
-    itKnowsCallers(bearer)
-  })
-
   describe('FastMCP with its JWT verifier, and a tool that is said to be public', () => {
     const fastmcp = python({ environment: 'fastmcp-4', script: 'fastmcp_server.py' })
     beforeAll(() => open('bearer', fastmcp, { tools: { public: ['opening_hours'] } }))
     afterAll(close)
+    itKnowsCallers(bearer)
 
     it('a client signs in at once, since it takes nobody else', async () => {
       const client = await connect('sdk 1, 2025-11-25', ada)

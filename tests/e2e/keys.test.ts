@@ -45,7 +45,7 @@ function keepCalling(): { stop(): Promise<number> } {
     while (!state.isStopped) {
       await callTool(server, token, 'list_notes')
       state.calls += 1
-      await delay(50)
+      await delay(200)
     }
   })
   // `stop` reports a failure; until then it must not end the process.

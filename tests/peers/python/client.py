@@ -1,11 +1,12 @@
 """An MCP client of the Python SDK (`mcp`) or of FastMCP (`fastmcp`), with its tokens in a folder.
 
-    client.py LIBRARY URL FOLDER [--processes N]
+    client.py LIBRARY URL FOLDER [--processes N | --runs N]
 
 Calls the tool `whoami` and writes one JSON object per line: `authorize` with a URL whenever it needs a sign-in, `text` with
 the tool's result, or `failed`. A single client then waits for the sign-in: the SDK reads the browser's final address from
 standard input, FastMCP listens on its own port. With `--processes`, that many client processes share the folder: all of them
-read the same tokens before the first one sends a request, and a sign-in fails. CLOCK_AHEAD_SECONDS is how far their clock is
+read the same tokens before the first one sends a request, and a sign-in fails. With `--runs`, that many processes use it one
+after the other, which share nothing but the loaded libraries. CLOCK_AHEAD_SECONDS is how far their clock is
 ahead of this machine's.
 """
 
@@ -29,6 +30,7 @@ arguments.add_argument("library", choices=["mcp", "fastmcp"])
 arguments.add_argument("url")
 arguments.add_argument("folder", type=pathlib.Path)
 arguments.add_argument("--processes", type=int, default=1)
+arguments.add_argument("--runs", type=int, default=1)
 given = arguments.parse_args()
 
 
@@ -168,7 +170,12 @@ def run():
 
 
 if given.processes == 1:
-    run()
+    for _ in range(given.runs):
+        child = os.fork()
+        if child == 0:
+            run()
+            os._exit(0)
+        os.waitpid(child, 0)
 else:
     children = [fork.Process(target=run) for _ in range(given.processes)]
     for child in children:

@@ -22,6 +22,8 @@ export interface PythonRun {
   folder: string
   /** Number of client processes started at the same time; by default one. */
   processes?: number
+  /** Number of client processes started one after the other, instead; by default one. */
+  runs?: number
   /** How far the client's clock is ahead of this machine's; by default not at all. */
   aheadSeconds?: number
   /** Signs a user in and returns the final redirect. Without it, a client that needs a sign-in fails. */
@@ -62,10 +64,10 @@ export function hasPythonPeers(environment: NodeJS.ProcessEnv = process.env): bo
 
 /** Runs `client.py` to its end. A run of more than 100 seconds is ended as a failure. */
 export async function runPythonClient(peer: PythonPeer, run: PythonRun): Promise<PythonResult> {
-  const { processes = 1, aheadSeconds = 0 } = run
+  const { processes = 1, runs = 1, aheadSeconds = 0 } = run
   const child = spawn(
     inEnvironment(peer.line, 'bin/python'),
-    [program, peer.library, run.url, run.folder, '--processes', String(processes)],
+    [program, peer.library, run.url, run.folder, `--processes=${processes}`, `--runs=${runs}`],
     {
       // A separate process group, since it starts processes itself.
       detached: true,

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
+import type { Browser } from 'puppeteer-core'
 import { createPerson, type Person } from './person.ts'
 import { openPhone, patienceMs, type Phone, signInAtCompany, signInOn, startServerAt } from './phone.ts'
 import { callTool, type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
-
-const executable = findChromium()
 
 /** A user's connection with a client of that name. */
 interface Connection {
@@ -13,16 +11,9 @@ interface Connection {
   tokens: Tokens
 }
 
-let chromium: RunningChromium
-beforeAll(async () => {
-  if (executable !== undefined) chromium = await startChromium(executable)
-}, patienceMs)
-afterAll(() => chromium?.close())
-
-describe.skipIf(executable === undefined)(
-  'the page of one’s connections, on a phone by keyboard',
-  { timeout: patienceMs },
-  () => {
+/** Tests the page of one’s connections. */
+export function accountCases(browser: () => Browser): void {
+  describe('the page of one’s connections, on a phone by keyboard', { timeout: patienceMs }, () => {
     let server: ServerProcess
     let person: Person
     let phone: Phone
@@ -50,7 +41,7 @@ describe.skipIf(executable === undefined)(
     beforeAll(async () => {
       server = await startServerAt('')
       person = await createPerson(server)
-      phone = await openPhone(chromium.browser, { scripts: true })
+      phone = await openPhone(browser(), { scripts: true })
       used = await connect('Quill')
       copied = await connect('Old Laptop')
       await callTool(server, used.tokens.access_token, 'whoami')
@@ -140,5 +131,5 @@ describe.skipIf(executable === undefined)(
       expect(await phone.text()).toContain('lin@company.example')
       expect(await phone.text()).toContain('No app is connected')
     })
-  },
-)
+  })
+}

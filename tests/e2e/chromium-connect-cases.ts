@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Browser } from 'puppeteer-core'
+import { openPhone, patienceMs, type Phone, startServerAt } from './phone.ts'
+import type { ServerProcess } from './server-process.ts'
+
+/** Tests the connect page. */
+export function connectCases(browser: () => Browser): void {
+  describe('the connect page, on a phone', { timeout: patienceMs }, () => {
+    let server: ServerProcess
+    let phone: Phone
+
+    beforeAll(async () => {
+      server = await startServerAt('/tools')
+      phone = await openPhone(browser(), { scripts: true })
+    }, patienceMs)
+    afterAll(async () => {
+      await phone?.close()
+      await server?.close()
+    })
+
+    it.each(['/mcp', '/mcp/', '/', ''])('is what a browser shows at %s of the base URL', async (end) => {
+      await phone.open(`${server.baseUrl}${end}`)
+      expect(await phone.heading()).toContain('Connect an AI client to')
+      expect(await phone.text()).toContain(server.mcpUrl)
+    })
+
+    it('is shown to who is signed in to the app, whose cookie comes along', async () => {
+      await phone.open(`${server.appUrl}/sign-up`)
+      await phone.tabTo('input[name=email]')
+      await phone.insert('ada@example.com')
+      await phone.tabTo('input[name=password]')
+      await phone.insert('correct horse battery')
+      await phone.enter()
+      await phone.tabTo(`a[href="${server.mcpUrl}"]`)
+      await phone.enter()
+      expect(await phone.heading()).toContain('Connect an AI client to')
+      const cookies = await phone.page.cookies()
+      expect(cookies.some(({ name }) => name.endsWith('auth-token'))).toBe(true)
+      // A script of the app on the same host still gets the usual response.
+      const options = { headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') } }
+      expect((await fetch(server.mcpUrl, options)).status).not.toBe(200)
+    })
+
+    it('copies the address', async () => {
+      await phone.page
+        .browserContext()
+        .overridePermissions(new URL(server.baseUrl).origin, ['clipboard-read', 'clipboard-sanitized-write'])
+      await phone.page.bringToFront()
+      await phone.page.click('button[data-copies=address]')
+      await expect
+        .poll(() => phone.page.$eval('#copy-status', ({ textContent }) => textContent))
+        .toBe('Copied')
+      expect(await phone.page.evaluate('navigator.clipboard.readText()')).toBe(server.mcpUrl)
+    })
+
+    it('selects the address where the browser lets no page write to the clipboard', async () => {
+      const origin = new URL(server.baseUrl).origin
+      await phone.page.browserContext().overridePermissions(origin, ['clipboard-read'])
+      await phone.page.click('button[data-copies=address]')
+      await expect.poll(() => phone.page.evaluate('getSelection().toString()')).toBe(server.mcpUrl)
+    })
+
+    it('leads on to one’s connections', async () => {
+      await phone.tabTo('.court-foot a')
+      await phone.enter()
+      expect(new URL(phone.page.url()).pathname).toBe('/tools/account/connections')
+    })
+  })
+}

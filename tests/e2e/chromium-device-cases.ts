@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Browser } from 'puppeteer-core'
+import { type DeviceClient, registerDeviceClient } from './device.ts'
+import { createPerson, type Person } from './person.ts'
+import { openPhone, patienceMs, type Phone, signInAtCompany, signInOn, startServerAt } from './phone.ts'
+import { callTool } from './plain-client.ts'
+import type { ServerProcess } from './server-process.ts'
+
+const codeField = 'input[name=user_code]'
+
+/** Tests a device that is allowed on a phone. */
+export function deviceCases(browser: () => Browser): void {
+  describe(
+    'a device that has no browser, allowed on a phone without scripts, below a path, by keyboard (RFC 8628)',
+    { timeout: patienceMs },
+    () => {
+      const path = '/tools'
+      let server: ServerProcess
+      let person: Person
+      let client: DeviceClient
+      let phone: Phone
+
+      beforeAll(async () => {
+        server = await startServerAt(path)
+        person = await createPerson(server)
+        client = await registerDeviceClient(server, 'Kitchen Screen')
+        phone = await openPhone(browser(), { scripts: false })
+      }, patienceMs)
+      afterAll(async () => {
+        await phone?.close()
+        await server?.close()
+      })
+
+      it('the code is typed, whoever asks is seen, and the device gets its tokens (section 3.3)', async () => {
+        const device = await client.start()
+        expect(device.verification_uri).toBe(`${server.baseUrl}/oauth/device`)
+        expect(await client.pollResult(device)).toBe('authorization_pending')
+
+        await phone.open(device.verification_uri)
+        expect(await phone.heading()).toBe('Connect a device')
+        // The field has the focus; small letters and a blank work too.
+        await phone.type(device.user_code.toLowerCase().replace('-', ' '))
+        await phone.enter()
+        const asked = await phone.text()
+        for (const fact of [device.user_code, 'Kitchen Screen', 'This computer', 'just now']) {
+          expect(asked).toContain(fact)
+        }
+        expect(await client.pollResult(device)).not.toBe('tokens')
+
+        await signInOn(phone, person)
+        expect(await phone.heading()).toBe('Your device can connect now')
+        expect(await phone.text()).toContain('Go back to your device')
+        expect(new URL(phone.page.url()).pathname).toBe(`${path}/oauth/device`)
+
+        const tokens = await client.takeTokens(device)
+        expect(tokens.scope).toBe('mcp')
+        expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
+        // The code is used up; sending it again right away ends nothing.
+        expect(await client.pollResult(device)).toBe('invalid_grant')
+        expect(await callTool(server, tokens.access_token, 'whoami')).toContain(person.email)
+      })
+
+      it('a link brings the code along, which is only to be compared (section 3.3.1)', async () => {
+        const device = await client.start()
+        await phone.open(device.verification_uri_complete)
+        expect(await phone.text()).toContain('Is this the code on your device?')
+        expect(await phone.page.$eval(codeField, (field) => field.getAttribute('value'))).toBe(
+          device.user_code,
+        )
+        await phone.tabTo('button[type=submit]')
+        await phone.enter()
+        expect(await phone.heading()).toBe('Sign in to allow access for a device')
+
+        await signInOn(phone, { ...person, password: 'wrong' })
+        expect(await phone.page.title()).toContain('Not signed in')
+        expect(await client.pollResult(device)).toBe('authorization_pending')
+        // The email is still filled in, and the focus is in the field to correct.
+        await phone.insert(person.password)
+        await phone.enter()
+        expect(await phone.heading()).toBe('Your device can connect now')
+        const { access_token: token } = await client.takeTokens(device)
+        expect(await callTool(server, token, 'whoami')).toContain(person.email)
+      })
+
+      it('single sign-on lets it in as well', async () => {
+        const device = await client.start()
+        await phone.open(device.verification_uri_complete)
+        await phone.tabTo('button[type=submit]')
+        await phone.enter()
+        await signInAtCompany(phone)
+        expect(await phone.heading()).toBe('Your device can connect now')
+        const { access_token: token } = await client.takeTokens(device)
+        expect(await callTool(server, token, 'whoami')).toBe('You are lin@company.example.')
+      })
+
+      it('an approval is listed with the connections, and can be taken back before the device asks', async () => {
+        const device = await client.start()
+        await phone.open(device.verification_uri_complete)
+        await phone.tabTo('button[type=submit]')
+        await phone.enter()
+        await signInOn(phone, person)
+        await phone.open(`${server.baseUrl}/account/connections`)
+        await signInOn(phone, person)
+        expect(await phone.text()).toContain('Allowed, not connected yet')
+        await phone.tabTo('summary[aria-describedby=waiting-0]')
+        await phone.type(' ')
+        await phone.tabTo('button[aria-describedby=waiting-0]')
+        await phone.enter()
+        expect(await phone.text()).toContain('is no longer connected')
+        expect(await phone.text()).not.toContain('Allowed, not connected yet')
+        expect(await client.pollResult(device)).toBe('expired_token')
+      })
+
+      it('whoever refuses allows nothing, and the device hears of it (section 3.5)', async () => {
+        const device = await client.start()
+        await phone.open(device.verification_uri)
+        await phone.insert('BBBB-BBBB')
+        await phone.enter()
+        expect(await phone.text()).toContain('No device is waiting with this code.')
+        // The input can be corrected in place.
+        await phone.tabTo(codeField)
+        await phone.replace(device.user_code)
+        await phone.enter()
+        await phone.tabTo('button[value=deny]')
+        await phone.enter()
+        expect(await phone.heading()).toBe('Access denied')
+        expect(await client.pollResult(device)).toBe('access_denied')
+
+        await phone.open(device.verification_uri_complete)
+        await phone.tabTo('button[type=submit]')
+        await phone.enter()
+        expect(await phone.text()).toContain('No device is waiting with this code.')
+      })
+    },
+  )
+}

@@ -1,0 +1,150 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Mailbox, openMailPage } from '../provider-contract/mailbox.ts'
+import type { Browser } from 'puppeteer-core'
+import { type DeviceClient, registerDeviceClient } from './device.ts'
+import { createPerson, type Person } from './person.ts'
+import { openPhone, patienceMs, type Phone, signInOn } from './phone.ts'
+import { callTool, createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+let server: ServerProcess
+let phone: Phone
+let mailbox: Mailbox
+
+/** Sign in on the page that the phone shows, and return the email address of who is signed in then. */
+const methods = {
+  'a password': async (person: Person): Promise<string> => {
+    await signInOn(phone, person)
+    return person.email
+  },
+  'a mailed code': async ({ email }: Person): Promise<string> => {
+    await askForMail(email)
+    const { code = '' } = await mailbox.next(email)
+    await phone.tabTo('input[name=code]')
+    await phone.insert(code)
+    await phone.enter()
+    return email
+  },
+  'a mailed link': async ({ email }: Person): Promise<string> => {
+    await askForMail(email)
+    const { link = '' } = await mailbox.next(email)
+    await phone.open(link)
+    return email
+  },
+  Google: async (): Promise<string> => {
+    await phone.tabTo('button[value=google]')
+    await phone.enter()
+    return chooseAccount()
+  },
+  'single sign-on': async (): Promise<string> => {
+    await phone.tabTo('input[name=email]')
+    await phone.insert('lin@company.example')
+    await phone.tabTo('button[value=sso]')
+    await phone.enter()
+    return chooseAccount()
+  },
+}
+
+/** Show their sign-in page, and return what proves that the person of an email address was signed in there. */
+const places = {
+  'for a client': async (): Promise<(email: string) => Promise<void>> => {
+    await phone.open(client.authorizationUrl.href)
+    return async (email) => {
+      const back = new URL(phone.page.url())
+      expect(back.origin + back.pathname).toBe(clientCallback)
+      const answer = await client.redeem(back.searchParams.get('code') ?? '')
+      const { access_token: token } = (await answer.json()) as { access_token: string }
+      expect(await callTool(server, token, 'whoami')).toBe(`You are ${email}.`)
+    }
+  },
+  'for a device': async (): Promise<(email: string) => Promise<void>> => {
+    const device = await deviceClient.start()
+    await phone.open(device.verification_uri_complete)
+    await phone.tabTo('button[type=submit]')
+    await phone.enter()
+    return async (email) => {
+      expect(await phone.heading()).toBe('Your device can connect now')
+      const { access_token: token } = await deviceClient.takeTokens(device)
+      expect(await callTool(server, token, 'whoami')).toBe(`You are ${email}.`)
+    }
+  },
+  'to see one’s connections': async (): Promise<(email: string) => Promise<void>> => {
+    await phone.open(`${server.baseUrl}/account/connections`)
+    return async (email) => {
+      expect(await phone.heading()).toBe('Your connections')
+      expect(await phone.text()).toContain(email)
+    }
+  },
+}
+
+const clientPage =
+  '<meta name="viewport" content="width=device-width"><title>Client</title>Back at the client.'
+let callbacks: Server
+let clientCallback: string
+let client: PlainClient
+let deviceClient: DeviceClient
+
+/** Chooses the first account of a page that stands in for another company's. */
+async function chooseAccount(): Promise<string> {
+  const chosen = 'button[name=account]'
+  const account = await phone.page.$eval(chosen, (button) => button.innerText)
+  await phone.tabTo(chosen)
+  await phone.enter()
+  return /\S+@\S+/.exec(account)?.[0] ?? ''
+}
+
+async function askForMail(email: string): Promise<void> {
+  await phone.tabTo('input[name=email]')
+  await phone.insert(email)
+  await phone.tabTo('button[value=email]')
+  await phone.enter()
+  expect(await phone.text()).toContain('Check your email')
+}
+
+/**
+ * Tests each method of signing in at two of the places that ask for it at least; passwords and single sign-on for devices and connections
+ * are used by the tests of those.
+ */
+export function signInCases(browser: () => Browser): void {
+  describe('signing in on a phone without scripts, by keyboard', { timeout: patienceMs }, () => {
+    beforeAll(async () => {
+      server = await startServer({ EMAIL_SIGN_IN: 'both', SIGN_IN_LIMIT: '1000' })
+      phone = await openPhone(browser(), { scripts: false })
+      mailbox = openMailPage(`${server.appUrl}/mail`)
+      callbacks = createServer((_, response) => {
+        response.setHeader('content-type', 'text/html').end(clientPage)
+      }).listen(0, '127.0.0.1')
+      await new Promise((resolve) => callbacks.once('listening', resolve))
+      clientCallback = `http://127.0.0.1:${(callbacks.address() as AddressInfo).port}/callback`
+      const { id } = await registerPlainClient(server)
+      client = await createPlainClient(server, { id, redirectUri: clientCallback })
+      deviceClient = await registerDeviceClient(server, 'Kitchen Screen')
+    }, patienceMs)
+    afterAll(async () => {
+      await phone?.close()
+      callbacks?.close()
+      await server?.close()
+    })
+    beforeEach(async () => {
+      const context = phone.page.browserContext()
+      await context.deleteCookie(...(await context.cookies()))
+    })
+
+    it.each<[keyof typeof methods, keyof typeof places]>([
+      ['a mailed code', 'for a client'],
+      ['a mailed code', 'for a device'],
+      ['a mailed link', 'for a device'],
+      ['a mailed link', 'to see one’s connections'],
+      ['Google', 'to see one’s connections'],
+      ['Google', 'for a client'],
+      ['a password', 'for a client'],
+      ['single sign-on', 'for a client'],
+    ])('with %s, %s', async (method, place) => {
+      const person = await createPerson(server)
+      const expectSignedIn = await places[place]()
+      await expectSignedIn(await methods[method](person))
+    })
+  })
+}
