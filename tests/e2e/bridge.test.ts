@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { findChromium, startChromium } from '../support/server/headless-chromium.ts'
 import type { Answer } from '../conformance/client/local-client.ts'
+import { expectAllConnected } from './attempt-facts.ts'
 import { type BridgeHome, type BridgeProcess, createBridgeHome, startBridge } from './bridge-process.ts'
 import { createPerson, type Person } from './person.ts'
 import { patienceMs } from './phone.ts'
@@ -87,6 +88,7 @@ describe('the bridge in front of our server', { timeout: patienceMs }, () => {
       await second.open()
       expect(await whoami(second)).toContain(person.email)
       expect(second.links()).toHaveLength(0)
+      await expectAllConnected(server, 1)
     },
   )
 

@@ -9,6 +9,7 @@ import { assertionFields } from './assertion.ts'
 import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
+import { expectAllConnected } from './attempt-facts.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, createPlainClient, type PlainClient, postMcp, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -34,6 +35,7 @@ beforeAll(async () => {
   person = await createPerson(server)
 })
 afterAll(async () => {
+  await expectAllConnected(server, 1)
   await server?.close()
   await site?.close()
   await secureSite?.close()

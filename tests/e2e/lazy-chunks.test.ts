@@ -14,14 +14,17 @@ beforeAll(() => {
   bridgeFolder = mkdtempSync(join(tmpdir(), 'drawbridge-chunks-'))
   cpSync(fileURLToPath(new URL('../../bridge/dist', import.meta.url)), bridgeFolder, { recursive: true })
   remove(folder, (name) => name.startsWith('sandbox-'))
-  const ofOpenTelemetry = (name: string): boolean =>
-    readFileSync(join(folder, name), 'utf8').includes('\n// node_modules/@opentelemetry/')
-  remove(folder, (name) => name.endsWith('.mjs') && ofOpenTelemetry(name))
+  remove(folder, (name) => name.endsWith('.mjs') && isOf(name, '@opentelemetry/'))
   remove(bridgeFolder, (name) => name.startsWith('open-tracing-'))
 })
 afterAll(() => {
   for (const each of [folder, bridgeFolder]) rmSync(each, { recursive: true })
 })
+
+/** True if that chunk of the server has code of a package whose name begins like this. */
+function isOf(chunk: string, name: string): boolean {
+  return readFileSync(join(folder, chunk), 'utf8').includes(`\n// node_modules/${name}`)
+}
 
 function remove(from: string, which: (name: string) => boolean): void {
   const chunks = readdirSync(from).filter(which)
@@ -99,4 +102,12 @@ it('and in the bridge', async () => {
   // Its texts name no file.
   expect(await run(collector)).toMatch(/Something unexpected happened .*1$/s)
   expect(await run({ ...collector, OTEL_SDK_DISABLED: 'true' })).toMatch(/0$/)
+})
+
+it('a gateway in front of an HTTP server does without the MCP SDK', async () => {
+  remove(folder, (name) => name.endsWith('.mjs') && isOf(name, '@modelcontextprotocol/server'))
+  const provider = { DRAWBRIDGE_PROVIDER: 'oidc', DRAWBRIDGE_PROVIDER_CLIENT_ID: 'c' }
+  const given = { ...outside, ...provider, DRAWBRIDGE_PROVIDER_URL: 'https://auth.example.com' }
+  expect(await start({ ...given, DRAWBRIDGE_UPSTREAM: 'http://127.0.0.1:1/mcp' })).toContain('is ready.')
+  expect(await start(given)).toMatch(/Cannot find module/)
 })

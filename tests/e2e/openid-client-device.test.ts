@@ -6,6 +6,7 @@ import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keySample } from '../support/server/key-sample.ts'
 import { allowDevice } from './device.ts'
+import { expectAllConnected } from './attempt-facts.ts'
 import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -82,6 +83,7 @@ describe('openid-client with clients of the operator', () => {
     expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
     const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
     expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
+    await expectAllConnected(server, 1)
   })
 
   it.each(['by secret', 'by key'] as const)(
