@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { compileCache } from './tests/support/compile-cache.ts'
 
 /** Tests of modules. They leave nothing behind, so that files can share a worker. */
 const units = ['{shared,server,bridge,extension,bench,soak}/**/*.test.ts', 'tests/fuzz/**/*.test.ts']
@@ -27,6 +28,7 @@ export default defineConfig({
       },
     ],
     environment: 'node',
+    env: compileCache,
     setupFiles: ['tests/support/patience.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
