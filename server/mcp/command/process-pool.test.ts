@@ -228,11 +228,7 @@ describe('the limits', () => {
   })
 
   it('hold for people together too', async () => {
-    const fixture = open([], {
-      ...smallServer,
-      args: [...smallServer.args, '--ignore', 'eof'],
-      maxProcesses: 2,
-    })
+    const fixture = open(['--ignore', 'eof'], { maxProcesses: 2 })
     const people = ['a', 'b', 'c', 'd'].map((name) => fixture.client(callerOf(name)))
     let most = 0
     const watching = setInterval(() => (most = Math.max(most, fixture.processes().length)), 50)

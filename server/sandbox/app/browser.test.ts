@@ -149,7 +149,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await inspect(page)
     expect(blocked).toEqual([])
     await close()
-  })
+  }, 120_000)
 
   it('a person with a keyboard signs in with Google and writes a note', async () => {
     const { page, close } = await openPage()

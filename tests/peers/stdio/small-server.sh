@@ -1,6 +1,6 @@
 #!/bin/sh
 # An MCP server over stdio of an earlier revision that starts at next to no cost, for tests that start many: `about` says which
-# process it is, `die` ends it. With --ignore eof it outlives its input.
+# process it is, `die` ends it.
 while read -r line; do
   id=${line#*\"id\":}
   id=${id%%[,\}]*}
@@ -16,4 +16,3 @@ while read -r line; do
   else printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}\n' "$id"
   fi
 done
-case " $* " in *' --ignore eof '*) while :; do sleep 1; done ;; esac

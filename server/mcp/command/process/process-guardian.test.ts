@@ -38,7 +38,7 @@ it('a server that is killed leaves nothing after 3 s, whatever its processes ign
   children.push(server)
   await once(server.stdout, 'data')
   // The server, its processes, and what one of them has started.
-  expect(processesWith(mark)).toHaveLength(1 + processes.length + 1)
+  await expect.poll(() => processesWith(mark)).toHaveLength(1 + processes.length + 1)
   server.kill('SIGKILL')
   await expect.poll(() => processesWith(mark), { timeout: underLoad(3000), interval: 50 }).toEqual([])
 })
