@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { compileCache } from './tests/support/compile-cache.ts'
 
 /** Tests of modules. They leave nothing behind, so that files can share a worker. */
 const units = ['{shared,server,bridge,extension,bench,soak}/**/*.test.ts', 'tests/fuzz/**/*.test.ts']
@@ -27,7 +28,8 @@ export default defineConfig({
       },
     ],
     environment: 'node',
-    setupFiles: ['tests/support/patience.ts'],
+    env: compileCache,
+    setupFiles: ['tests/support/patience.ts', 'tests/support/cheap-passwords.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // One second by default, which a busy computer may need for nothing at all.

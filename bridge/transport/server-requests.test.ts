@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StatelessTransport } from './stateless-transport.ts'
 import type { Transport } from './transport.ts'
 import { freePort } from '../../tests/support/server/free-port.ts'
@@ -133,10 +133,16 @@ describe('a server that is busy', () => {
   })
 
   it('is given up in the end', async () => {
-    transport = createTransport(peer.origin, 250)
+    // Time passes in the waits alone, so that a busy computer has as many.
+    let nowMs = performance.now()
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+    onTestFinished(() => clock.mockRestore())
+    harness.ports.runtime.sleep = async (ms) => void (nowMs += ms)
+    transport = createTransport(peer.origin, 500)
     answer = (request) => request.json(503, {})
     await expect(exchange(transport, list)).rejects.toMatchObject({ fault: 'unavailable' })
-    expect(peer.received.length).toBeGreaterThan(1)
+    // After at most 100 ms and 200 ms; the third wait is at least 300 ms, which is too late.
+    expect(peer.received).toHaveLength(3)
   })
 })
 

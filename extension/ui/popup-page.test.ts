@@ -62,28 +62,27 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     await page.setJavaScriptEnabled(true)
   })
 
-  it.each(Object.keys(samples))('says all there is to say about %s, in both languages', async (name) => {
-    for (const language of ['en', 'de']) {
-      await page.setContent(html)
-      await show(samples[name], language)
-      const empty = await page.evaluate(() =>
-        [...document.querySelectorAll<HTMLElement>('h1, button, summary, dt, h2')]
-          .filter((element) => element.checkVisibility())
-          .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
-          .map((element) => element.outerHTML),
-      )
-      expect(empty).toEqual([])
-      expect(await seen()).not.toMatch(/undefined|NaN|null|\[object/)
-      expect(await page.evaluate(() => document.documentElement.lang)).toBe(language)
-    }
-  })
-
-  it.each(Object.keys(samples))('says that %s is on the screen, by its kind', async (name) => {
-    await show(samples[name])
-    const data = await page.evaluate(() => Object.fromEntries(Object.entries(document.body.dataset)))
-    const kind = samples[name]?.kind
-    expect(data).toEqual(kind === 'loading' ? { view: kind } : { view: kind, ready: '' })
-  })
+  it.each(Object.keys(samples))(
+    'says all there is to say about %s, in both languages, and that it is on the screen',
+    async (name) => {
+      for (const language of ['en', 'de']) {
+        await page.setContent(html)
+        await show(samples[name], language)
+        const empty = await page.evaluate(() =>
+          [...document.querySelectorAll<HTMLElement>('h1, button, summary, dt, h2')]
+            .filter((element) => element.checkVisibility())
+            .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
+            .map((element) => element.outerHTML),
+        )
+        expect(empty).toEqual([])
+        expect(await seen()).not.toMatch(/undefined|NaN|null|\[object/)
+        expect(await page.evaluate(() => document.documentElement.lang)).toBe(language)
+      }
+      const data = await page.evaluate(() => Object.fromEntries(Object.entries(document.body.dataset)))
+      const kind = samples[name]?.kind
+      expect(data).toEqual(kind === 'loading' ? { view: kind } : { view: kind, ready: '' })
+    },
+  )
 
   it.each([
     ['no-web-page', 'settings'],

@@ -10,6 +10,7 @@ import {
   startBridgeChild,
   startCommand,
 } from '../../../tests/support/bridge/process/bridge-child.ts'
+import { compileCache } from '../../../tests/support/compile-cache.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote } from '../../../tests/support/remote/remote.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
@@ -26,7 +27,7 @@ describe('a connection', () => {
   const options = (environment: Record<string, string> = {}): BridgeOptions => ({
     home,
     launcher: main,
-    environment: { DRAWBRIDGE_CREDENTIAL_STORE: 'file', ...environment },
+    environment: { DRAWBRIDGE_CREDENTIAL_STORE: 'file', ...compileCache, ...environment },
   })
 
   function start(url: string, flags: string[] = [], environment: Record<string, string> = {}): BridgeChild {
@@ -54,7 +55,12 @@ describe('a connection', () => {
         '/usr/bin/script',
         ['-qec', `exec ${process.execPath} ${main} ${url}`, '/dev/null'],
         {
-          env: { HOME: home, PATH: process.env['PATH'], DRAWBRIDGE_CREDENTIAL_STORE: 'file' },
+          env: {
+            HOME: home,
+            PATH: process.env['PATH'],
+            DRAWBRIDGE_CREDENTIAL_STORE: 'file',
+            ...compileCache,
+          },
         },
       )
       onTestFinished(() => void child.kill('SIGKILL'))

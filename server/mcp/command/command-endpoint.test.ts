@@ -1,8 +1,16 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { anonymousCaller } from '../../core/tokens/caller.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
 import { message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
-import { callerOf, createCommands, responseOf } from '../../../tests/support/server/mcp/command-fixture.ts'
+import {
+  callerOf,
+  type CommandClient,
+  type CommandFixture,
+  createCommands,
+  openCommand,
+  responseOf,
+  upstreamSample,
+} from '../../../tests/support/server/mcp/command-fixture.ts'
 
 const { open, end } = createCommands()
 afterEach(async () => expect(await end()).toEqual([]))
@@ -10,9 +18,21 @@ afterEach(async () => expect(await end()).toEqual([]))
 const names = (message: { result?: Record<string, unknown> }): unknown[] =>
   ((message.result ?? {})['tools'] as { name: unknown }[]).map(({ name }) => name)
 
-describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) => {
+// One that speaks both is taken for a modern one, as most tests of processes show.
+describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
+  // For what leaves nothing behind.
+  let shared: CommandFixture
+  let client: CommandClient
+  beforeAll(() => {
+    shared = openCommand(upstreamSample(['--era', era]))
+    client = shared.client()
+  })
+  afterAll(async () => {
+    await shared.close()
+    expect(shared.processes()).toEqual([])
+  })
+
   it('answers a client of an earlier revision without a session, unknown members included', async () => {
-    const client = open(['--era', era]).client()
     expect(await client.call('echo', { value: 'a' }, 'id')).toEqual({
       jsonrpc: '2.0',
       id: 'id',
@@ -33,7 +53,6 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
   })
 
   it('answers a client of 2026-07-28, with the members that the revision requires', async () => {
-    const client = open(['--era', era]).client()
     const result = await client.request2026('tools/call', { name: 'echo', arguments: { value: 'a' } })
     expect(result).toMatchObject({
       result: {
@@ -60,7 +79,6 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
   })
 
   it('opens sessions in its own name, and ends them', async () => {
-    const client = open(['--era', era]).client()
     const { headers, initialized } = await client.open()
     expect(initialized).toMatchObject({
       result: {
@@ -86,7 +104,6 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
   })
 
   it('passes errors on with code and data', async () => {
-    const client = open(['--era', era]).client()
     const error = { code: -32_000, message: 'Refused.', data: { why: 'because' } }
     expect(await client.call('refuse')).toMatchObject({ error })
     expect(await client.request2026('tools/call', { name: 'refuse' })).toMatchObject({ error })
@@ -94,7 +111,6 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
   })
 
   it('says that a resource is missing with the code of the revision of the client', async () => {
-    const client = open(['--era', era]).client()
     const error = { data: { uri: 'test://none' } }
     const earlier = await client.request('resources/read', error.data)
     expect(earlier).toMatchObject({ error: { ...error, code: -32_002 } })
@@ -103,7 +119,6 @@ describe.each(['legacy', 'modern', 'both'])('a process that speaks %s', (era) =>
   })
 
   it('tells of progress with the token of the call', async () => {
-    const client = open(['--era', era]).client()
     const params = { name: 'echo', arguments: { value: 'x' }, _meta: { progressToken: 'mine' } }
     const progress = (step: number): object => ({
       method: 'notifications/progress',

@@ -6,7 +6,7 @@ import {
   createCommands,
 } from '../../../tests/support/server/mcp/command-fixture.ts'
 
-const callsOfEach = 10
+const callsOfEach = 4
 const parallel = 50
 
 const { open, end } = createCommands()

@@ -10,6 +10,7 @@ import {
   type CommandClient,
   createCommands,
   responseOf,
+  smallServer,
 } from '../../../tests/support/server/mcp/command-fixture.ts'
 import { underLoad } from '../../../tests/support/under-load.ts'
 import { userPath } from './process/child-environment.ts'
@@ -202,7 +203,7 @@ describe('the limits', () => {
   })
 
   it('have clients that come together wait for the start of the others', async () => {
-    const fixture = open([], { maxPerUser: 8, maxProcesses: 8 })
+    const fixture = open([], { ...smallServer, maxPerUser: 8, maxProcesses: 8 })
     const client = fixture.client()
     const sessions = await Promise.all([...Array(8).keys()].map(() => client.open({ elicitation: {} })))
     const pids = await Promise.all(sessions.map(async ({ headers }) => (await about(client, headers)).pid))
@@ -252,7 +253,7 @@ describe('the limits', () => {
 
   it('hold for how often one person has processes started, and leave a process that was to be replaced', async () => {
     const env = { TOKEN: [{ user: 'provider_token' }] } as const
-    const fixture = open([], { maxPerUser: 100, maxProcesses: 100, env })
+    const fixture = open([], { ...smallServer, maxPerUser: 100, maxProcesses: 100, env })
     const clientWith = (token: string): CommandClient =>
       fixture.client(callerOf('ada', { providerToken: () => token }))
     const client = clientWith('one')
@@ -273,7 +274,7 @@ describe('the limits', () => {
 it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
   'processes of one time run as different users of the operating system, where there are several',
   async () => {
-    const fixture = open([], { user: { firstUid: 20_000, lastUid: 20_007, gid: 20_000 } })
+    const fixture = open([], { ...smallServer, user: { firstUid: 20_000, lastUid: 20_007, gid: 20_000 } })
     const uidOf = async (name: string): Promise<string | undefined> => {
       const { pid } = await about(fixture.client(callerOf(name)))
       return /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
@@ -336,7 +337,7 @@ describe("the provider's token", () => {
   })
 
   it('that has changed while a process starts is not served by that process', async () => {
-    const fixture = open([], { env })
+    const fixture = open([], { ...smallServer, env })
     const former = about(fixture.client(withToken('one')))
     expect((await about(fixture.client(withToken('two')))).env['TOKEN']).toBe('two')
     await former
@@ -364,7 +365,7 @@ describe("the provider's token", () => {
       [env, 2],
       [{}, 1],
     ] as const) {
-      const fixture = open([], { env: given })
+      const fixture = open([], { ...smallServer, env: given })
       const clients = ['one', 'two'].map((name) => fixture.client(withToken(name, { grantId: name })))
       const pids = async (): Promise<number[]> => {
         const found = []

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { compileCache } from '../../support/compile-cache.ts'
 
 /** The root of the repository. */
 export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
@@ -19,6 +20,6 @@ export async function runWxt(
   const { PATH = '', HOME = '' } = process.env
   await promisify(execFile)(process.execPath, [join(root, 'node_modules/wxt/bin/wxt.mjs'), ...arguments_], {
     cwd: join(root, 'extension'),
-    env: { PATH, HOME, EXTENSION_OUT_DIR: outDir, ...environment },
+    env: { PATH, HOME, EXTENSION_OUT_DIR: outDir, ...compileCache, ...environment },
   })
 }

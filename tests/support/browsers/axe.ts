@@ -20,3 +20,15 @@ export async function findViolations(): Promise<string[]> {
   const { violations } = await axe.run({ resultTypes: ['violations'] })
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
 }
+
+/** Runs in the page: as {@link findViolations}, for the rules alone whose outcome depends on colours or sizes. */
+export async function findViolationsOfLook(): Promise<string[]> {
+  const { axe } = globalThis as unknown as {
+    axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
+  }
+  const { violations } = await axe.run({
+    resultTypes: ['violations'],
+    runOnly: ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'],
+  })
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
+}

@@ -30,7 +30,11 @@ const quiet = {
   // Text that tests paste into a page would be saved to disk like user input.
   'browser.sessionstore.privacy_level': 2,
   'browser.shell.checkDefaultBrowser': false,
+  'browser.newtab.preload': false,
+  'browser.pagethumbnails.capturing_disabled': true,
   'datareporting.policy.dataSubmissionEnabled': false,
+  // Processes for pages that are never opened.
+  'dom.ipc.processPrelaunch.enabled': false,
   'extensions.update.enabled': false,
   'network.captive-portal-service.enabled': false,
   'network.connectivity-service.enabled': false,

@@ -43,7 +43,8 @@ describe('stopping', () => {
     const fixture = open()
     const client = fixture.client()
     await client.call('grandchild')
-    expect(fixture.processes()).toHaveLength(2)
+    // What it starts in turn has its command line for a moment.
+    await expect.poll(fixture.processes).toHaveLength(2)
     await client.call('die')
     await expect.poll(fixture.processes, { timeout: 20_000 }).toEqual([])
   })

@@ -1,5 +1,6 @@
 import { fork, type ForkOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from '../../compile-cache.ts'
 import type { StoreAnswer, StoreRequest } from './store-child.ts'
 
 /** A child process with a credential store. One request at a time. */
@@ -16,7 +17,11 @@ export interface StoreChild {
 /** Starts a child, as another user or with another environment if `options` say so. */
 export function startStoreChild(options: ForkOptions = {}): StoreChild {
   const script = fileURLToPath(new URL('./store-child.ts', import.meta.url))
-  const child = fork(script, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], ...options })
+  const child = fork(script, {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    ...options,
+    env: { ...(options.env ?? process.env), ...compileCache },
+  })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return {
     ask: (request) =>

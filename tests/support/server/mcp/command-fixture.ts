@@ -1,6 +1,7 @@
 import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { CommandUpstream } from '../../../../server/core/gateway/upstream.ts'
 import { IncomingCalls } from '../../../../server/core/access/call-record.ts'
@@ -47,7 +48,15 @@ export interface CommandClient {
   open(capabilities?: object): Promise<{ headers: Record<string, string>; initialized: Message }>
 }
 
-const scriptedServer = fileURLToPath(new URL('../../../peers/stdio/scripted-server.mjs', import.meta.url))
+const peerPath = (name: string): string =>
+  fileURLToPath(new URL(`../../../peers/stdio/${name}`, import.meta.url))
+const scriptedServer = peerPath('scripted-server.mjs')
+
+/** What makes an upstream one of many small processes, instead of {@link scriptedServer}. */
+export const smallServer: Pick<CommandUpstream, 'command' | 'args'> = {
+  command: '/bin/sh',
+  args: [peerPath('small-server.sh')],
+}
 
 /** Returns a caller with that name. */
 export function callerOf(name: string, more: Partial<SignedInCaller> = {}): SignedInCaller {
@@ -217,8 +226,25 @@ export async function responseOf(response: Response): Promise<Message> {
 
 /** Returns the ids of running processes whose command line contains `text`. */
 export function processesWith(text: string): number[] {
+  if (process.platform === 'linux') return linuxProcessesWith(text)
   const lines = execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' }).split('\n')
   return lines
     .filter((line) => line.includes(text) && !/^\s*\d+\s+Z/.test(line))
     .map((line) => Number.parseInt(line, 10))
+}
+
+/** Without the start of a program: this is asked many times. The command line of a zombie is empty. */
+function linuxProcessesWith(text: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && commandLineOf(pid).includes(text))
+}
+
+function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    // It has just ended.
+    return ''
+  }
 }

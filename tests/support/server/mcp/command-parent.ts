@@ -1,11 +1,17 @@
 /**
- * A program with a command endpoint, to be killed: opens it for the arguments of `scripted-server.mjs`, calls a tool,
- * and reports it.
+ * A program with command endpoints, to be killed: opens one for each of its arguments but the first, which has a tool to call and
+ * the arguments of `scripted-server.mjs`, and reports when all have answered. The first argument is passed on to all of them.
  */
 import { openCommand, upstreamSample } from './command-fixture.ts'
 
-const [tool = 'echo', ...args] = process.argv.slice(2)
-const { client } = openCommand(upstreamSample(args))
-await client().call(tool, { value: 1 })
+const [mark = '', ...processes] = process.argv.slice(2)
+await Promise.all(
+  processes.map(async (words) => {
+    const [tool = 'echo', ...args] = words.split(' ')
+    await openCommand(upstreamSample([...args, '--mark', mark]))
+      .client()
+      .call(tool, { value: 1 })
+  }),
+)
 process.stdout.write('ready\n')
 setInterval(() => {}, 1000)

@@ -1,0 +1,3 @@
+import { describeEverySuite } from './suites/every-suite.ts'
+
+describeEverySuite('chromium')

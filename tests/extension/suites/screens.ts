@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ElementHandle, Page } from 'puppeteer-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { settingsSamples } from '../../support/extension/ui/settings-samples.ts'
+import { hostileSamples, viewSamples } from '../../support/extension/ui/view-samples.ts'
+import { findViolations, findViolationsOfLook, loadAxe } from '../../support/browsers/axe.ts'
+import { press, shown } from '../../support/browsers/popup-page.ts'
+import { openPopupStage, openSettingsStage, type Stage } from '../../support/browsers/stage.ts'
+import type { SharedBrowser } from './shared-browser.ts'
+import type { TestBrowser } from '../../support/browsers/test-browser.ts'
+import { until } from '../../support/until.ts'
+
+const now = 1_790_000_000
+
+/** Begins with no settings, and leaves some. */
+export function describeScreens(shared: SharedBrowser): void {
+  describe(`every screen in ${shared.kind}`, () => {
+    const { kind } = shared
+    let browser: TestBrowser
+
+    beforeAll(async () => {
+      ;({ browser } = shared.opened())
+      await browser.store({ version: 1, profiles: [] })
+    })
+    afterEach(() => expect(browser.complaints.splice(0)).toEqual([]))
+
+    /** Returns axe's findings in each view. */
+    async function wrongIn<View>(
+      stage: Stage<View>,
+      views: Readonly<Record<string, View>>,
+      look: () => Promise<string[]>,
+    ): Promise<Record<string, string[]>> {
+      await loadAxe(stage.page)
+      const found = await stage.each(views, now, look)
+      expect(Object.keys(found)).toEqual(Object.keys(views))
+      return Object.fromEntries(Object.entries(found).filter(([, wrong]) => wrong.length > 0))
+    }
+
+    /** Returns by how many pixels each view is wider than the page. */
+    async function tooWideIn<View>(
+      stage: Stage<View>,
+      views: Readonly<Record<string, View>>,
+      width: number,
+    ): Promise<Record<string, number>> {
+      await stage.page.setViewport({ width, height: 600 })
+      const found = await stage.each(views, now, () => {
+        for (const details of document.querySelectorAll('details')) details.open = true
+        const boxes = [document.documentElement, ...document.querySelectorAll('main, main > *')]
+        return Math.max(...boxes.map((box) => box.scrollWidth - box.clientWidth))
+      })
+      expect(Object.keys(found)).toEqual(Object.keys(views))
+      return Object.fromEntries(Object.entries(found).filter(([, excess]) => excess > 0))
+    }
+
+    // The rules are about the markup and its colours, which are the same in every browser.
+    if (kind === 'chromium') {
+      it.each([
+        ['light', 1280, findViolations],
+        ['dark', 360, findViolationsOfLook],
+      ] as const)(
+        'axe finds nothing wrong in %s colours, in settings of %i pixels',
+        async (scheme, width, find) => {
+          const popup = await openPopupStage(browser)
+          await browser.prefer(popup.page, scheme)
+          await popup.page.setViewport({ width: 360, height: 600 })
+          expect(await wrongIn(popup, viewSamples(now), find)).toEqual({})
+          await popup.page.close()
+          const settings = await openSettingsStage(browser)
+          await browser.prefer(settings.page, scheme)
+          await settings.page.setViewport({ width, height: 600 })
+          expect(await wrongIn(settings, settingsSamples, find)).toEqual({})
+          await settings.page.close()
+        },
+      )
+    }
+
+    it('what a test asks for is in view when it appears on a low screen', async () => {
+      const { page, show } = await openPopupStage(browser)
+      await page.setViewport({ width: 360, height: 496 })
+      // No driver can make the screen itself low.
+      await page.evaluate(() => {
+        for (const rule of document.styleSheets[0]?.cssRules ?? []) {
+          if (rule instanceof CSSMediaRule && rule.conditionText.includes('device-height'))
+            rule.media.mediaText = 'all'
+        }
+      })
+      const { ready, testing, 'test-no-permission': asking } = viewSamples(now)
+      for (const view of [ready, testing, asking]) if (view) await show(view, now)
+      const [button, edge] = await page.evaluate(() =>
+        ['[name=allow-test]', '.court.ready'].map(
+          (selector) => document.querySelector(selector)?.getBoundingClientRect().bottom,
+        ),
+      )
+      expect(button).toBeGreaterThan(0)
+      expect(button).toBeLessThanOrEqual(Math.min(edge ?? 0, 496))
+      await page.close()
+    })
+
+    it('nothing is wider than the page, in whichever language and whatever a session says', async () => {
+      for (const [language, narrow, wide] of [
+        ['en', 360, 1000],
+        ['de', 320, 320],
+      ] as const) {
+        const popup = await openPopupStage(browser, language)
+        expect(await tooWideIn(popup, viewSamples(now), narrow)).toEqual({})
+        if (language === 'de') expect(await tooWideIn(popup, hostileSamples(now), narrow)).toEqual({})
+        await popup.page.close()
+        const settings = await openSettingsStage(browser, language)
+        expect(await tooWideIn(settings, settingsSamples, wide)).toEqual({})
+        await settings.page.close()
+      }
+    })
+
+    describe('the page of settings', () => {
+      let settings: Page
+      let folder: string
+
+      beforeAll(async () => {
+        folder = mkdtempSync(join(tmpdir(), 'drawbridge-settings-'))
+        settings = await browser.openSettings()
+      })
+      afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+      async function save(values: Record<string, string>): Promise<void> {
+        for (const [id, value] of Object.entries(values)) {
+          await settings.$eval(`#${id}`, (field) => ((field as HTMLInputElement).value = ''))
+          await settings.type(`#${id}`, value)
+        }
+        await press(settings, 'save')
+      }
+
+      async function importFile(content: string): Promise<void> {
+        const file = join(folder, 'settings.json')
+        writeFileSync(file, content)
+        const input = (await settings.$('input[type=file]')) as ElementHandle<HTMLInputElement>
+        await input.uploadFile(file)
+      }
+
+      it('saves a profile, and shows it', async () => {
+        await press(settings, 'add')
+        await save({
+          appUrl: 'https://notes.example.com/',
+          baseUrl: 'https://mcp.example.com/mcp',
+          label: '<b>Notes</b>',
+        })
+        await until(
+          async () => (await shown(settings, 'profiles')).includes('notes.example.com'),
+          'the profile',
+        )
+        expect(await shown(settings, 'profiles')).toContain('<b>Notes</b>')
+        expect(await settings.$$('dialog[open]')).toEqual([])
+        expect(await browser.stored()).toContain('"https://mcp.example.com"')
+      })
+
+      it('exports it without secrets, deletes it, and imports it again', async () => {
+        await settings.evaluate(() => {
+          // Read the download instead of saving it.
+          const { createObjectURL } = URL
+          URL.createObjectURL = (blob) => {
+            void (blob as Blob).text().then((text) => (document.documentElement.dataset['exported'] = text))
+            return createObjectURL(blob)
+          }
+          addEventListener('click', (event) => {
+            if (event.target instanceof HTMLAnchorElement) event.preventDefault()
+          })
+        })
+        await press(settings, 'export')
+        await settings.waitForSelector('html[data-exported]')
+        const exported = await settings.$eval('html', (page) => page.dataset['exported'] ?? '')
+        expect(JSON.parse(exported)).toMatchObject({
+          version: 1,
+          profiles: [
+            {
+              label: '<b>Notes</b>',
+              appUrl: 'https://notes.example.com',
+              baseUrl: 'https://mcp.example.com',
+            },
+          ],
+        })
+
+        await press(settings, 'delete')
+        await press(settings, 'confirm-delete')
+        await until(
+          async () => !(await shown(settings, 'profiles')).includes('notes.example.com'),
+          'the deletion',
+        )
+
+        await importFile(exported)
+        await settings.waitForSelector('#import[open]')
+        expect(await shown(settings, 'changes')).toContain('https://mcp.example.com')
+        expect(await browser.stored()).not.toContain('notes.example.com')
+        await press(settings, 'confirm-import')
+        await until(
+          async () => (await shown(settings, 'profiles')).includes('notes.example.com'),
+          'the import',
+        )
+      })
+    })
+  })
+}
