@@ -103,10 +103,7 @@ async function askForMail(email: string): Promise<void> {
   expect(await phone.text()).toContain('Check your email')
 }
 
-/**
- * Tests each method of signing in at two of the places that ask for it at least; passwords and single sign-on for devices and connections
- * are used by the tests of those.
- */
+/** Tests each method of signing in at each place that asks for it. */
 export function signInCases(browser: () => Browser): void {
   describe('signing in on a phone without scripts, by keyboard', { timeout: patienceMs }, () => {
     beforeAll(async () => {
@@ -132,16 +129,10 @@ export function signInCases(browser: () => Browser): void {
       await context.deleteCookie(...(await context.cookies()))
     })
 
-    it.each<[keyof typeof methods, keyof typeof places]>([
-      ['a mailed code', 'for a client'],
-      ['a mailed code', 'for a device'],
-      ['a mailed link', 'for a device'],
-      ['a mailed link', 'to see one’s connections'],
-      ['Google', 'to see one’s connections'],
-      ['Google', 'for a client'],
-      ['a password', 'for a client'],
-      ['single sign-on', 'for a client'],
-    ])('with %s, %s', async (method, place) => {
+    const matrix = Object.keys(methods).flatMap((method) =>
+      Object.keys(places).map((place) => [method, place]),
+    )
+    it.each(matrix as [keyof typeof methods, keyof typeof places][])('with %s, %s', async (method, place) => {
       const person = await createPerson(server)
       const expectSignedIn = await places[place]()
       await expectSignedIn(await methods[method](person))
