@@ -29,7 +29,7 @@ export default defineConfig({
     ],
     environment: 'node',
     env: compileCache,
-    setupFiles: ['tests/support/patience.ts', 'tests/support/cheap-passwords.ts'],
+    setupFiles: ['tests/support/patience.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // One second by default, which a busy computer may need for nothing at all.

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Polls a condition: every few milliseconds at first, then every 25, as asking may be work for another process; rejects with what it waited for when it never holds. */
+/**
+ * Polls a condition, less and less often, since asking may be work for another process. Rejects with what it waited for when it never
+ * holds.
+ */
 export async function until(
   holds: () => unknown,
   what: string | (() => string) = 'the condition',

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
-import { compileCache } from '../../../../tests/support/compile-cache.ts'
 import { processesWith } from '../../../../tests/support/server/mcp/command-fixture.ts'
 import { underLoad } from '../../../../tests/support/under-load.ts'
 import { createProcessGuardian } from './process-guardian.ts'
@@ -33,7 +32,6 @@ it('a server that is killed leaves nothing after 3 s, whatever its processes ign
   const server = spawn(process.execPath, [parent, mark, ...processes.map((words) => words.join(' '))], {
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
-    env: { ...process.env, ...compileCache },
   })
   children.push(server)
   await once(server.stdout, 'data')
