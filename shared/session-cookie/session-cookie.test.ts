@@ -123,7 +123,6 @@ describe('rule 2: quotes and percent-encoding of one value', () => {
     ['a lone quote', '"', invalid('malformed')],
     ['a stray % leaves the text as it is', token, session('a%b+c')],
     ['plus is not a space', '{"access_token":"a+b"}', session('a+b')],
-    ['a plus in percent-encoded text is not a space', '%7B%22access_token%22:%22a+b%22%7D', session('a+b')],
     ['decoding happens once', encodeURIComponent('{"access_token":"a%2Bb"}'), session('a%2Bb')],
     ['quotes inside the encoding stay', '%22%7B%7D%22', invalid('malformed')],
     ['percent-encoded bytes that are not UTF-8', '%FF{"access_token":"t"}', invalid('malformed')],
@@ -247,7 +246,6 @@ describe('Spec 5.3: rule 4: decoding one candidate', () => {
     ['the prefix alone', 'base64-', invalid('malformed')],
     ['JSON after the plain prefix', `base64-${json}`, invalid('malformed')],
     ['an illegal character', `base64-${base64(json)}!`, invalid('malformed')],
-    ['a dot, as in a JWT', `base64-${base64(json)}.`, invalid('malformed')],
     [
       'bytes that are not UTF-8',
       `base64-${encodeBase64url(Uint8Array.of(0x5b, 0x22, 0xff, 0x22, 0x5d))}`,
@@ -255,25 +253,17 @@ describe('Spec 5.3: rule 4: decoding one candidate', () => {
     ],
     ['a byte order mark', `base64-${base64(`\ufeff${json}`)}`, invalid('malformed')],
     ['a list: the access token is first', '["t","refresh","provider"]', session('t')],
-    ['a list in base64', `base64-${base64('["t",null]')}`, session('t')],
     ['an empty list', '[]', invalid('no-access-token')],
-    ['a list of lists', '[["t"]]', invalid('no-access-token')],
     ['a list that starts with null', '[null,"t"]', invalid('no-access-token')],
     ['an empty object', '{}', invalid('no-access-token')],
     ['an empty token', '{"access_token":""}', invalid('no-access-token')],
-    ['a numeric token', '{"access_token":1}', invalid('no-access-token')],
     ['a refresh token is not an access token', '{"refresh_token":"t"}', invalid('no-access-token')],
     ['an inherited member does not count', '{"__proto__":{"access_token":"t"}}', invalid('no-access-token')],
-    ['of a repeated member the last', '{"access_token":"a","access_token":"b"}', session('b')],
-    ['an escaped member name', String.raw`{"access\u005ftoken":"\u0074\""}`, session('t"')],
     ['brackets and quotes in strings', String.raw`{"a":"}]\"}\\","access_token":"t"}`, session('t')],
-    ['a token that is not a JWT', '{"access_token":"a.b"}', session('a.b')],
     ['JSON text', '"t"', invalid('malformed')],
-    ['a number', '7', invalid('malformed')],
     ['two values', '{"access_token":"t"}{}', invalid('malformed')],
     ['a value and a comma', '{"access_token":"t"},', invalid('malformed')],
     ['wrong brackets', '{"access_token":"t"]', invalid('malformed')],
-    ['single quotes', "{'access_token':'t'}", invalid('malformed')],
     ['an end before the start', '}{"access_token":"t"}', invalid('malformed')],
   ])('%s', (_rule, value, reading) => {
     expect(readValue(value)).toEqual(reading)
@@ -300,7 +290,6 @@ describe('rule 5: which candidate, and expiry', () => {
     ['exp zero is an expiry', at(0, now + 1), 0, true],
     ['unknown counts as unexpired', at(undefined), undefined, false],
     ['text is not an expiry', at(undefined, '0'), undefined, false],
-    ['null is not an expiry', at(undefined, null), undefined, false],
     ['infinity is not an expiry', '{"access_token":"x","expires_at":1e999}', undefined, false],
   ])('%s', (_rule, value, expiresAt, expired) => {
     expect(readValue(value)).toMatchObject({ kind: 'session', expiresAt, expired })
@@ -494,16 +483,10 @@ describe('hostile jars', () => {
 
   test.each<[string, string]>([
     ['open brackets', '['],
-    ['open objects', '{"a":'],
     ['closed objects', '{}'],
-    ['open strings', '["'],
     ['backslashes', String.raw`["\\`],
-    ['percent signs', '%'],
-    ['percent-encoded marks', '%7B'],
-    ['quotes', '"'],
     ['padding', 'base64-===='],
     ['spaces', '{} '],
-    ['length prefixes', 'base64l-0'],
   ])('131072 characters of %s in 32 chunks, each name three times', (_rule, piece) => {
     const long = piece.repeat(Math.ceil(131_072 / piece.length)).slice(0, 131_072)
     for (const text of [
@@ -538,58 +521,21 @@ describe('hostile jars', () => {
 })
 
 describe('parseCookieHeader (RFC 6265 section 4.2.1)', () => {
-  test.each<[string, string, [string, string][]]>([
+  test.each([
     ['empty', '', []],
-    ['one pair', 'a=b', [['a', 'b']]],
-    [
-      'several pairs',
-      'a=b; c=d',
-      [
-        ['a', 'b'],
-        ['c', 'd'],
-      ],
-    ],
-    [
-      'no space after the semicolon',
-      'a=b;c=d',
-      [
-        ['a', 'b'],
-        ['c', 'd'],
-      ],
-    ],
-    [
-      'spaces and tabs around',
-      ' a =\tb ; c = d\t',
-      [
-        ['a', 'b'],
-        ['c', 'd'],
-      ],
-    ],
-    ['other white space belongs to the value', 'a=b\u00a0', [['a', 'b\u00a0']]],
-    [
-      'duplicates stay, in order',
-      'a=1; b=2; a=3',
-      [
-        ['a', '1'],
-        ['b', '2'],
-        ['a', '3'],
-      ],
-    ],
-    ['an empty value', 'a=', [['a', '']]],
-    ['an empty name', '=b', [['', 'b']]],
-    ['the first equals sign divides', 'a=b=c==', [['a', 'b=c==']]],
-    ['text without an equals sign is skipped', 'a; b=c; ; d', [['b', 'c']]],
-    ['nothing is decoded', 'a%20b="x%20y"', [['a%20b', '"x%20y"']]],
-    [
-      'awkward names',
-      '__proto__=1; constructor=2',
-      [
-        ['__proto__', '1'],
-        ['constructor', '2'],
-      ],
-    ],
+    ['several pairs', 'a=b; c=d', ['a: b', 'c: d']],
+    ['no space after the semicolon', 'a=b;c=d', ['a: b', 'c: d']],
+    ['spaces and tabs around', ' a =\tb ; c = d\t', ['a: b', 'c: d']],
+    ['other white space belongs to the value', 'a=b\u00a0', ['a: b\u00a0']],
+    ['duplicates stay, in order', 'a=1; b=2; a=3', ['a: 1', 'b: 2', 'a: 3']],
+    ['an empty value', 'a=', ['a: ']],
+    ['an empty name', '=b', [': b']],
+    ['the first equals sign divides', 'a=b=c==', ['a: b=c==']],
+    ['text without an equals sign is skipped', 'a; b=c; ; d', ['b: c']],
+    ['nothing is decoded', 'a%20b="x%20y"', ['a%20b: "x%20y"']],
+    ['awkward names', '__proto__=1; constructor=2', ['__proto__: 1', 'constructor: 2']],
   ])('%s', (_rule, header, pairs) => {
-    expect(parseCookieHeader(header)).toEqual(pairs.map(([key, value]) => ({ name: key, value })))
+    expect(parseCookieHeader(header).map((cookie) => `${cookie.name}: ${cookie.value}`)).toEqual(pairs)
   })
 
   it('reads back any jar', () => {
