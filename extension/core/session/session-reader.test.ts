@@ -68,7 +68,7 @@ describe('every cookie vector', () => {
           const { expect: wanted } = vector
           const isUsual = vector.cookie_name === file.meta.cookie_name
           if (wanted.error === 'absent' || (name === undefined && !isUsual)) {
-            expect(reading).toEqual({ kind: 'none', mayRead: allowed, refused: false })
+            expect(reading).toEqual({ kind: 'none', mayRead: allowed })
           } else if (wanted.error === 'invalid') {
             expect(reading).toMatchObject({ kind: 'invalid', project: file.meta.project_ref })
           } else {
@@ -97,12 +97,12 @@ describe('what the browser shows', () => {
 
   it('is nothing without a click and without permission', async () => {
     const browser = createMemoryBrowser({ tabs: [newTab({ clicked: false })], cookies: httpOnly })
-    expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false, refused: true })
+    expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false })
   })
 
   it('is only what scripts of the page see after a click', async () => {
     const browser = createMemoryBrowser({ cookies: httpOnly })
-    expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false, refused: false })
+    expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false })
     browser.world.cookies = sessionCookies(jwt(), { size: 100 })
     expect(tokensIn(await readFrom(browser))).toEqual([jwt()])
   })
@@ -112,7 +112,7 @@ describe('what the browser shows', () => {
     const browser = createMemoryBrowser({ tabs, cookies: httpOnly, allowed: new Set(appAllowed) })
     expect(tokensIn(await readFrom(browser))).toEqual([jwt()])
     browser.world.cookies = []
-    expect(await readFrom(browser)).toMatchObject({ kind: 'none', mayRead: true, refused: true })
+    expect(await readFrom(browser)).toMatchObject({ kind: 'none', mayRead: true })
   })
 
   it('takes both schemes: a cookie that is not Secure belongs to http', async () => {
@@ -120,7 +120,7 @@ describe('what the browser shows', () => {
       cookies: httpOnly,
       allowed: new Set(['https://app.example.com/*']),
     })
-    expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false, refused: false })
+    expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false })
     browser.world.cookies = sessionCookies(jwt(), { httpOnly: true, secure: true })
     expect(tokensIn(await readFrom(browser))).toEqual([jwt()])
   })
@@ -151,7 +151,6 @@ describe('what the browser shows', () => {
     expect(await readSessions({ ...browser, ...parts }, tab, undefined)).toEqual({
       kind: 'none',
       mayRead: false,
-      refused: true,
     })
     expect(tokensIn(await readSessions({ ...browser, page: fail }, tab, undefined))).toEqual([jwt()])
   })

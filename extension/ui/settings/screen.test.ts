@@ -140,7 +140,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(await seen()).toContain('Found: Notes.')
   })
 
-  it.each(['form-new', 'deletion', 'import'])(
+  it.each(['form-new', 'deletion'])(
     'cancels %s by Escape, and closes it when the view says so',
     async (name) => {
       await show(samples['profiles'])
@@ -161,36 +161,6 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow-asked' })])
     await page.click('[name=return]')
     expect((await actions()).at(-1)).toMatchObject({ kind: 'return' })
-  })
-
-  it('reads a file that was chosen', async () => {
-    await show(samples['profiles'])
-    const [chooser] = await Promise.all([page.waitForFileChooser(), page.click('[name=choose-file]')])
-    await chooser.accept([new URL('../../package.json', import.meta.url).pathname])
-    await page.waitForFunction('actions.length > 0')
-    expect(await actions()).toEqual([
-      { kind: 'import', file: expect.stringContaining('@drawbridge/extension') },
-    ])
-  })
-
-  it('asks before an import, with what there was and what will be, from the beginning', async () => {
-    await show(samples['import'])
-    const text = await seen()
-    for (const part of [
-      'Team notes',
-      'Until now: Notes',
-      'https://mcp.example.com.evil.example',
-      'Until now: https://mcp.example.com\n',
-      'https://mcp.wiki.example.com',
-      'came with its own settings for them: Notes (staging)',
-    ])
-      expect(text).toContain(part)
-    expect(await focused()).toBe('import-title')
-    await page.keyboard.press('Enter')
-    expect(await actions()).toEqual([])
-    await page.click('[name=confirm-import]')
-    await page.keyboard.press('Escape')
-    expect(await actions()).toEqual([expect.objectContaining({ kind: 'confirm-import' }), { kind: 'cancel' }])
   })
 
   it('shows what strangers wrote as text', async () => {

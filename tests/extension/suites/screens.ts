@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { ElementHandle, Page } from 'puppeteer-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'puppeteer-core'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { settingsSamples } from '../../support/extension/ui/settings-samples.ts'
 import { hostileSamples, viewSamples } from '../../support/extension/ui/view-samples.ts'
 import { findViolations, findViolationsOfLook, loadAxe } from '../../support/browsers/axe.ts'
@@ -115,13 +112,7 @@ export function describeScreens(shared: SharedBrowser): void {
 
     describe('the page of settings', () => {
       let settings: Page
-      let folder: string
-
-      beforeAll(async () => {
-        folder = mkdtempSync(join(tmpdir(), 'drawbridge-settings-'))
-        settings = await browser.openSettings()
-      })
-      afterAll(() => rmSync(folder, { recursive: true, force: true }))
+      beforeAll(async () => void (settings = await browser.openSettings()))
 
       async function save(values: Record<string, string>): Promise<void> {
         for (const [id, value] of Object.entries(values)) {
@@ -129,13 +120,6 @@ export function describeScreens(shared: SharedBrowser): void {
           await settings.type(`#${id}`, value)
         }
         await press(settings, 'save')
-      }
-
-      async function importFile(content: string): Promise<void> {
-        const file = join(folder, 'settings.json')
-        writeFileSync(file, content)
-        const input = (await settings.$('input[type=file]')) as ElementHandle<HTMLInputElement>
-        await input.uploadFile(file)
       }
 
       it('saves a profile, and shows it', async () => {
@@ -154,48 +138,14 @@ export function describeScreens(shared: SharedBrowser): void {
         expect(await browser.stored()).toContain('"https://mcp.example.com"')
       })
 
-      it('exports it without secrets, deletes it, and imports it again', async () => {
-        await settings.evaluate(() => {
-          // Read the download instead of saving it.
-          const { createObjectURL } = URL
-          URL.createObjectURL = (blob) => {
-            void (blob as Blob).text().then((text) => (document.documentElement.dataset['exported'] = text))
-            return createObjectURL(blob)
-          }
-          addEventListener('click', (event) => {
-            if (event.target instanceof HTMLAnchorElement) event.preventDefault()
-          })
-        })
-        await press(settings, 'export')
-        await settings.waitForSelector('html[data-exported]')
-        const exported = await settings.$eval('html', (page) => page.dataset['exported'] ?? '')
-        expect(JSON.parse(exported)).toMatchObject({
-          version: 1,
-          profiles: [
-            {
-              label: '<b>Notes</b>',
-              appUrl: 'https://notes.example.com',
-              baseUrl: 'https://mcp.example.com',
-            },
-          ],
-        })
-
+      it('deletes it after a second question', async () => {
         await press(settings, 'delete')
         await press(settings, 'confirm-delete')
         await until(
           async () => !(await shown(settings, 'profiles')).includes('notes.example.com'),
           'the deletion',
         )
-
-        await importFile(exported)
-        await settings.waitForSelector('#import[open]')
-        expect(await shown(settings, 'changes')).toContain('https://mcp.example.com')
         expect(await browser.stored()).not.toContain('notes.example.com')
-        await press(settings, 'confirm-import')
-        await until(
-          async () => (await shown(settings, 'profiles')).includes('notes.example.com'),
-          'the import',
-        )
       })
     })
   })
