@@ -5,16 +5,10 @@ import type { SettingsAction, SettingsView } from '../../core/settings/settings-
 import { openChromium } from '../../../tests/support/extension/ui/chromium.ts'
 import { findChromium } from '../../../tests/support/server/headless-chromium.ts'
 import { settingsSamples as samples } from '../../../tests/support/extension/ui/settings-samples.ts'
-import { buildStagedPage, readMessages } from '../../../tests/support/extension/ui/staged-page.ts'
-import type { Message } from '../../../tests/support/extension/ui/translator.ts'
+import { stageOn } from '../../../tests/support/browsers/stage.ts'
+import { buildStagedPage } from '../../../tests/support/extension/ui/staged-page.ts'
 
 const chromium = findChromium()
-
-/** Installed by `settings-stage.ts`. */
-interface Stage {
-  actions: SettingsAction[]
-  show(view: SettingsView, messages: Record<string, Message>): void
-}
 
 describe.skipIf(chromium === undefined)('the page of settings', () => {
   let html: string
@@ -29,37 +23,28 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
   afterAll(() => close?.())
   beforeEach(() => page.setContent(html))
 
-  async function show(view: SettingsView | undefined, language = 'en'): Promise<void> {
+  async function show(view: SettingsView | undefined): Promise<void> {
     if (view === undefined) throw new Error('There is no such sample.')
-    const messages = readMessages(language)
-    await page.evaluate(
-      (view, messages) => (globalThis as unknown as Stage).show(view, messages),
-      view as never,
-      messages as never,
-    )
+    await stageOn<SettingsView>(page, 'en').show(view)
   }
 
-  const actions = (): Promise<SettingsAction[]> =>
-    page.evaluate(() => (globalThis as unknown as Stage).actions)
+  const actions = (): Promise<SettingsAction[]> => page.evaluate('actions') as Promise<SettingsAction[]>
   const seen = (): Promise<string> =>
     page.evaluate(() => document.body.innerText.replaceAll(/[\u2068\u2069]/g, ''))
   const value = (field: string): Promise<string> =>
     page.$eval(`#${field}`, (input) => (input as HTMLInputElement).value)
   const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.id ?? '')
 
-  it.each(Object.keys(samples))('says all there is to say about %s, in both languages', async (name) => {
-    for (const language of ['de', 'en']) {
-      await page.setContent(html)
-      await show(samples[name], language)
-      const empty = await page.evaluate(() =>
-        [...document.querySelectorAll<HTMLElement>('h1, h2, h3, button, label, dt')]
-          .filter((element) => element.checkVisibility())
-          .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
-          .map((element) => element.outerHTML),
-      )
-      expect(empty).toEqual([])
-      expect(await seen()).not.toMatch(/undefined|NaN|null|\[object/)
-    }
+  it.each(['en', 'de'] as const)('says all there is to say in every view, in %s', async (language) => {
+    const found = await stageOn<SettingsView>(page, language).each(samples, 0, () => {
+      const named = [...document.querySelectorAll<HTMLElement>('h1, h2, h3, button, label, dt')]
+      const nameless = named
+        .filter((element) => element.checkVisibility())
+        .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
+        .map((element) => element.outerHTML)
+      return { nameless, wrong: /undefined|NaN|null|\[object/.exec(document.body.innerText)?.[0] }
+    })
+    for (const name of Object.keys(samples)) expect(found[name], name).toEqual({ nameless: [] })
   })
 
   it('names in each button of the list what it is about', async () => {
