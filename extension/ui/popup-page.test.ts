@@ -58,7 +58,8 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
         .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
         .map((element) => element.outerHTML)
       const [wrong] = /undefined|NaN|null|\[object/.exec(document.body.innerText) ?? []
-      return { nameless, wrong, language: document.documentElement.lang, ...document.body.dataset }
+      const { view, ready } = document.body.dataset
+      return { nameless, wrong, language: document.documentElement.lang, view, ready }
     })
     for (const [name, { kind: view }] of Object.entries(samples)) {
       const isReady = view !== 'loading' && { ready: '' }
