@@ -95,19 +95,15 @@ export function describeScreens(shared: SharedBrowser): void {
       await page.close()
     })
 
-    it('nothing is wider than the page, in whichever language and whatever a session says', async () => {
-      for (const [language, narrow, wide] of [
-        ['en', 360, 1000],
-        ['de', 320, 320],
-      ] as const) {
-        const popup = await openPopupStage(browser, language)
-        expect(await tooWideIn(popup, viewSamples(now), narrow)).toEqual({})
-        if (language === 'de') expect(await tooWideIn(popup, hostileSamples(now), narrow)).toEqual({})
-        await popup.page.close()
-        const settings = await openSettingsStage(browser, language)
-        expect(await tooWideIn(settings, settingsSamples, wide)).toEqual({})
-        await settings.page.close()
-      }
+    // German, whose words are longer.
+    it('nothing is wider than the page, whatever a session says', async () => {
+      const popup = await openPopupStage(browser, 'de')
+      for (const width of [360, 320]) expect(await tooWideIn(popup, viewSamples(now), width)).toEqual({})
+      expect(await tooWideIn(popup, hostileSamples(now), 320)).toEqual({})
+      await popup.page.close()
+      const settings = await openSettingsStage(browser, 'de')
+      for (const width of [1000, 320]) expect(await tooWideIn(settings, settingsSamples, width)).toEqual({})
+      await settings.page.close()
     })
 
     describe('the page of settings', () => {

@@ -24,6 +24,8 @@ const quiet = {
   // Processes for pages that are never opened.
   'dom.ipc.processPrelaunch.enabled': false,
   'extensions.update.enabled': false,
+  // Frames a second: drawing is what takes its time.
+  'layout.frame_rate': 20,
   'network.captive-portal-service.enabled': false,
   'network.connectivity-service.enabled': false,
   'services.settings.server': 'http://127.0.0.1:9',
