@@ -179,10 +179,17 @@ describe('rule 3: candidates and their order', () => {
 
   test('a prefix ends at the end of a chunk, not inside one', () => {
     const value = `${current('t')}x`
-    expect(read(chunks(value, value.length))).toEqual(invalid('malformed'))
     expect(read(chunks(value, value.length - 1))).toEqual(session('t', now + 10))
     const encoded = `base64-${base64(value)}`
-    expect(read(chunks(encoded, encoded.length))).toEqual(invalid('malformed'))
+    for (const text of [value, encoded]) {
+      for (const size of [10, text.length]) expect(read(chunks(text, size))).toEqual(invalid('malformed'))
+    }
+  })
+
+  test('what an older layout left behind does not hide a session in base64', () => {
+    const fresh = chunks(`base64-${base64(current('new'))}`, 30)
+    const left = { name: `${name}.${fresh.length}`, value: '"expires_at":0}' }
+    expect(read([...fresh, left])).toEqual(session('new', now + 10))
   })
 
   test('duplicated chunks: a run of first, of second, of third occurrences', () => {
@@ -375,112 +382,7 @@ describe('caps', () => {
   })
 })
 
-/** The reading rule of this module taken literally, ignoring cost: decodes every prefix separately. */
-function readNaively(cookies: readonly WireCookie[]): object {
-  const own = cookies.filter((cookie) => cookie.value !== '' && /^n(?:\.(?:0|[1-9]\d*))?$/.test(cookie.name))
-  if (own.length === 0) return { kind: 'absent' }
-  const valuesOf = (cookieName: string): string[] =>
-    own.filter((cookie) => cookie.name === cookieName).map((cookie) => cookie.value)
-  const candidates = valuesOf('n').map((value) => [value])
-  const run: string[][] = []
-  while (valuesOf(`n.${run.length}`).length > 0) run.push(valuesOf(`n.${run.length}`))
-  for (let repeat = 0; repeat < 3; repeat++) {
-    const values = run.map((list) => list[Math.min(repeat, list.length - 1)] ?? '')
-    for (let length = values.length; length > 0; length--) candidates.push(values.slice(0, length))
-  }
-  const sessions = candidates.flatMap((values) => decodeNaively(values.map(unwrapNaively).join('')))
-  const chosen = sessions.find((found) => found.expires > now) ?? sessions[0]
-  return chosen === undefined ? { kind: 'invalid' } : { kind: 'session', accessToken: chosen.token }
-}
-
-function unwrapNaively(value: string): string {
-  const bare = value.replace(/^"(.*)"$/s, '$1')
-  try {
-    return decodeURIComponent(bare)
-  } catch {
-    return bare
-  }
-}
-
-function decodeNaively(value: string): { token: string; expires: number }[] {
-  const [, marker = '', body = ''] = /^(base64l-[0-9a-z]+-|base64-|)(.*)$/s.exec(value) ?? []
-  try {
-    const isText = marker === '' || (marker.startsWith('base64l') && body.startsWith('{'))
-    const parsed: unknown = JSON.parse(isText ? body : decodeBase64Naively(body))
-    if (Array.isArray(parsed)) return tokenNaively(parsed[0], undefined)
-    const members = new Map(Object.entries(Object(parsed)))
-    return tokenNaively(members.get('access_token'), members.get('expires_at'))
-  } catch {
-    return []
-  }
-}
-
-function decodeBase64Naively(body: string): string {
-  const digits = body
-    .replaceAll(/[= \t\n\f\r]/g, '')
-    .replaceAll('-', '+')
-    .replaceAll('_', '/')
-  if (/[^A-Za-z0-9+/]/.test(digits)) throw new Error('illegal character')
-  const whole = digits.length % 4 === 1 ? digits.slice(0, -1) : digits
-  const bytes = Uint8Array.from(atob(whole), (unit) => unit.charCodeAt(0))
-  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-}
-
-function tokenNaively(token: unknown, expiresAt: unknown): { token: string; expires: number }[] {
-  if (typeof token !== 'string' || token === '') return []
-  return [{ token, expires: typeof expiresAt === 'number' ? expiresAt : Infinity }]
-}
-
 describe('hostile jars', () => {
-  const json = fc.constantFrom(
-    '{"access_token":"t"}',
-    '{"access_token":"ü😀","expires_at":1}',
-    '{"a":{"b":[1,"}"]},"access_token":"u","expires_at":1900000000} ',
-    '["v","w"]',
-    '{}',
-    '[]',
-    '{"access_token":',
-    '"]}',
-  )
-  const form = fc.constantFrom<(text: string) => string>(
-    (text) => text,
-    (text) => encodeURIComponent(text),
-    (text) => `"${text}"`,
-    (text) => `base64-${base64(text)}`,
-    (text) => `base64-${btoa(encodeURIComponent(text).replaceAll('%', '.'))}`,
-    (text) => `base64l-1k-${text}`,
-    (text) => `base64l-1k-${base64(text)}`,
-    (text) => base64(text),
-    (text) => `${base64(text)}!`,
-    (text) => `%${text}`,
-  )
-  const value = fc.tuple(json, form).map(([text, encode]) => encode(text))
-  const cut = fc.tuple(value, fc.integer({ min: 1, max: 24 })).map(([text, size]) => chunks(text, size, 'n'))
-  const stray = fc.record({
-    name: fc.constantFrom('n', 'n.0', 'n.1', 'n.2', 'n.3', 'n.01', 'n.', 'm', '__proto__'),
-    value: fc.oneof(value, fc.constantFrom('', ' ', '=', '"', '%', 'base64-', 'base64l-', '{', '}', '\\')),
-  })
-  const jar = fc
-    .tuple(fc.array(cut, { maxLength: 3 }), fc.array(stray, { maxLength: 4 }), fc.nat(40), fc.nat(40))
-    .map(([runs, strays, from, to]) => {
-      const list = runs.flat().concat(strays)
-      return list.slice(from % (list.length + 1)).concat(list.slice(0, to % (list.length + 1)))
-    })
-
-  it('are read exactly as the rule says, decoding every prefix by itself', () => {
-    let sessions = 0
-    fc.assert(
-      fc.property(jar, (cookies) => {
-        fc.pre(cookies.every((cookie) => !/^n\.(?:3[2-9]|[4-9]\d)/.test(cookie.name)))
-        const reading = readSessionCookie(cookies, { name: 'n', now })
-        expect(reading).toMatchObject(readNaively(cookies))
-        if (reading.kind === 'session') sessions++
-      }),
-      { numRuns: 1500 },
-    )
-    expect(sessions).toBeGreaterThan(100)
-  })
-
   test.each<[string, string]>([
     ['open brackets', '['],
     ['closed objects', '{}'],
