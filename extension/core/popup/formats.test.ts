@@ -22,6 +22,7 @@ describe('golden texts', () => {
   -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
     ],
     ['bridge', `printf %s '${token}' | drawbridge token set 'https://mcp.example.com/mcp'`],
+    ['config-claude-code', `claude mcp add --transport http example-com https://mcp.example.com/mcp`],
     ['config-codex', `codex mcp add example-com --url https://mcp.example.com/mcp`],
     [
       'test-claude-code',
@@ -40,6 +41,8 @@ describe('golden texts', () => {
         },
       },
     ],
+    ['config-cursor', { mcpServers: { 'example-com': { url: 'https://mcp.example.com/mcp' } } }],
+    ['config-vscode', { servers: { 'example-com': { type: 'http', url: 'https://mcp.example.com/mcp' } } }],
     [
       'test-cursor',
       {
