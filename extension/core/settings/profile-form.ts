@@ -8,13 +8,7 @@ import {
 } from '../server-address.ts'
 
 /** A profile as typed into a form. */
-export interface ProfileDraft {
-  id: string
-  label: string
-  appUrl: string
-  baseUrl: string
-  cookieName: string
-}
+export type ProfileDraft = Record<keyof Profile, string>
 
 /**
  * Reasons for rejecting a member of a profile. `bad-name`: not a valid cookie name. `too-long`: over 2048 characters.

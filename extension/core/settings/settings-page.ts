@@ -19,25 +19,19 @@ type AllowRequest = SettingsRequest & { kind: 'allow' }
 
 /**
  * The settings page without its user interface: `show` receives every view. Reads settings again before each change, so
- * that two open pages do not undo each other's changes. `newId` creates ids for new profiles.
+ * that two open pages do not undo each other's changes.
  */
 export class SettingsPage {
   readonly #browser: SettingsBrowser
   readonly #show: (view: SettingsView) => void
-  readonly #newId: () => string
   #asked: AllowRequest | undefined
   #form: ProfileForm | undefined
   #deleting: Profile | undefined
   #profiles: readonly Profile[] = []
 
-  constructor(
-    browser: SettingsBrowser,
-    show: (view: SettingsView) => void,
-    newId: () => string = () => crypto.randomUUID(),
-  ) {
+  constructor(browser: SettingsBrowser, show: (view: SettingsView) => void) {
     this.#browser = browser
     this.#show = show
-    this.#newId = newId
   }
 
   /** Shows what the page's address requests in its `hash`. */
@@ -82,7 +76,7 @@ export class SettingsPage {
   }
 
   #openForm(draft: Partial<Profile>): Promise<void> {
-    const { id = this.#newId(), label = '', appUrl = '', baseUrl = '', cookieName = '' } = draft
+    const { id = crypto.randomUUID(), label = '', appUrl = '', baseUrl = '', cookieName = '' } = draft
     const isNew = !this.#profiles.some((profile) => profile.id === id)
     this.#form = {
       isNew,

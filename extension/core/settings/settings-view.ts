@@ -1,4 +1,5 @@
 import type { Discovery } from '../endpoint/endpoint-discovery.ts'
+import type { Profile } from '../profile.ts'
 import type { ProfileDraft, ProfileFault, ProfileField } from './profile-form.ts'
 
 /** Purpose of a permission: to read a site, or to send tokens to it in tests. */
@@ -11,12 +12,7 @@ export interface SiteAccess {
 }
 
 /** A profile as displayed. */
-export interface ProfileView {
-  id: string
-  label: string
-  appUrl: string
-  baseUrl: string | undefined
-  cookieName: string | undefined
+export interface ProfileView extends Profile {
   /** Part of the build: it can be changed, but not deleted. */
   builtIn: boolean
   /** Permission to read the app's site. */
