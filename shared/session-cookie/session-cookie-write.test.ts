@@ -135,7 +135,7 @@ describe('writeSessionCookies', () => {
         largest = Math.max(largest, written.length)
         expect(written).toEqual(createChunks(name, `base64-${stringToBase64URL(JSON.stringify(session))}`))
       }),
-      { numRuns: 60, examples: [['x'.repeat(71_000)], ['']] },
+      { numRuns: 20, examples: [['x'.repeat(71_000)], ['']] },
     )
     expect(largest).toBeGreaterThanOrEqual(30)
   })

@@ -43,7 +43,7 @@ test.each([
 
 test('shows no more than forty claims, each cut', () => {
   const many = Object.fromEntries(
-    Array.from({ length: 500 }, (_, index) => [`claim${index}${'n'.repeat(500)}`, 'v'.repeat(5000)]),
+    Array.from({ length: 60 }, (_, index) => [`claim${index}${'n'.repeat(500)}`, 'v'.repeat(5000)]),
   )
   const claims = readClaims(jwt(many))
   expect(claims).toHaveLength(40)
