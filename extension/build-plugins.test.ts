@@ -4,13 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build, type Rolldown } from 'vite'
 import { describe, expect, it } from 'vitest'
-import { createInlineStyles, type InlineStyles } from './build-plugins.ts'
+import { createInlineStyles } from './build-plugins.ts'
 
 describe('style sheets', () => {
   const policy = "script-src 'self'; style-src 'self'; img-src 'self'"
 
   /** Builds a page that links a style sheet; returns the page and the names of all files. */
-  async function buildPage(css: string, styles: InlineStyles): Promise<{ page: string; files: string[] }> {
+  async function buildPage(
+    css: string,
+    styles: ReturnType<typeof createInlineStyles>,
+  ): Promise<{ page: string; files: string[] }> {
     const root = mkdtempSync(join(tmpdir(), 'drawbridge-styles-'))
     try {
       writeFileSync(join(root, 'style.css'), css)

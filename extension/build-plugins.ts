@@ -18,21 +18,14 @@ export function nativeInterface(): Plugin {
   }
 }
 
-/** Inlines the style sheets of pages. */
-export interface InlineStyles {
-  plugin(): Plugin
-  /** Adds exactly those styles to a content security policy. Call it after all pages are built. */
-  allow(policy: string): string
-}
-
 /**
  * Inlines each page's style sheet, which saves a request before the first paint. The policy allows the styles by
  * hash, so it needs no `'unsafe-inline'`, and not even `'self'`.
  */
-export function createInlineStyles(): InlineStyles {
+export function createInlineStyles() {
   const hashes = new Set<string>()
   return {
-    plugin: () => ({
+    plugin: (): Plugin => ({
       name: 'drawbridge:inline-styles',
       transformIndexHtml: {
         order: 'post',
@@ -48,7 +41,8 @@ export function createInlineStyles(): InlineStyles {
           }),
       },
     }),
-    allow: (policy) =>
+    /** Adds exactly those styles to a content security policy. Call it after all pages are built. */
+    allow: (policy: string): string =>
       hashes.size === 0
         ? policy
         : policy.replace("style-src 'self'", `style-src ${[...hashes].toSorted().join(' ')}`),

@@ -1,38 +1,11 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createManifest } from './manifest.ts'
-import manifest from './package.json' with { type: 'json' }
 
 type Options = Parameters<typeof createManifest>[0]
 
 const make = (options: Partial<Options> & { isFirefox: boolean }): ReturnType<typeof createManifest> =>
   createManifest({ team: undefined, key: undefined, geckoId: undefined, ...options })
-
-describe('the package of the extension', () => {
-  it('never goes to a package registry: browsers get it as a zip', () => {
-    expect(manifest.private).toBe(true)
-  })
-
-  it('has a version that both browsers accept', () => {
-    expect(manifest.version).toMatch(/^\d+(?:\.\d+){1,3}$/)
-  })
-})
-
-describe.each([
-  { browser: 'Chromium', isFirefox: false },
-  { browser: 'Firefox', isFirefox: true },
-])('the manifest for $browser', ({ isFirefox }) => {
-  const plain = make({ isFirefox })
-
-  it('asks for nothing at install that a browser warns of', () => {
-    expect(plain.permissions).toEqual(['activeTab', 'alarms', 'cookies', 'scripting', 'storage'])
-    expect(plain.host_permissions).toBeUndefined()
-    expect(plain.optional_permissions).toBeUndefined()
-    expect(plain.content_scripts).toBeUndefined()
-    expect(plain.web_accessible_resources).toBeUndefined()
-    expect(plain.externally_connectable).toBeUndefined()
-  })
-})
 
 describe('the id', () => {
   it('in Chromium follows from the key, and is the one that the documents name', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { displayText } from './display-text.ts'
+import { displayText, maskToken } from './display-text.ts'
 
 test.each([
   ['ada@example.com', 'ada@example.com'],
@@ -16,4 +16,11 @@ test('is cut where asked', () => {
   expect(displayText('x'.repeat(200))).toHaveLength(200)
   expect(displayText('x'.repeat(201))).toBe(`${'x'.repeat(200)}…`)
   expect(displayText('abcdef', 3)).toBe('abc…')
+})
+
+test('a mask shows the ends of a token, and nothing of a short one', () => {
+  expect(maskToken(`eyJhbG${'x'.repeat(400)}x9Kf`)).toBe('eyJhbG…x9Kf')
+  expect(maskToken(`123456${'x'.repeat(30)}7890`)).toBe('123456…7890')
+  expect(maskToken('123456789012345678901234567890123456789')).toBe('…')
+  expect(maskToken('')).toBe('…')
 })

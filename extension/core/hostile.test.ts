@@ -1,6 +1,6 @@
 import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import * as fc from 'fast-check'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   createMemoryBrowser,
   type MemoryBrowser,
@@ -103,29 +103,6 @@ function nested(depth: number): unknown {
   return value
 }
 
-describe('claims of every type', () => {
-  it('are shown as text, and the token is not', async () => {
-    await fc.assert(
-      fc.asyncProperty(hostileClaims, async (claims) => {
-        const token = jwt(claims)
-        const localStorage = { [cookieName]: sessionJson(token) }
-        const views = await viewsOf(createMemoryBrowser({ tabs: [newTab({ localStorage })] }))
-        expectHarmless(views, [token])
-        expect(['ready', 'expired']).toContain(views[0]?.kind)
-        for (const view of views) {
-          if (view.kind !== 'ready') continue
-          for (const { name, value, at } of view.claims) {
-            expect(`${typeof name} ${typeof value}`).toBe('string string')
-            expect(() => new Date((at ?? 0) * 1000).toISOString()).not.toThrow()
-          }
-          expect(() => new Date((view.session.expiresAt ?? 0) * 1000).toISOString()).not.toThrow()
-        }
-      }),
-      { numRuns: 300 },
-    )
-  })
-})
-
 describe('cookies of every shape', () => {
   const suffix = fc.constantFrom('', '.0', '.1', '.2', '.01', '.99999999999999999999', '-code-verifier')
   const name = fc
@@ -184,30 +161,13 @@ describe('cookies of every shape', () => {
           )
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 150 },
     )
   })
 })
 
 describe('bombs', () => {
   const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
-  const values: [string, string][] = [
-    ['deep lists', deep(60_000)],
-    ['deep lists in base64', `base64-${encodeBase64url(encodeUtf8(deep(40_000)))}`],
-    ['a deep member', `{"access_token":"a.b.c","x":${deep(50_000)}}`],
-    ['a huge number', `{"access_token":"token","expires_at":${'9'.repeat(5000)}}`],
-    ['a huge token', JSON.stringify({ access_token: 'x'.repeat(120_000) })],
-  ]
-
-  test.each(values)('%s', async (_case, value) => {
-    for (const start of [
-      { cookies: [newCookie({ name: cookieName, value })] },
-      { tabs: [newTab({ localStorage: { [cookieName]: value } })] },
-    ]) {
-      expectHarmless(await viewsOf(createMemoryBrowser(start)), [])
-    }
-  })
-
   it('a claim that is nested too deep for the stack', async () => {
     const part = (text: string): string => encodeBase64url(encodeUtf8(text))
     const token = `${part('{"alg":"none"}')}.${part(`{"exp":${now + 60},"x":${deep(20_000)}}`)}.`

@@ -24,7 +24,7 @@ export interface PageView {
   cookies: readonly WireCookie[]
   /** From local storage, only entries named like a session. */
   entries: readonly { key: string; value: string }[]
-  /** The address in the page's `<link rel="mcp-server">`, made absolute. Untrusted: see `announced-server.ts`. */
+  /** The address in the page's `<link rel="mcp-server">`, made absolute. Untrusted: see `announcedServer`. */
   announced?: string | undefined
 }
 

@@ -44,13 +44,8 @@ export function chooseProfile(profiles: readonly Profile[], url: string | undefi
   if (!isWebPage(url)) return undefined
   const { origin, pathname } = new URL(url)
   return profiles
-    .filter(({ appUrl }) => isAppWithin(`${origin}${pathname}`, appUrl))
+    .filter(({ appUrl }) => `${origin}${pathname}/`.startsWith(`${appUrl}/`))
     .toSorted((one, other) => other.appUrl.length - one.appUrl.length)[0]
-}
-
-/** Returns whether a page or app is at or below the URL of an app; both without query. */
-export function isAppWithin(url: string, appUrl: string): boolean {
-  return `${url}/`.startsWith(`${appUrl}/`)
 }
 
 /** Returns all profiles: those of the settings, then the built-in one unless its id is among them. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hostOf, isWebPage, originPatterns } from './site.ts'
+import { hostOf, isSafeForTokens, isWebPage, originPatterns } from './site.ts'
 
 describe('a page of the web', () => {
   test.each([
@@ -46,4 +46,24 @@ test('the host has a port, and no URL has none', () => {
   expect(hostOf('https://app.example.com:443/a')).toBe('app.example.com')
   expect(hostOf(undefined)).toBe('')
   expect(hostOf('no url')).toBe('')
+})
+
+test.each([
+  ['https://mcp.example.com', true],
+  ['http://localhost:8787', true],
+  ['http://app.localhost:8787', true],
+  ['http://127.0.0.1:8787', true],
+  ['http://127.9.8.7', true],
+  ['http://[::1]:8787', true],
+  ['http://mcp.example.com', false],
+  ['http://localhost.example.com', false],
+  ['http://127.0.0.1.example.com', false],
+  ['http://notlocalhost', false],
+  ['http://10.0.0.1', false],
+  ['http://[::2]', false],
+  ['ftp://localhost', false],
+  ['localhost:8787', false],
+  ['', false],
+])('a token may be sent to %s: %s', (url, isSafe) => {
+  expect(isSafeForTokens(url)).toBe(isSafe)
 })

@@ -5,8 +5,8 @@ import { linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import type { PopupAction, PopupView } from '../core/popup/popup-view.ts'
 import { openChromium } from '../../tests/support/extension/ui/chromium.ts'
 import { findChromium } from '../../tests/support/server/headless-chromium.ts'
-import { buildStagedPage, readMessages } from '../../tests/support/extension/ui/staged-page.ts'
-import type { Message } from '../../tests/support/extension/ui/translator.ts'
+import { stageOn } from '../../tests/support/browsers/stage.ts'
+import { buildStagedPage } from '../../tests/support/extension/ui/staged-page.ts'
 import {
   hostileSamples,
   sampleReady,
@@ -17,12 +17,6 @@ import {
 const chromium = findChromium()
 const now = Date.UTC(2027, 0, 15, 13, 45) / 1000
 const samples = viewSamples(now)
-
-/** Installed by `popup-stage.ts`. */
-interface Stage {
-  actions: PopupAction[]
-  show(view: PopupView, messages: Record<string, Message>, now: number): void
-}
 
 describe.skipIf(chromium === undefined)('the page of the popup', () => {
   let html: string
@@ -36,18 +30,12 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
   afterAll(() => close?.())
   beforeEach(() => page.setContent(html))
 
-  async function show(view: PopupView | undefined, language = 'en', at = now): Promise<void> {
+  async function show(view: PopupView | undefined, language: 'en' | 'de' = 'en', at = now): Promise<void> {
     if (view === undefined) throw new Error('There is no such sample.')
-    const messages = readMessages(language)
-    await page.evaluate(
-      (view, messages, at) => (globalThis as unknown as Stage).show(view, messages, at),
-      view as never,
-      messages as never,
-      at,
-    )
+    await stageOn<PopupView>(page, language).show(view, at)
   }
 
-  const actions = (): Promise<PopupAction[]> => page.evaluate(() => (globalThis as unknown as Stage).actions)
+  const actions = (): Promise<PopupAction[]> => page.evaluate('actions') as Promise<PopupAction[]>
   const textOf = (selector: string): Promise<string> =>
     page.$eval(selector, (element) => element.textContent.replaceAll(/\s+/g, ' ').trim())
   const seen = (): Promise<string> =>
@@ -62,27 +50,22 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     await page.setJavaScriptEnabled(true)
   })
 
-  it.each(Object.keys(samples))(
-    'says all there is to say about %s, in both languages, and that it is on the screen',
-    async (name) => {
-      for (const language of ['en', 'de']) {
-        await page.setContent(html)
-        await show(samples[name], language)
-        const empty = await page.evaluate(() =>
-          [...document.querySelectorAll<HTMLElement>('h1, button, summary, dt, h2')]
-            .filter((element) => element.checkVisibility())
-            .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
-            .map((element) => element.outerHTML),
-        )
-        expect(empty).toEqual([])
-        expect(await seen()).not.toMatch(/undefined|NaN|null|\[object/)
-        expect(await page.evaluate(() => document.documentElement.lang)).toBe(language)
-      }
-      const data = await page.evaluate(() => Object.fromEntries(Object.entries(document.body.dataset)))
-      const kind = samples[name]?.kind
-      expect(data).toEqual(kind === 'loading' ? { view: kind } : { view: kind, ready: '' })
-    },
-  )
+  it.each(['en', 'de'] as const)('says all there is to say in every view, in %s', async (language) => {
+    const found = await stageOn<PopupView>(page, language).each(samples, now, () => {
+      const named = [...document.querySelectorAll<HTMLElement>('h1, h2, button, summary, dt')]
+      const nameless = named
+        .filter((element) => element.checkVisibility())
+        .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
+        .map((element) => element.outerHTML)
+      const [wrong] = /undefined|NaN|null|\[object/.exec(document.body.innerText) ?? []
+      const { view, ready } = document.body.dataset
+      return { nameless, wrong, language: document.documentElement.lang, view, ready }
+    })
+    for (const [name, { kind: view }] of Object.entries(samples)) {
+      const isReady = view !== 'loading' && { ready: '' }
+      expect(found[name], name).toEqual({ nameless: [], language, view, ...isReady })
+    }
+  })
 
   it.each([
     ['no-web-page', 'settings'],
@@ -309,21 +292,13 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'reload' })])
   })
 
-  it.each(Object.keys(hostileSamples(now)))('shows what strangers wrote as text: %s', async (name) => {
-    await show(hostileSamples(now)[name])
-    await page.evaluate(() => {
-      for (const details of document.querySelectorAll('details')) details.open = true
-    })
+  it('shows what strangers wrote as text', async () => {
+    const found = await stageOn<PopupView>(page, 'en').each(hostileSamples(now), now, () => ({
+      added: document.querySelectorAll('img, main script, iframe').length,
+      isText: document.body.innerText.includes('<img src=x'),
+    }))
+    for (const [name, each] of Object.entries(found)) expect(each, name).toEqual({ added: 0, isText: true })
     expect(await page.title()).toBe('Drawbridge')
-    expect(await page.$('img, main script, iframe')).toBeNull()
-    expect(await page.evaluate(() => document.body.innerText)).toContain('<img src=x')
-    const overflow = await page.evaluate(() => {
-      const main = document.querySelector('main') as HTMLElement
-      return [document.documentElement, main, ...main.children].map(
-        (box) => box.scrollWidth - box.clientWidth,
-      )
-    })
-    expect(Math.max(...overflow)).toBe(0)
   })
 
   it('keeps to the height that browsers allow, and scrolls inside', async () => {

@@ -1,4 +1,5 @@
-import type { CopyFormat, ReadyView } from '../core/popup/popup-view.ts'
+import type { CopyFormat } from '../core/popup/formats.ts'
+import type { ReadyView } from '../core/popup/popup-view.ts'
 import { renderConnectionTest } from './connection-test.ts'
 import type { Translate } from './message.ts'
 import type { Moments } from './moment.ts'

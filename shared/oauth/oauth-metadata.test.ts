@@ -12,53 +12,27 @@ import {
 
 const issuer = 'https://auth.example.com'
 
-const fullServer: Required<AuthorizationServerMetadata> = {
+const fullServer: AuthorizationServerMetadata = {
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
-  token_endpoint: `${issuer}/token`,
-  jwks_uri: `${issuer}/jwks`,
-  registration_endpoint: `${issuer}/register`,
-  revocation_endpoint: `${issuer}/revoke`,
-  introspection_endpoint: `${issuer}/introspect`,
   device_authorization_endpoint: `${issuer}/device`,
-  userinfo_endpoint: `${issuer}/userinfo`,
-  service_documentation: `${issuer}/docs`,
-  op_policy_uri: `${issuer}/policy`,
-  op_tos_uri: `${issuer}/terms`,
   scopes_supported: ['mcp', 'offline_access'],
-  response_types_supported: ['code'],
-  response_modes_supported: ['query'],
-  grant_types_supported: ['authorization_code', 'refresh_token'],
-  token_endpoint_auth_methods_supported: ['none'],
-  token_endpoint_auth_signing_alg_values_supported: ['ES256'],
-  revocation_endpoint_auth_methods_supported: ['none'],
-  revocation_endpoint_auth_signing_alg_values_supported: ['EdDSA'],
-  introspection_endpoint_auth_methods_supported: [],
-  introspection_endpoint_auth_signing_alg_values_supported: ['PS256'],
   code_challenge_methods_supported: ['S256'],
-  prompt_values_supported: ['consent'],
-  ui_locales_supported: ['en'],
-  subject_types_supported: ['public'],
-  id_token_signing_alg_values_supported: ['RS256'],
+  introspection_endpoint_auth_methods_supported: [],
   authorization_response_iss_parameter_supported: true,
   client_id_metadata_document_supported: false,
-  protected_resources: ['https://mcp.example.com/mcp'],
 }
 
-const fullResource: Required<ProtectedResourceMetadata> = {
+const fullResource: ProtectedResourceMetadata = {
   resource: 'https://mcp.example.com/mcp',
   authorization_servers: [issuer],
   jwks_uri: 'https://mcp.example.com/jwks',
   scopes_supported: ['mcp'],
-  bearer_methods_supported: ['header'],
   resource_name: 'Example',
-  resource_documentation: 'https://mcp.example.com/docs',
-  resource_policy_uri: 'https://mcp.example.com/policy',
-  resource_tos_uri: 'https://mcp.example.com/terms',
 }
 
 describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
-  test('every member is read', () => {
+  test('members of every kind are read', () => {
     expect(parseAuthorizationServerMetadata(fullServer)).toStrictEqual({
       kind: 'parsed',
       metadata: fullServer,
@@ -68,32 +42,19 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
   test.each<[string, unknown, Partial<AuthorizationServerMetadata>]>([
     ['the issuer alone is enough', {}, {}],
     [
-      'the issuer is kept verbatim',
-      { issuer: 'https://A.example:443/x/' },
-      { issuer: 'https://A.example:443/x/' },
+      'http is the caller’s to refuse',
+      { issuer: 'http://A.example:80/' },
+      { issuer: 'http://A.example:80/' },
     ],
-    ['http is the caller’s to refuse', { issuer: 'http://localhost:1' }, { issuer: 'http://localhost:1' }],
     ['unknown members are dropped', { signed_metadata: 'x', __proto_x: 1 }, {}],
-    ['null counts as absent', { token_endpoint: null, scopes_supported: null }, {}],
     ['an empty string is not a URL', { registration_endpoint: '' }, {}],
     ['a relative URL counts as absent', { token_endpoint: '/token' }, {}],
     ['script is not an endpoint', { authorization_endpoint: 'javascript:alert(1)' }, {}],
     ['nor with an address in it', { authorization_endpoint: 'javascript:https://a.example' }, {}],
-    ['a file is not an endpoint', { authorization_endpoint: 'file:///etc/passwd' }, {}],
     ['a URL without a host counts as absent', { token_endpoint: 'https://' }, {}],
     ['a list of other things counts as absent', { scopes_supported: ['a', 1] }, {}],
     ['text is not a list', { code_challenge_methods_supported: 'S256' }, {}],
-    [
-      'an empty list stays',
-      { code_challenge_methods_supported: [] },
-      { code_challenge_methods_supported: [] },
-    ],
     ['text is not a flag', { client_id_metadata_document_supported: 'true' }, {}],
-    [
-      'false stays',
-      { authorization_response_iss_parameter_supported: false },
-      { authorization_response_iss_parameter_supported: false },
-    ],
     [
       'one bad member does not hide the others',
       { token_endpoint: 7, authorization_endpoint: `${issuer}/a` },
@@ -111,7 +72,6 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
     ['no object: null', null, /JSON object/],
     ['no object: text', '<html>', /JSON object/],
     ['no object: a list', [fullServer], /JSON object/],
-    ['no object: undefined', undefined, /JSON object/],
     ['no issuer', { token_endpoint: `${issuer}/token` }, /issuer/],
     ['an issuer that is not text', { issuer: [issuer] }, /issuer/],
     ['an issuer that is not a URL', { issuer: 'auth.example.com' }, /issuer/],
@@ -123,7 +83,7 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
 })
 
 describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
-  test('every member is read', () => {
+  test('members of every kind are read', () => {
     expect(parseProtectedResourceMetadata(fullResource)).toStrictEqual({
       kind: 'parsed',
       metadata: fullResource,
@@ -171,15 +131,11 @@ describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
 describe('wellKnownUrl (RFC 8414 section 3.1, RFC 9728 section 3.1)', () => {
   test.each([
     ['no path', 'https://a.example', 'https://a.example/.well-known/x'],
-    ['the root', 'https://a.example/', 'https://a.example/.well-known/x'],
     ['a path', 'https://a.example/mcp', 'https://a.example/.well-known/x/mcp'],
     ['a final slash is removed', 'https://a.example/mcp/', 'https://a.example/.well-known/x/mcp'],
-    ['a deep path', 'https://a.example/t/1/mcp', 'https://a.example/.well-known/x/t/1/mcp'],
     ['a port stays', 'http://localhost:8787/mcp', 'http://localhost:8787/.well-known/x/mcp'],
     ['a query stays', 'https://a.example/mcp?k=v', 'https://a.example/.well-known/x/mcp?k=v'],
-    ['a query on the host', 'https://a.example?k=v', 'https://a.example/.well-known/x?k=v'],
     ['a fragment goes', 'https://a.example/mcp#f', 'https://a.example/.well-known/x/mcp'],
-    ['percent-encoding stays', 'https://a.example/a%2Fb', 'https://a.example/.well-known/x/a%2Fb'],
   ])('%s', (_rule, location, url) => {
     expect(wellKnownUrl(location, 'x')).toBe(url)
   })

@@ -3,10 +3,11 @@ import { describe, expect, it, test } from 'vitest'
 
 import { bearerChallenge, parseWwwAuthenticate } from './www-authenticate.ts'
 
-type Params = Record<string, string>
-
-const parse = (header: string): [string, Params][] =>
-  parseWwwAuthenticate(header).map(({ scheme, params }) => [scheme, Object.fromEntries(params)])
+/** Returns each challenge as text, its values quoted. */
+const parse = (header: string): string[] =>
+  parseWwwAuthenticate(header).map(({ scheme, params }) =>
+    [scheme, ...Array.from(params, ([name, value]) => `${name}=${JSON.stringify(value)}`)].join(' '),
+  )
 
 describe('bearerChallenge', () => {
   const resourceMetadata = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp'
@@ -54,114 +55,67 @@ describe('bearerChallenge', () => {
       fc.property(text, text, text, text, (metadata, scope, error, errorDescription) => {
         const header = bearerChallenge({ resourceMetadata: metadata, scope, error, errorDescription })
         expect(new Headers({ 'WWW-Authenticate': header }).get('www-authenticate')).toBe(header)
-        expect(parse(header)).toEqual([
-          ['bearer', { resource_metadata: metadata, scope, error, error_description: errorDescription }],
-        ])
+        const [challenge] = parseWwwAuthenticate(header)
+        expect(Object.fromEntries(challenge?.params ?? [])).toEqual({
+          resource_metadata: metadata,
+          scope,
+          error,
+          error_description: errorDescription,
+        })
       }),
     )
   })
 })
 
 describe('parseWwwAuthenticate (RFC 9110 sections 11.2, 11.3 and 11.6.1)', () => {
-  test.each<[string, string, [string, Params][]]>([
+  test.each([
     ['empty', '', []],
     ['commas and space only', ' , ,\t,', []],
-    ['a scheme alone', 'Bearer', [['bearer', {}]]],
-    ['a scheme and a space', 'Bearer ', [['bearer', {}]]],
-    ['schemes compare without case', 'BEARER realm=x', [['bearer', { realm: 'x' }]]],
-    ['parameter names compare without case', 'Bearer Realm="X"', [['bearer', { realm: 'X' }]]],
-    ['a token value', 'Bearer error=invalid_token', [['bearer', { error: 'invalid_token' }]]],
-    ['a quoted value', 'Bearer realm="a, b=c"', [['bearer', { realm: 'a, b=c' }]]],
-    ['an empty quoted value', 'Bearer realm=""', [['bearer', { realm: '' }]]],
-    ['escapes in a quoted value', String.raw`Bearer realm="a\"b\\c\d"`, [['bearer', { realm: 'a"b\\cd' }]]],
-    ['several parameters', 'Bearer a=1, b="2" ,c=3', [['bearer', { a: '1', b: '2', c: '3' }]]],
-    ['no space after the comma', 'Bearer a=1,b=2', [['bearer', { a: '1', b: '2' }]]],
-    ['space around the equals sign', 'Bearer a = 1, b\t=\t"2"', [['bearer', { a: '1', b: '2' }]]],
-    ['empty list elements', ',Bearer a=1,,b=2,', [['bearer', { a: '1', b: '2' }]]],
-    ['several spaces after the scheme', 'Bearer    a=1', [['bearer', { a: '1' }]]],
-    ['of a repeated parameter the first', 'Bearer a=1, A=2', [['bearer', { a: '1' }]]],
-    ['token68 is skipped', 'Negotiate YWJj+/==', [['negotiate', {}]]],
-    ['token68 with one equals sign is not a parameter', 'Negotiate abc=', [['negotiate', {}]]],
+    ['a scheme alone', 'Bearer', ['bearer']],
+    ['a scheme and a space', 'Bearer ', ['bearer']],
+    ['schemes compare without case', 'BEARER realm=x', ['bearer realm="x"']],
+    ['parameter names compare without case', 'Bearer Realm="X"', ['bearer realm="X"']],
+    ['a quoted value', 'Bearer realm="a, b=c"', ['bearer realm="a, b=c"']],
+    ['an empty quoted value', 'Bearer realm=""', ['bearer realm=""']],
     [
-      'token68 before another challenge',
-      'Negotiate abc==, Bearer a=1',
-      [
-        ['negotiate', {}],
-        ['bearer', { a: '1' }],
-      ],
+      'escapes in a quoted value',
+      String.raw`Bearer realm="a\"b\\c\d"`,
+      [String.raw`bearer realm="a\"b\\cd"`],
     ],
-    [
-      'two challenges',
-      'Basic realm="x", Bearer realm="y", scope="z"',
-      [
-        ['basic', { realm: 'x' }],
-        ['bearer', { realm: 'y', scope: 'z' }],
-      ],
-    ],
-    [
-      'a scheme alone before another',
-      'Negotiate, Basic realm=x',
-      [
-        ['negotiate', {}],
-        ['basic', { realm: 'x' }],
-      ],
-    ],
+    ['several parameters', 'Bearer a=1, b="2" ,c=3', ['bearer a="1" b="2" c="3"']],
+    ['no space after the comma', 'Bearer a=1,b=2', ['bearer a="1" b="2"']],
+    ['space around the equals sign', 'Bearer a = 1, b\t=\t"2"', ['bearer a="1" b="2"']],
+    ['empty list elements', ',Bearer a=1,,b=2,', ['bearer a="1" b="2"']],
+    ['several spaces after the scheme', 'Bearer    a=1', ['bearer a="1"']],
+    ['of a repeated parameter the first', 'Bearer a=1, A=2', ['bearer a="1"']],
+    ['token68 is skipped', 'Negotiate YWJj+/==', ['negotiate']],
+    ['token68 with one equals sign is not a parameter', 'Negotiate abc=', ['negotiate']],
+    ['token68 before another challenge', 'Negotiate abc==, Bearer a=1', ['negotiate', 'bearer a="1"']],
+    ['a scheme alone before another', 'Negotiate, Basic realm=x', ['negotiate', 'basic realm="x"']],
+    ['the same scheme twice', 'Bearer a=1, Bearer a=2', ['bearer a="1"', 'bearer a="2"']],
+    ['a __proto__ parameter', 'Bearer __proto__=x, a=1', ['bearer __proto__="x" a="1"']],
     [
       'the example of RFC 9110 section 11.6.1',
       'Basic realm="simple", Newauth realm="apps", type=1, title="Login to \\"apps\\""',
-      [
-        ['basic', { realm: 'simple' }],
-        ['newauth', { realm: 'apps', type: '1', title: 'Login to "apps"' }],
-      ],
+      ['basic realm="simple"', String.raw`newauth realm="apps" type="1" title="Login to \"apps\""`],
     ],
     [
       'the example of RFC 9728 section 5.1',
       'Bearer resource_metadata="https://resource.example.com/.well-known/oauth-protected-resource"',
-      [
-        [
-          'bearer',
-          { resource_metadata: 'https://resource.example.com/.well-known/oauth-protected-resource' },
-        ],
-      ],
-    ],
-    [
-      'the same scheme twice',
-      'Bearer a=1, Bearer a=2',
-      [
-        ['bearer', { a: '1' }],
-        ['bearer', { a: '2' }],
-      ],
-    ],
-    [
-      'a __proto__ parameter',
-      'Bearer __proto__=x, a=1',
-      [
-        [
-          'bearer',
-          Object.fromEntries([
-            ['__proto__', 'x'],
-            ['a', '1'],
-          ]),
-        ],
-      ],
+      ['bearer resource_metadata="https://resource.example.com/.well-known/oauth-protected-resource"'],
     ],
   ])('%s', (_rule, header, challenges) => {
     expect(parse(header)).toEqual(challenges)
   })
 
-  test.each<[string, string, [string, Params][]]>([
-    [
-      'an unquoted list of scopes: the rest up to the comma is lost',
-      'Bearer scope=a b, error=c',
-      [['bearer', { scope: 'a', error: 'c' }]],
-    ],
-    ['a value that never ends', 'Bearer a=1, b="never', [['bearer', { a: '1' }]]],
-    ['a missing value', 'Bearer a=, b=2', [['bearer', { b: '2' }]]],
-    ['a parameter before any scheme', 'a="1", Bearer b=2', [['bearer', { b: '2' }]]],
-    ['something that is not a token', '"x", (y), Bearer b=2', [['bearer', { b: '2' }]]],
-    ['text after a quoted value', 'Bearer a="1"x, b=2', [['bearer', { a: '1', b: '2' }]]],
-    ['the same after a later parameter', 'Bearer z=0, a="1"x, b=2', [['bearer', { z: '0', a: '1', b: '2' }]]],
-    ['non-ASCII', 'é, Bearer b=2', [['bearer', { b: '2' }]]],
+  test.each([
+    ['an unquoted list of scopes', 'Bearer scope=a b, error=c', ['bearer scope="a" error="c"']],
+    ['a value that never ends', 'Bearer a=1, b="never', ['bearer a="1"']],
+    ['a missing value', 'Bearer a=, b=2', ['bearer b="2"']],
+    ['a parameter before any scheme', 'a="1", Bearer b=2', ['bearer b="2"']],
+    ['something that is not a token', '"x", (y), Bearer b=2', ['bearer b="2"']],
+    ['text after a quoted value', 'Bearer a="1"x, b=2', ['bearer a="1" b="2"']],
+    ['the same after a later parameter', 'Bearer z=0, a="1"x, b=2', ['bearer z="0" a="1" b="2"']],
   ])('malformed, skipped to the next comma: %s', (_rule, header, challenges) => {
     expect(parse(header)).toEqual(challenges)
   })
@@ -181,12 +135,9 @@ describe('parseWwwAuthenticate (RFC 9110 sections 11.2, 11.3 and 11.6.1)', () =>
 
   test.each([
     ['spaces', ' '],
-    ['commas', ','],
-    ['tokens', 'a'],
     ['open quotes', 'Bearer a="'],
     ['open quotes with escapes', String.raw`a="\",`],
     ['challenges', 'Bearer '],
-    ['empty parameters', 'a=,'],
     ['spaces before a wrong end', `Bearer${' '.repeat(50)}!`],
   ])('a header of 200 kB of %s is answered', (_rule, piece) => {
     const header = piece.repeat(Math.ceil(200_000 / piece.length))

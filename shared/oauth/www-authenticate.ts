@@ -51,7 +51,8 @@ function readElement(reader: HeaderReader, challenges: AuthenticateChallenge[]):
   const params = new Map<string, string>()
   challenges.push({ scheme: scheme.toLowerCase(), params })
   reader.take(optionalSpace)
-  if (reader.take(token68) === undefined) readParameter(reader, params)
+  // A token68 is none: its equals signs stand at its end, where no value follows.
+  readParameter(reader, params)
 }
 
 function readParameter(reader: HeaderReader, params: Map<string, string>): boolean {
@@ -66,7 +67,6 @@ function readParameter(reader: HeaderReader, params: Map<string, string>): boole
 const optionalSpace = /[ \t]*/y
 const token = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y
 const schemeEnd = /[ \t]*(?:,|$)|[ \t]/y
-const token68 = /[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|$))/y
 const parameterStart = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+[ \t]*=[ \t]*/y
 const quotedString = /"[^"\\]*(?:\\.[^"\\]*)*"/sy
 

@@ -1,5 +1,5 @@
 import { decodeBase64Lenient, decodeUtf8 } from '../base64url.ts'
-import { isJsonObject, type JsonObject } from '../json-object.ts'
+import { isJsonObject } from '../json-object.ts'
 
 /** The two members of a session that leave this module; refresh and provider tokens never do. */
 export interface DecodedSession {
@@ -132,16 +132,11 @@ function readSession(json: string): DecodedSession | SessionDecodeFault {
   }
   if (Array.isArray(session)) return sessionOf(session[0], undefined)
   if (!isJsonObject(session)) return 'no-access-token'
-  // Own members only: `{"__proto__": {"access_token": ...}}` is not a session.
-  return sessionOf(ownMember(session, 'access_token'), ownMember(session, 'expires_at'))
+  return sessionOf(session['access_token'], session['expires_at'])
 }
 
 function sessionOf(accessToken: unknown, expiresAt: unknown): DecodedSession | SessionDecodeFault {
   if (typeof accessToken !== 'string' || accessToken === '') return 'no-access-token'
   const isTime = typeof expiresAt === 'number' && Number.isFinite(expiresAt)
   return { accessToken, sessionExpiresAt: isTime ? expiresAt : undefined }
-}
-
-function ownMember(object: JsonObject, name: string): unknown {
-  return Object.hasOwn(object, name) ? object[name] : undefined
 }

@@ -10,30 +10,20 @@ describe('isSessionCookieName: what the client libraries call a chunk', () => {
   test.each<[string, boolean]>([
     ['key', true],
     ['key.0', true],
-    ['key.1', true],
-    ['key.9', true],
     ['key.10', true],
     ['key.123456789012345678901234567890', true],
     ['key.', false],
-    ['key.00', false],
     ['key.01', false],
     ['key.1a', false],
-    ['key.a', false],
     ['key.-1', false],
-    ['key.+1', false],
     ['key.0.0', false],
     ['key.1e1', false],
-    ['key.1 ', false],
     ['key.1\n', false],
     ['key.١', false],
-    ['key..1', false],
     ['Key', false],
     ['key-code-verifier', false],
-    ['key-user', false],
-    ['key-user.0', false],
     ['xkey', false],
     ['ke', false],
-    ['', false],
   ])('%j belongs to key: %j', (cookieName, belongs) => {
     expect(isSessionCookieName(cookieName, { name: 'key' })).toBe(belongs)
   })
@@ -51,7 +41,6 @@ describe('findSessionCookieNames: what a popup lists', () => {
   test.each<[string, string[], string[]]>([
     ['nothing', [], []],
     ['one whole cookie', ['sb-abc-auth-token'], ['abc']],
-    ['among others', ['_ga', 'sb-abc-auth-token-user', 'sb-abc-auth-token', 'x'], ['abc']],
     ['chunks count once', ['sb-abc-auth-token.0', 'sb-abc-auth-token.1', 'sb-abc-auth-token'], ['abc']],
     ['a later chunk alone is listed, to be shown as broken', ['sb-abc-auth-token.7'], ['abc']],
     ['order of first appearance', ['sb-b-auth-token.1', 'sb-a-auth-token', 'sb-b-auth-token.0'], ['b', 'a']],
@@ -78,7 +67,6 @@ describe('findSessionCookieNames: what a popup lists', () => {
     ['no ref', ['sb--auth-token', 'sb-auth-token'], []],
     ['case-sensitive', ['SB-ABC-AUTH-TOKEN', 'sb-abc-Auth-token'], []],
     ['the split cookies of old releases', ['sb-access-token', 'sb-refresh-token', 'supabase-auth-token'], []],
-    ['unrelated and awkward names', ['__proto__', 'constructor', '', '_ga'], []],
   ])('%s', (_rule, names, refs) => {
     expect(findSessionCookieNames(names)).toEqual(
       refs.map((projectRef) => ({ name: `sb-${projectRef}-auth-token`, projectRef })),
@@ -93,13 +81,10 @@ describe('findSessionCookieNames: what a popup lists', () => {
 describe('defaultSessionCookieName: first label of the host', () => {
   test.each([
     ['https://abcdefghijklmnopqrst.supabase.co', 'sb-abcdefghijklmnopqrst-auth-token'],
-    ['https://abcdefghijklmnopqrst.supabase.co/', 'sb-abcdefghijklmnopqrst-auth-token'],
     ['https://abcdefghijklmnopqrst.supabase.co/auth/v1', 'sb-abcdefghijklmnopqrst-auth-token'],
     ['http://127.0.0.1:54321', 'sb-127-auth-token'],
-    ['http://localhost:54321', 'sb-localhost-auth-token'],
     ['https://auth.example.com', 'sb-auth-auth-token'],
     ['https://API.Example.com', 'sb-api-auth-token'],
-    ['http://kong:8000', 'sb-kong-auth-token'],
     ['https://bücher-x.example', 'sb-xn--bcher-x-n2a-auth-token'],
     ['http://[::1]:54321', 'sb-[::1]-auth-token'],
   ])('%s gives %s', (url, name) => {

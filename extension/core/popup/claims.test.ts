@@ -31,16 +31,19 @@ test('leaves out what is called like a secret, at every depth', () => {
 })
 
 test.each([
-  ['wrong types', { email: { a: 1 }, sub: 5, iss: ['x'], exp: 'soon' }],
+  ['wrong types', { email: { a: 1 }, sub: 5, iss: ['x'], exp: 'soon', iat: '1' }],
   ['an end that no date can hold', { exp: 1e300, iat: -1e300 }],
 ])('survives %s', (_case, claims) => {
   const shown = readClaims(jwt(claims))
-  for (const { at } of shown) expect(Number.isNaN(new Date((at ?? 0) * 1000).getTime())).toBe(false)
+  for (const { at = 0 } of shown) {
+    expect(typeof at).toBe('number')
+    expect(Number.isNaN(new Date(at * 1000).getTime())).toBe(false)
+  }
 })
 
 test('shows no more than forty claims, each cut', () => {
   const many = Object.fromEntries(
-    Array.from({ length: 500 }, (_, index) => [`claim${index}${'n'.repeat(500)}`, 'v'.repeat(5000)]),
+    Array.from({ length: 60 }, (_, index) => [`claim${index}${'n'.repeat(500)}`, 'v'.repeat(5000)]),
   )
   const claims = readClaims(jwt(many))
   expect(claims).toHaveLength(40)

@@ -10,7 +10,6 @@ import {
 import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import { bridgeWords } from '@drawbridge/shared/published.ts'
 import { type NamedServer, serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
-import type { CopyFormat } from './popup-view.ts'
 
 /**
  * Returns the offered formats: all when the MCP server is known, otherwise those that do not need it. The first is
@@ -34,18 +33,18 @@ const withServer = [
   'test-vscode',
 ] as const
 
-/** Input of a format. */
-export interface FormatInput {
-  token: string
-  /** Base URL of the MCP server. Formats that need one are empty without it. */
-  baseUrl: string | undefined
-}
+/** Formats for copying from a ready session. */
+export type CopyFormat = (typeof withoutServer | typeof withServer)[number]
 
 /**
  * Returns the text to copy. Formats called `config-...`, and `test-vscode`, where VS Code prompts for it, never
- * contain the token. Shell lines are quoted for sh, and so for bash and zsh.
+ * contain the token. Shell lines are quoted for sh, and so for bash and zsh. `baseUrl` is that of the MCP server,
+ * for formats that need one.
  */
-export function formatText(format: CopyFormat, { token, baseUrl = '' }: FormatInput): string {
+export function formatText(
+  format: CopyFormat,
+  { token, baseUrl = '' }: { token: string; baseUrl: string | undefined },
+): string {
   return makers[format](token, `${baseUrl}/mcp`)
 }
 

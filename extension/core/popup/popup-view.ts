@@ -1,4 +1,5 @@
 import type { ConnectionTest } from '../endpoint/endpoint-test.ts'
+import type { CopyFormat } from './formats.ts'
 import type { SessionView } from '../session/session-reader.ts'
 import type { LinkedClient } from '@drawbridge/shared/clients/install-link.ts'
 import type { InvalidSessionReason } from '@drawbridge/shared/session-cookie/session-cookie.ts'
@@ -9,22 +10,6 @@ export interface ClaimView {
   value: string
   at?: number
 }
-
-/** Formats for copying from a ready session. {@link offeredFormats} decides which need a server. */
-export type CopyFormat =
-  | 'token'
-  | 'header'
-  | 'curl'
-  | 'environment'
-  | 'bridge'
-  | 'config-claude-code'
-  | 'config-claude-desktop'
-  | 'config-cursor'
-  | 'config-vscode'
-  | 'config-codex'
-  | 'test-claude-code'
-  | 'test-cursor'
-  | 'test-vscode'
 
 /** Every screen of the popup. Each shows one sentence and one main action, some a second action. */
 export type PopupView =
@@ -71,17 +56,8 @@ export interface ReadyView {
 
 /** The user's actions in the popup. */
 export type PopupAction =
-  | { kind: 'allow' }
-  | { kind: 'reload' }
-  | { kind: 'read-again' }
+  | { kind: 'allow' | 'read-again' | 'reload' | 'show-all' | 'reveal' | 'hide' }
+  | { kind: 'use-server' | 'test' | 'allow-test' | 'open-app' | 'settings' }
   | { kind: 'choose'; sessionId: string }
-  | { kind: 'show-all' }
   | { kind: 'copy'; format: CopyFormat }
-  | { kind: 'reveal' }
-  | { kind: 'hide' }
   | { kind: 'open-client'; client: LinkedClient }
-  | { kind: 'use-server' }
-  | { kind: 'test' }
-  | { kind: 'allow-test' }
-  | { kind: 'open-app' }
-  | { kind: 'settings' }

@@ -576,11 +576,6 @@ describe('a server that the page announces', () => {
     const { ready } = await open({ cookies, tabs: [newTab({ announced: address })] })
     expect(ready().announced).toEqual({ server: address, isOtherHost })
   })
-
-  it('is none when it could not be entered in the settings', async () => {
-    const { ready } = await open({ cookies, tabs: [newTab({ announced: 'http://mcp.example.com/mcp' })] })
-    expect(ready().announced).toBeUndefined()
-  })
 })
 
 describe('clients that a link opens', () => {

@@ -29,6 +29,6 @@ test.each([
 test('says nothing about the unknown', () => {
   const nothing = { text: '', tone: 'none', minutes: undefined }
   expect(badgeFor(reading(undefined), now)).toEqual(nothing)
-  expect(badgeFor({ kind: 'none', mayRead: true, refused: false }, now)).toEqual(nothing)
+  expect(badgeFor({ kind: 'none', mayRead: true }, now)).toEqual(nothing)
   expect(badgeFor({ kind: 'invalid', project: 'a', reason: 'malformed' }, now)).toEqual(nothing)
 })

@@ -3,8 +3,8 @@ export type TimeLeft =
   /** No known expiry. */
   | { kind: 'unknown' }
   | { kind: 'over' }
-  /** Under a day: `4:09`, `47:12`, `2:03:04`. `soon` when less than five minutes remain. */
-  | { kind: 'clock'; text: string; soon: boolean }
+  /** Under a day: `4:09`, `47:12`, `2:03:04`. */
+  | { kind: 'clock'; text: string }
   /** A day or more, in whole days. */
   | { kind: 'days'; days: number }
 
@@ -20,7 +20,7 @@ export function timeLeft(expiresAt: number | undefined, now: number): TimeLeft {
   const two = (part: number): string => String(Math.floor(part) % 60).padStart(2, '0')
   const hours = Math.floor(seconds / 3600)
   const minutes = hours > 0 ? `${hours}:${two(seconds / 60)}` : Math.floor(seconds / 60)
-  return { kind: 'clock', text: `${minutes}:${two(seconds)}`, soon: endsSoon(expiresAt, now) }
+  return { kind: 'clock', text: `${minutes}:${two(seconds)}` }
 }
 
 /** Returns whether less than five minutes remain, or none. */

@@ -48,8 +48,8 @@ export type SessionsReading =
   | { kind: 'sessions'; sessions: readonly FoundSession[]; announced?: string | undefined }
   /** A value is named like a session but is not one. */
   | { kind: 'invalid'; project: string; reason: InvalidSessionReason }
-  /** `mayRead`: cookies of the site were readable. `refused`: the page was not. */
-  | { kind: 'none'; mayRead: boolean; refused: boolean }
+  /** `mayRead`: cookies of the site were readable. */
+  | { kind: 'none'; mayRead: boolean }
 
 /**
  * Reads every session of a tab's site: cookies as far as permitted, and what the page itself sees. Returns one
@@ -69,8 +69,8 @@ export async function readSessions(
     browser.page(tab, names).catch(() => 'refused' as const),
     patterns.length > 0 && browser.mayRead(patterns, 'read').catch(() => false),
   ])
-  const refused = page === 'refused'
-  const { cookies, entries, announced } = refused ? { cookies: [], entries: [], announced: undefined } : page
+  const { cookies, entries, announced } =
+    page === 'refused' ? { cookies: [], entries: [], announced: undefined } : page
   const places = [
     ...storedPlaces(stored),
     { place: 'cookie', cookies } as const,
@@ -83,7 +83,7 @@ export async function readSessions(
       reading: readOne(cookies, name, browser.now()),
     })),
   )
-  const result = resultOf(readings, profile) ?? { kind: 'none', mayRead, refused }
+  const result = resultOf(readings, profile) ?? { kind: 'none', mayRead }
   return result.kind === 'sessions' ? { ...result, announced: announcedServer(announced) } : result
 }
 

@@ -19,7 +19,7 @@ export const unknownTab: Look = {
   tab: { id: -1, url: undefined, incognito: false },
   profile: undefined,
   appUrl: undefined,
-  reading: { kind: 'none', mayRead: false, refused: true },
+  reading: { kind: 'none', mayRead: false },
   further: undefined,
 }
 

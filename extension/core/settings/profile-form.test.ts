@@ -1,6 +1,5 @@
-import * as fc from 'fast-check'
-import { describe, expect, it, test } from 'vitest'
-import { checkProfile, type ProfileDraft, parseProfile } from './profile-form.ts'
+import { describe, expect, test } from 'vitest'
+import { checkProfile, type ProfileDraft } from './profile-form.ts'
 
 const draft = (given: Partial<ProfileDraft>): ProfileDraft => {
   return { id: 'one', label: 'App', appUrl: 'https://app.example.com', baseUrl: '', cookieName: '', ...given }
@@ -51,39 +50,5 @@ describe('a profile that was typed', () => {
     ],
   ])('%j has the faults %j', (given, faults) => {
     expect(checkProfile(draft(given))).toEqual({ kind: 'invalid', faults })
-  })
-})
-
-describe('a profile of a file', () => {
-  test.each([
-    undefined,
-    null,
-    1,
-    'a',
-    [],
-    {},
-    { id: 'x' },
-    { ...profile, appUrl: 'javascript:alert(1)' },
-    { ...profile, baseUrl: 'http://far.example' },
-    { ...profile, cookieName: {} },
-  ])('%j is refused', (value) => {
-    expect(parseProfile(value, 'new')).toBeUndefined()
-  })
-
-  it('loses what is not known, and the id of the file', () => {
-    expect(parseProfile({ ...profile, access_token: 'SECRET' }, 'new')).toEqual({ ...profile, id: 'new' })
-    expect(parseProfile({ ...profile, id: 7 }, 'new')).toEqual({ ...profile, id: 'new' })
-  })
-
-  it('is stable, whatever it was', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(fc.anything({ maxDepth: 1 }), fc.record({ id: fc.string(), appUrl: fc.webUrl() })),
-        (value) => {
-          const once = parseProfile(value, 'new')
-          if (once) expect(parseProfile(once, 'new')).toEqual(once)
-        },
-      ),
-    )
   })
 })

@@ -1,5 +1,4 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Profile, Settings } from '../profile.ts'
+import type { Profile } from '../profile.ts'
 import {
   type AddressFault,
   addressFault,
@@ -9,13 +8,7 @@ import {
 } from '../server-address.ts'
 
 /** A profile as typed into a form. */
-export interface ProfileDraft {
-  id: string
-  label: string
-  appUrl: string
-  baseUrl: string
-  cookieName: string
-}
+export type ProfileDraft = Record<keyof Profile, string>
 
 /**
  * Reasons for rejecting a member of a profile. `bad-name`: not a valid cookie name. `too-long`: over 2048 characters.
@@ -60,23 +53,6 @@ export function checkProfile(draft: ProfileDraft): CheckedProfile {
       cookieName: cookieName || undefined,
     },
   }
-}
-
-export function removeProfile(settings: Settings, id: string): Settings {
-  return { ...settings, profiles: settings.profiles.filter((profile) => profile.id !== id) }
-}
-
-/**
- * Reads one profile of a file and gives it the id `id`; undefined when a member is invalid. Drops unknown members and
- * the id in the file.
- */
-export function parseProfile(value: unknown, id: string): Profile | undefined {
-  if (!isJsonObject(value)) return undefined
-  const { label = '', appUrl, baseUrl = '', cookieName = '' } = value
-  const isDraft = [label, appUrl, baseUrl, cookieName].every((member) => typeof member === 'string')
-  if (!isDraft) return undefined
-  const checked = checkProfile({ id, label, appUrl, baseUrl, cookieName } as ProfileDraft)
-  return checked.kind === 'valid' ? checked.profile : undefined
 }
 
 function isTooLong(text: string): 'too-long' | undefined {

@@ -56,12 +56,7 @@ async function open(
     shortcut: async () => 'Alt+Shift+D',
   }
   const views: SettingsView[] = []
-  let count = 0
-  const page = new SettingsPage(
-    browser,
-    (view) => views.push(view),
-    () => `new-${++count}`,
-  )
+  const page = new SettingsPage(browser, (view) => views.push(view))
   await page.start(hash)
   const view = (): SettingsView => views.at(-1) ?? { kind: 'loading' }
   return { memory, page, views, view, profiles: () => view() as ProfilesView, returned }
@@ -171,7 +166,10 @@ describe('the form', () => {
   it('adds a normalized profile to those that another page has stored meanwhile', async () => {
     const { profiles, page, memory } = await open('', { settings: { version: 1, profiles: [] } })
     await page.act({ kind: 'add' })
-    expect(profiles().form).toMatchObject({ isNew: true, draft: { id: 'new-1', appUrl: '' } })
+    expect(profiles().form).toMatchObject({
+      isNew: true,
+      draft: { id: expect.stringMatching(/./), appUrl: '' },
+    })
     memory.world.settings = { version: 1, profiles: [notes] }
     await page.act({ kind: 'save', draft })
     const saved = {
@@ -313,61 +311,5 @@ describe('opened to allow one site', () => {
     await page.act({ kind: 'return' })
     expect(returned).toEqual([7])
     expect(memory.world.questions).toEqual([])
-  })
-})
-
-describe('settings as a file', () => {
-  it('go out and come in', async () => {
-    const { page } = await open('')
-    const other = await open('', { settings: { version: 1, profiles: [] } })
-    await other.page.act({ kind: 'import', file: await page.exported() })
-    const after = { ...notes, id: expect.stringMatching(/./) as string }
-    expect(other.profiles().importing).toEqual({ changes: [{ before: undefined, after }], kept: [] })
-    expect(other.memory.world.settings.profiles).toEqual([])
-    await other.page.act({ kind: 'confirm-import' })
-    expect(other.memory.world.settings.profiles).toEqual([after])
-    expect(other.profiles()).toMatchObject({ notice: { kind: 'imported', count: 1 }, importing: undefined })
-    await other.page.act({ kind: 'import', file: await page.exported() })
-    expect(other.profiles()).toMatchObject({
-      notice: { kind: 'not-imported', reason: 'nothing-new' },
-      importing: undefined,
-    })
-  })
-
-  it('change nothing when the person says no', async () => {
-    const { page, profiles, memory } = await open('')
-    const file = (await page.exported()).replace('https://mcp.', 'https://evil.')
-    await page.act({ kind: 'import', file })
-    expect(profiles().importing?.changes).toMatchObject([{ before: notes, after: { id: notes.id } }])
-    await page.act({ kind: 'cancel' })
-    expect(profiles().importing).toBeUndefined()
-    await page.act({ kind: 'confirm-import' })
-    expect(memory.world.settings.profiles).toEqual([notes])
-  })
-
-  it('never replace the profile of the build, and say so', async () => {
-    const team = { ...notes, id: 'team', label: 'Team', appUrl: 'https://team.example.com' }
-    const { page, profiles, memory } = await open('', { builtInProfile: team })
-    const hostile = { ...team, baseUrl: 'https://evil.example' }
-    const more = { ...notes, id: 'more', appUrl: 'https://more.example.com' }
-    const file = JSON.stringify({ format: 'drawbridge-extension', version: 1, profiles: [hostile, more] })
-    await page.act({ kind: 'import', file })
-    expect(profiles().importing).toMatchObject({
-      changes: [{ after: { appUrl: more.appUrl } }],
-      kept: ['Team'],
-    })
-    await page.act({ kind: 'confirm-import' })
-    expect(JSON.stringify(memory.world.settings)).not.toContain('evil.example')
-    expect(profiles().profiles.find(({ builtIn }) => builtIn)).toMatchObject({ baseUrl: team.baseUrl })
-  })
-
-  it('stay as they are when the file is none of ours', async () => {
-    const { page, profiles, memory } = await open('')
-    await page.act({ kind: 'import', file: '{"access_token":"secret"}' })
-    expect(profiles().notice).toEqual({ kind: 'not-imported', reason: 'not-ours', position: 0 })
-    const bad = JSON.stringify({ format: 'drawbridge-extension', version: 1, profiles: [notes, { id: 'x' }] })
-    await page.act({ kind: 'import', file: bad })
-    expect(profiles().notice).toEqual({ kind: 'not-imported', reason: 'bad-profile', position: 2 })
-    expect(memory.world.settings.profiles).toEqual([notes])
   })
 })

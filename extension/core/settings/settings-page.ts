@@ -2,11 +2,9 @@ import { discoverEndpoint } from '../endpoint/endpoint-discovery.ts'
 import type { SettingsBrowser } from '../ports.ts'
 import { allProfiles, type Profile, putProfile, type Settings } from '../profile.ts'
 import { type SettingsRequest, parseSettingsHash } from '../settings-hash.ts'
-import { applyImport, exportSettings, planImport } from './settings-file.ts'
 import type {
   AllowOutcome,
   ProfileForm,
-  ProfilesView,
   ProfileView,
   Purpose,
   SettingsAction,
@@ -14,33 +12,26 @@ import type {
   SettingsView,
   SiteAccess,
 } from './settings-view.ts'
-import { type ProfileDraft, checkProfile, removeProfile } from './profile-form.ts'
+import { type ProfileDraft, checkProfile } from './profile-form.ts'
 import { hostOf, originPatterns } from '../site.ts'
 
 type AllowRequest = SettingsRequest & { kind: 'allow' }
 
 /**
  * The settings page without its user interface: `show` receives every view. Reads settings again before each change, so
- * that two open pages do not undo each other's changes. `newId` creates ids for new profiles.
+ * that two open pages do not undo each other's changes.
  */
 export class SettingsPage {
   readonly #browser: SettingsBrowser
   readonly #show: (view: SettingsView) => void
-  readonly #newId: () => string
   #asked: AllowRequest | undefined
   #form: ProfileForm | undefined
   #deleting: Profile | undefined
-  #importing: ProfilesView['importing']
   #profiles: readonly Profile[] = []
 
-  constructor(
-    browser: SettingsBrowser,
-    show: (view: SettingsView) => void,
-    newId: () => string = () => crypto.randomUUID(),
-  ) {
+  constructor(browser: SettingsBrowser, show: (view: SettingsView) => void) {
     this.#browser = browser
     this.#show = show
-    this.#newId = newId
   }
 
   /** Shows what the page's address requests in its `hash`. */
@@ -58,11 +49,6 @@ export class SettingsPage {
   /** Call in the click handler: requests that need a user gesture go out before the first await. */
   async act(action: SettingsAction): Promise<void> {
     await (this.#actions[action.kind] as (action: SettingsAction) => unknown)(action)
-  }
-
-  /** Returns the profiles as content of a file. Contains no secrets. */
-  async exported(): Promise<string> {
-    return exportSettings(await this.#browser.loadSettings())
   }
 
   async #load(): Promise<Settings> {
@@ -84,14 +70,13 @@ export class SettingsPage {
       otherSites: sitesBeside(this.#profiles, allowed),
       form: this.#form,
       deleting: this.#deleting && { id: this.#deleting.id, label: this.#deleting.label },
-      importing: this.#importing,
       notice,
       shortcut,
     })
   }
 
   #openForm(draft: Partial<Profile>): Promise<void> {
-    const { id = this.#newId(), label = '', appUrl = '', baseUrl = '', cookieName = '' } = draft
+    const { id = crypto.randomUUID(), label = '', appUrl = '', baseUrl = '', cookieName = '' } = draft
     const isNew = !this.#profiles.some((profile) => profile.id === id)
     this.#form = {
       isNew,
@@ -105,7 +90,6 @@ export class SettingsPage {
   #closeForms(): void {
     this.#form = undefined
     this.#deleting = undefined
-    this.#importing = undefined
   }
 
   async #save(draft: ProfileDraft): Promise<void> {
@@ -173,7 +157,9 @@ export class SettingsPage {
     'confirm-delete': async () => {
       if (this.#deleting === undefined) return
       const { id, label } = this.#deleting
-      await this.#browser.saveSettings(removeProfile(await this.#load(), id))
+      const settings = await this.#load()
+      const profiles = settings.profiles.filter((profile) => profile.id !== id)
+      await this.#browser.saveSettings({ ...settings, profiles })
       this.#closeForms()
       await this.#showProfiles({ kind: 'deleted', label })
     },
@@ -192,25 +178,6 @@ export class SettingsPage {
         allowed.filter((pattern) => hostOfPattern(pattern) === host),
         host,
       )
-    },
-    import: async ({ file }) => {
-      const plan = planImport(await this.#load(), this.#browser.builtInProfile, file, this.#newId)
-      if (plan.kind === 'refused') {
-        const position = 'position' in plan ? plan.position : 0
-        return this.#showProfiles({ kind: 'not-imported', reason: plan.reason, position })
-      }
-      const { changes, kept } = plan
-      if (changes.length === 0)
-        return this.#showProfiles({ kind: 'not-imported', reason: 'nothing-new', position: 0 })
-      this.#importing = { changes, kept: kept.map(({ label }) => label) }
-      await this.#showProfiles()
-    },
-    'confirm-import': async () => {
-      if (this.#importing === undefined) return
-      const { changes } = this.#importing
-      await this.#browser.saveSettings(applyImport(await this.#load(), changes))
-      this.#closeForms()
-      await this.#showProfiles({ kind: 'imported', count: changes.length })
     },
     'allow-asked': () => this.#asked && this.#answer(this.#asked),
     return: async () => {

@@ -1,5 +1,5 @@
 import type { Discovery } from '../endpoint/endpoint-discovery.ts'
-import type { ImportPlan, ProfileChange } from './settings-file.ts'
+import type { Profile } from '../profile.ts'
 import type { ProfileDraft, ProfileFault, ProfileField } from './profile-form.ts'
 
 /** Purpose of a permission: to read a site, or to send tokens to it in tests. */
@@ -12,12 +12,7 @@ export interface SiteAccess {
 }
 
 /** A profile as displayed. */
-export interface ProfileView {
-  id: string
-  label: string
-  appUrl: string
-  baseUrl: string | undefined
-  cookieName: string | undefined
+export interface ProfileView extends Profile {
   /** Part of the build: it can be changed, but not deleted. */
   builtIn: boolean
   /** Permission to read the app's site. */
@@ -35,17 +30,11 @@ export interface ProfileForm {
   lookup: Discovery | { kind: 'none' | 'running' }
 }
 
-/** Reasons for not importing a file. `nothing-new`: it would change nothing. */
-export type ImportFault = Extract<ImportPlan, { kind: 'refused' }>['reason'] | 'nothing-new'
-
 /** The most recent event. Shown once, until the next action. */
 export type SettingsNotice =
   | { kind: 'none' }
   | { kind: 'saved' | 'deleted'; label: string }
   | { kind: 'allowed' | 'refused' | 'taken-back' | 'kept'; host: string }
-  | { kind: 'imported'; count: number }
-  /** `position`: that of the invalid profile, from 1, or else 0. */
-  | { kind: 'not-imported'; reason: ImportFault; position: number }
 
 /** Outcome of the prompt. `allowed` stays on the screen only when there is no tab to return to. */
 export type AllowOutcome = 'open' | 'refused' | 'allowed'
@@ -71,8 +60,6 @@ export interface ProfilesView {
   form: ProfileForm | undefined
   /** The profile to delete, awaiting confirmation. */
   deleting: { id: string; label: string } | undefined
-  /** The import awaiting confirmation, and the labels of profiles that it skips in favor of the built-in one. */
-  importing: { changes: readonly ProfileChange[]; kept: readonly string[] } | undefined
   notice: SettingsNotice
   /** The popup's keyboard shortcut. */
   shortcut: string | undefined
@@ -80,9 +67,8 @@ export interface ProfilesView {
 
 /** The user's actions on this page. */
 export type SettingsAction =
-  | { kind: 'add' | 'cancel' | 'return' | 'allow-asked' | 'confirm-delete' | 'confirm-import' }
+  | { kind: 'add' | 'cancel' | 'return' | 'allow-asked' | 'confirm-delete' }
   | { kind: 'edit' | 'delete'; id: string }
   | { kind: 'save' | 'look-up' | 'allow-look-up'; draft: ProfileDraft }
   | { kind: 'allow' | 'take-back'; purpose: Purpose; id: string }
   | { kind: 'take-back-site'; host: string }
-  | { kind: 'import'; file: string }

@@ -4,18 +4,7 @@ import { translate } from '../../platform/translate.ts'
 import { createSettingsScreen } from '../../ui/settings/screen.ts'
 
 const page = new SettingsPage(createSettingsBrowser(), (view) => show(view))
-const show = createSettingsScreen(
-  document.body,
-  translate,
-  (action) => void page.act(action),
-  () => void download('drawbridge-settings.json'),
-)
-
-async function download(name: string): Promise<void> {
-  const url = URL.createObjectURL(new Blob([await page.exported()], { type: 'application/json' }))
-  Object.assign(document.createElement('a'), { href: url, download: name }).click()
-  URL.revokeObjectURL(url)
-}
+const show = createSettingsScreen(document.body, translate, (action) => void page.act(action))
 
 const start = (): void => void page.start(location.hash)
 // The popup may request something else while the page is open.

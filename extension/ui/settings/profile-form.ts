@@ -5,20 +5,13 @@ import { type Contents, setOpen } from '../slot.ts'
 
 const fields: readonly ProfileField[] = ['appUrl', 'baseUrl', 'label', 'cookieName']
 
-/** The dialog with a profile's form. */
-export interface ProfileDialog {
-  /** Returns the current content of the fields. */
-  draft(): ProfileDraft
-  /** Opens the dialog, or closes it without a form. */
-  show(form: ProfileForm | undefined): void
-}
-
 /** Creates the dialog below `root`. Its texts are in `formContents`. */
-export function createProfileDialog(root: HTMLElement): ProfileDialog {
+export function createProfileDialog(root: HTMLElement) {
   const dialog = root.querySelector('#form') as HTMLDialogElement
   const inputs = new Map(fields.map((field) => [field, root.querySelector(`#${field}`) as HTMLInputElement]))
   let shown: ProfileForm | undefined
 
+  /** Opens the dialog, or closes it without a form. */
   const show = (form: ProfileForm | undefined): void => {
     for (const [field, input] of inputs) {
       // Keep edits made since, unless the field gets a new value.
@@ -35,7 +28,8 @@ export function createProfileDialog(root: HTMLElement): ProfileDialog {
   }
 
   return {
-    draft() {
+    /** Returns the current content of the fields. */
+    draft(): ProfileDraft {
       const entries = [...inputs].map(([field, input]) => [field, input.value])
       return { id: shown?.draft.id ?? '', ...Object.fromEntries(entries) } as ProfileDraft
     },

@@ -5,16 +5,10 @@ import type { SettingsAction, SettingsView } from '../../core/settings/settings-
 import { openChromium } from '../../../tests/support/extension/ui/chromium.ts'
 import { findChromium } from '../../../tests/support/server/headless-chromium.ts'
 import { settingsSamples as samples } from '../../../tests/support/extension/ui/settings-samples.ts'
-import { buildStagedPage, readMessages } from '../../../tests/support/extension/ui/staged-page.ts'
-import type { Message } from '../../../tests/support/extension/ui/translator.ts'
+import { stageOn } from '../../../tests/support/browsers/stage.ts'
+import { buildStagedPage } from '../../../tests/support/extension/ui/staged-page.ts'
 
 const chromium = findChromium()
-
-/** Installed by `settings-stage.ts`. */
-interface Stage {
-  actions: SettingsAction[]
-  show(view: SettingsView, messages: Record<string, Message>): void
-}
 
 describe.skipIf(chromium === undefined)('the page of settings', () => {
   let html: string
@@ -29,37 +23,28 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
   afterAll(() => close?.())
   beforeEach(() => page.setContent(html))
 
-  async function show(view: SettingsView | undefined, language = 'en'): Promise<void> {
+  async function show(view: SettingsView | undefined): Promise<void> {
     if (view === undefined) throw new Error('There is no such sample.')
-    const messages = readMessages(language)
-    await page.evaluate(
-      (view, messages) => (globalThis as unknown as Stage).show(view, messages),
-      view as never,
-      messages as never,
-    )
+    await stageOn<SettingsView>(page, 'en').show(view)
   }
 
-  const actions = (): Promise<SettingsAction[]> =>
-    page.evaluate(() => (globalThis as unknown as Stage).actions)
+  const actions = (): Promise<SettingsAction[]> => page.evaluate('actions') as Promise<SettingsAction[]>
   const seen = (): Promise<string> =>
     page.evaluate(() => document.body.innerText.replaceAll(/[\u2068\u2069]/g, ''))
   const value = (field: string): Promise<string> =>
     page.$eval(`#${field}`, (input) => (input as HTMLInputElement).value)
   const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.id ?? '')
 
-  it.each(Object.keys(samples))('says all there is to say about %s, in both languages', async (name) => {
-    for (const language of ['de', 'en']) {
-      await page.setContent(html)
-      await show(samples[name], language)
-      const empty = await page.evaluate(() =>
-        [...document.querySelectorAll<HTMLElement>('h1, h2, h3, button, label, dt')]
-          .filter((element) => element.checkVisibility())
-          .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
-          .map((element) => element.outerHTML),
-      )
-      expect(empty).toEqual([])
-      expect(await seen()).not.toMatch(/undefined|NaN|null|\[object/)
-    }
+  it.each(['en', 'de'] as const)('says all there is to say in every view, in %s', async (language) => {
+    const found = await stageOn<SettingsView>(page, language).each(samples, 0, () => {
+      const named = [...document.querySelectorAll<HTMLElement>('h1, h2, h3, button, label, dt')]
+      const nameless = named
+        .filter((element) => element.checkVisibility())
+        .filter((element) => (element.ariaLabel ?? element.textContent).trim() === '')
+        .map((element) => element.outerHTML)
+      return { nameless, wrong: /undefined|NaN|null|\[object/.exec(document.body.innerText)?.[0] }
+    })
+    for (const name of Object.keys(samples)) expect(found[name], name).toEqual({ nameless: [] })
   })
 
   it('names in each button of the list what it is about', async () => {
@@ -140,7 +125,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(await seen()).toContain('Found: Notes.')
   })
 
-  it.each(['form-new', 'deletion', 'import'])(
+  it.each(['form-new', 'deletion'])(
     'cancels %s by Escape, and closes it when the view says so',
     async (name) => {
       await show(samples['profiles'])
@@ -161,36 +146,6 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow-asked' })])
     await page.click('[name=return]')
     expect((await actions()).at(-1)).toMatchObject({ kind: 'return' })
-  })
-
-  it('reads a file that was chosen', async () => {
-    await show(samples['profiles'])
-    const [chooser] = await Promise.all([page.waitForFileChooser(), page.click('[name=choose-file]')])
-    await chooser.accept([new URL('../../package.json', import.meta.url).pathname])
-    await page.waitForFunction('actions.length > 0')
-    expect(await actions()).toEqual([
-      { kind: 'import', file: expect.stringContaining('@drawbridge/extension') },
-    ])
-  })
-
-  it('asks before an import, with what there was and what will be, from the beginning', async () => {
-    await show(samples['import'])
-    const text = await seen()
-    for (const part of [
-      'Team notes',
-      'Until now: Notes',
-      'https://mcp.example.com.evil.example',
-      'Until now: https://mcp.example.com\n',
-      'https://mcp.wiki.example.com',
-      'came with its own settings for them: Notes (staging)',
-    ])
-      expect(text).toContain(part)
-    expect(await focused()).toBe('import-title')
-    await page.keyboard.press('Enter')
-    expect(await actions()).toEqual([])
-    await page.click('[name=confirm-import]')
-    await page.keyboard.press('Escape')
-    expect(await actions()).toEqual([expect.objectContaining({ kind: 'confirm-import' }), { kind: 'cancel' }])
   })
 
   it('shows what strangers wrote as text', async () => {

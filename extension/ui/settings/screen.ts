@@ -2,32 +2,27 @@ import type { ProfileDraft } from '../../core/settings/profile-form.ts'
 import type { SettingsAction, SettingsView } from '../../core/settings/settings-view.ts'
 import { confined, localise, type Translate } from '../message.ts'
 import { type Contents, fill, fillList, setOpen } from '../slot.ts'
-import { changeCells, importContents, noticeText, profileCells } from './cells.ts'
+import { noticeText, profileCells } from './cells.ts'
 import { createProfileDialog, formContents } from './profile-form.ts'
 
 /**
  * Creates the settings page, whose body is `root`; returns a function that shows a view. Calls `act` in the click
- * handler. Exporting, which shows nothing new, is `exportFile`.
+ * handler.
  */
 export function createSettingsScreen(
   root: HTMLElement,
   texts: Translate,
   act: (action: SettingsAction) => void,
-  exportFile: () => void,
 ): (view: SettingsView) => void {
   const translate = confined(texts)
   const deletion = root.querySelector('#deletion') as HTMLDialogElement
-  const importing = root.querySelector('#import') as HTMLDialogElement
-  const file = root.querySelector('[type=file]') as HTMLInputElement
   const form = createProfileDialog(root)
 
   localise(root, translate)
   document.title = `Drawbridge · ${translate('settings_title')}`
   root.addEventListener('click', ({ target }) => {
     const { name, value, type } = (target as Element).closest('button') ?? {}
-    if (name === 'export') exportFile()
-    else if (name === 'choose-file') file.click()
-    else if (name && type !== 'submit') act(actionOf(name, value ?? '', form.draft()))
+    if (name && type !== 'submit') act(actionOf(name, value ?? '', form.draft()))
   })
   root.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -43,11 +38,6 @@ export function createSettingsScreen(
     },
     { capture: true },
   )
-  file.addEventListener('change', () => {
-    const [chosen] = file.files ?? []
-    void chosen?.text().then((text) => act({ kind: 'import', file: text }))
-    file.value = ''
-  })
 
   return (view) => {
     fill(root, contentsOf(view, translate))
@@ -60,11 +50,9 @@ export function createSettingsScreen(
         button.ariaLabel = translate('take_back_name', host)
         return { host, 'take-back': translate('take_back') }
       })
-      fillList(root, 'changes', view.importing?.changes ?? [], (change) => changeCells(change, translate))
     }
     form.show(view.kind === 'profiles' ? view.form : undefined)
     setOpen(deletion, view.kind === 'profiles' && view.deleting !== undefined)
-    setOpen(importing, view.kind === 'profiles' && view.importing !== undefined)
     if (root.dataset['view'] !== view.kind && view.kind === 'allow') {
       root.querySelector<HTMLElement>('[name=allow-asked]')?.focus()
     }
@@ -82,7 +70,7 @@ function actionOf(name: string, value: string, draft: ProfileDraft): SettingsAct
 function contentsOf(view: SettingsView, translate: Translate): Contents {
   if (view.kind === 'loading') return {}
   if (view.kind === 'profiles') {
-    const { profiles, otherSites, form, deleting, importing, notice, shortcut } = view
+    const { profiles, otherSites, form, deleting, notice, shortcut } = view
     return {
       title: translate('settings_title'),
       detail: translate('settings_detail'),
@@ -96,7 +84,6 @@ function contentsOf(view: SettingsView, translate: Translate): Contents {
       'other-sites': otherSites.length > 0,
       'deletion-title': deleting && translate('delete_title', deleting.label),
       ...formContents(form, translate),
-      ...importContents(importing, translate),
     }
   }
   const { purpose, host, outcome } = view

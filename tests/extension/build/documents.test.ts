@@ -1,5 +1,5 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import rootManifest from '../../../package.json' with { type: 'json' }
 import { createManifest } from '../../../extension/manifest.ts'
@@ -49,13 +49,6 @@ describe('the documents of the extension', () => {
       expect(read('docs/store/listing.md')).toContain(`> ${short}\n`)
     },
   )
-
-  it.each(pages)('%s links only to files that exist', (page) => {
-    for (const [, target = ''] of read(page).matchAll(/\]\(([^)#]+)\)/g)) {
-      if (!target.startsWith('https:'))
-        expect(existsSync(join(root, dirname(page), target)), target).toBe(true)
-    }
-  })
 
   it.each(pages)('%s names only scripts that exist', (page) => {
     for (const [, script = '', workspace] of read(page).matchAll(/npm run ([a-z:]+)( -w extension)?/g)) {

@@ -50,31 +50,13 @@ const hostile: [title: string, cookies: string[], view: PopupView['kind']][] = [
     ),
     'ready',
   ],
-  [
-    'markup in the name',
-    setCookies(sessionSample(), { name: 'sb-<b><script>x</script>-auth-token' }),
-    'ready',
-  ],
   ['lists in lists', raw(base64('['.repeat(30_000) + ']'.repeat(30_000))), 'corrupt'],
-  [
-    '150 sessions',
-    Array.from({ length: 150 }, (_, index) => `project${index}`).flatMap((name) =>
-      setCookies(sessionSample(), { name: `sb-${name}-auth-token` }),
-    ),
-    'several',
-  ],
-  [
-    'bytes that are not UTF-8',
-    raw(base64(Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80]))),
-    'corrupt',
-  ],
   ['bytes outside of ASCII', raw('\u00ff\u00e9'), 'corrupt'],
   [
     'text that runs backwards, hides or is half a character',
     withPayload({ exp: soon, email: '\u202emoc.elpmaxe@ada\u202c\u0000\u200b\u0007\ud800' }),
     'ready',
   ],
-  ['a life longer than any calendar', withPayload({ exp: 1e300, email: 'a@example.com' }), 'ready'],
 ]
 
 /** The extension may read nothing of app.example yet. */

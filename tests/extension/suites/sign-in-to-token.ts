@@ -4,7 +4,6 @@ import type { Page } from 'puppeteer-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createPerson, type Person } from '../../e2e/person.ts'
 import type { ServerProcess } from '../../e2e/server-process.ts'
-import { violations } from '../../support/browsers/axe.ts'
 import {
   copied,
   pasted,
@@ -83,7 +82,6 @@ export function describeSignIn(shared: SharedBrowser): void {
       await until(async () => (await shown(settings, 'lookup')) !== '', 'the look-up')
       await settings.click('button[type=submit]')
       await until(async () => (await shown(settings, 'profiles')).includes(server.baseUrl), 'the profile')
-      expect(await violations(settings)).toEqual([])
       await settings.close()
       await reopen(popup)
     })
@@ -118,7 +116,6 @@ export function describeSignIn(shared: SharedBrowser): void {
       expect([...reached]).toEqual(expect.arrayContaining(all))
       expect(all.length).toBeGreaterThan(8)
       expect([...reached].filter((name) => name.includes('cannot be seen'))).toEqual([])
-      expect(await violations(popup)).toEqual([])
     })
 
     it('the token is in the page only while it is revealed', async () => {

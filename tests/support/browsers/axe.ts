@@ -1,34 +1,22 @@
 import axe from 'axe-core'
 import type { Page } from 'puppeteer-core'
 
-/** Returns axe's findings in the current page: a line for each element, by the name of the rule. */
-export async function violations(page: Page): Promise<string[]> {
-  await loadAxe(page)
-  return page.evaluate(findViolations)
+/** The rules whose outcome depends on colours or sizes. */
+const rulesOfLook = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size']
+
+/** Loads axe into a page for {@link findViolations}: with all rules, or with those about the look alone. */
+export async function loadAxe(page: Page, which: 'all' | 'look'): Promise<void> {
+  await page.evaluate(axe.source)
+  if (which === 'all') return
+  const rules = rulesOfLook.map((id) => ({ id, enabled: true }))
+  await page.evaluate(`axe.configure(${JSON.stringify({ disableOtherRules: true, rules })})`)
 }
 
-/** Loads axe into a page for {@link findViolations}. */
-export async function loadAxe(page: Page): Promise<void> {
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
-}
-
-/** Runs in the page; see {@link violations}. */
+/** Runs in the page: returns axe's findings, a line for each element, by the name of the rule. */
 export async function findViolations(): Promise<string[]> {
   const { axe } = globalThis as unknown as {
     axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
   }
-  const { violations } = await axe.run({ resultTypes: ['violations'] })
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
-}
-
-/** Runs in the page: as {@link findViolations}, for the rules alone whose outcome depends on colours or sizes. */
-export async function findViolationsOfLook(): Promise<string[]> {
-  const { axe } = globalThis as unknown as {
-    axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-  }
-  const { violations } = await axe.run({
-    resultTypes: ['violations'],
-    runOnly: ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'],
-  })
+  const { violations } = await axe.run({ resultTypes: ['violations'], iframes: false, preload: false })
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
 }

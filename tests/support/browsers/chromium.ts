@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import {
   type Browser,
   type CDPSession,
@@ -11,7 +8,15 @@ import {
   type Target,
   TargetType,
 } from 'puppeteer-core'
-import { listen, openExtensionPage, type PageOpener, waitForColors, waitForPage } from './extension-page.ts'
+import {
+  extensionState,
+  listen,
+  openExtensionPage,
+  openTabIn,
+  type PageOpener,
+  waitForColors,
+  waitForPage,
+} from './extension-page.ts'
 import {
   hostPatterns,
   type BrowserOptions,
@@ -35,54 +40,47 @@ declare const chrome: ExtensionApi & {
  * Starts Chromium; see {@link TestBrowser}. With `display` its windows are on that X display, otherwise it is
  * headless.
  */
-export async function startChromium(
-  options: BrowserOptions & { display?: string; language?: string },
-): Promise<TestBrowser> {
-  const { executablePath, extension, proxy, requests, display, language = 'en-US' } = options
-  const profile = mkdtempSync(join(tmpdir(), 'drawbridge-chromium-'))
-  const removeProfile = (): void => rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
-  try {
-    const browser = await launch({
-      executablePath,
-      userDataDir: profile,
-      headless: display === undefined,
-      pipe: true,
-      enableExtensions: true,
-      env: { ...process.env, LANGUAGE: language, ...(display !== undefined && { DISPLAY: display }) },
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--ignore-certificate-errors',
-        '--enable-unsafe-extension-debugging',
-        `--lang=${language}`,
-        `--proxy-server=${proxy}`,
-        '--proxy-bypass-list=<-loopback>',
-        '--window-size=1200,850',
-        // Popups are lower on small screens.
-        '--screen-info={1600x1200}',
-      ],
-    })
-    const id = await browser.installExtension(extension)
-    return createChromium({ browser, id, profile, requests, removeProfile })
-  } catch (error) {
-    removeProfile()
-    throw error
-  }
+export async function startChromium({
+  executablePath,
+  extension,
+  profile,
+  proxy,
+  requests,
+  display,
+}: BrowserOptions & { display?: string }): Promise<TestBrowser> {
+  const browser = await launch({
+    executablePath,
+    userDataDir: profile,
+    headless: display === undefined,
+    pipe: true,
+    enableExtensions: true,
+    env: { ...process.env, LANGUAGE: 'en-US', ...(display !== undefined && { DISPLAY: display }) },
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--ignore-certificate-errors',
+      '--enable-unsafe-extension-debugging',
+      '--lang=en-US',
+      `--proxy-server=${proxy}`,
+      '--proxy-bypass-list=<-loopback>',
+      '--window-size=1200,850',
+      // Popups are lower on small screens.
+      '--screen-info={1600x1200}',
+    ],
+  })
+  return createChromium(browser, await browser.installExtension(extension), { profile, requests })
 }
 
-function createChromium(parts: {
-  browser: Browser
-  id: string
-  profile: string
-  requests: BrowserOptions['requests']
-  removeProfile: () => void
-}): TestBrowser {
-  const { browser, id, profile, requests, removeProfile } = parts
+function createChromium(
+  browser: Browser,
+  id: string,
+  { profile, requests }: Pick<BrowserOptions, 'profile' | 'requests'>,
+): TestBrowser {
   const complaints: string[] = []
   const privatePages = new WeakSet<Page>()
   const helpers = new Map<PageOpener, Promise<Page>>()
@@ -168,26 +166,15 @@ function createChromium(parts: {
     return () => send('Extensions.triggerAction', { id, targetId: target?.targetId })
   }
 
-  async function openTabIn(opener: PageOpener, url: string): Promise<Tab> {
-    const within = await helper(opener)
-    const tabIds = async (): Promise<number[]> =>
-      within.evaluate(async () => (await chrome.tabs.query({})).map((tab) => tab.id))
-    const before = await tabIds()
-    const page = await opener.newPage()
-    const id = (await tabIds()).find((tab) => !before.includes(tab)) ?? -1
-    await page.goto(url)
-    return { page, id }
-  }
-
   return {
     kind: 'chromium',
     profile,
     requests,
     complaints,
-    openTab: (url) => openTabIn(browser, url),
+    openTab: async (url) => openTabIn(await helper(), browser, url),
     async openSeparateTab(url) {
       await allowPrivateWindows()
-      return openTabIn(privateWindows, url)
+      return openTabIn(await helper(privateWindows), privateWindows, url)
     },
     openPopupFor({ id: tabId, page }) {
       const isPrivate = page !== undefined && privatePages.has(page)
@@ -240,25 +227,8 @@ function createChromium(parts: {
       const within = await helper()
       await within.evaluate((origins) => chrome.permissions.request({ origins }), hostPatterns(hosts))
     },
-    async badge(tab) {
-      const within = await helper()
-      return within.evaluate((tabId) => chrome.action.getBadgeText({ tabId }), tab.id)
-    },
-    async stored() {
-      const within = await helper()
-      return within.evaluate(async () => {
-        const { local, session, sync } = chrome.storage
-        return JSON.stringify([await local.get(null), await session.get(null), await sync.get(null)])
-      })
-    },
-    async store(settings) {
-      const within = await helper()
-      await within.evaluate((settings) => chrome.storage.local.set({ settings }), settings)
-    },
-    async close() {
-      await browser.close()
-      removeProfile()
-    },
+    ...extensionState(helper),
+    close: () => browser.close(),
   }
 }
 

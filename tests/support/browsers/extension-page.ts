@@ -1,5 +1,8 @@
 import type { ConsoleMessage, Page } from 'puppeteer-core'
 import { until } from '../until.ts'
+import type { ExtensionApi, Tab, TestBrowser } from './test-browser.ts'
+
+declare const chrome: ExtensionApi
 
 // Messages of the browser itself about a refusing or missing server, which some tests provoke.
 const ofTheBrowser = /^Failed to load resource|^Cross-Origin Request Blocked|^Access to fetch/
@@ -50,4 +53,36 @@ export function listen(page: Page, complaints: string[]): void {
   page.on('console', (message: ConsoleMessage) => {
     if (!ofTheBrowser.test(message.text())) complaints.push(`${message.type()}: ${message.text()}`)
   })
+}
+
+/** Opens a tab with a web page; `within` is a page of the extension that may see it. */
+export async function openTabIn(within: Page, opener: PageOpener, url: string): Promise<Tab> {
+  const tabIds = async (): Promise<number[]> =>
+    within.evaluate(async () => (await chrome.tabs.query({})).map((tab) => tab.id))
+  const before = await tabIds()
+  const page = await opener.newPage()
+  const id = (await tabIds()).find((tab) => !before.includes(tab)) ?? -1
+  await page.goto(url)
+  return { page, id }
+}
+
+/** Returns what tests ask of the extension itself, inside one of its pages. */
+export function extensionState(helper: () => Promise<Page>): Pick<TestBrowser, 'badge' | 'stored' | 'store'> {
+  return {
+    async badge(tab) {
+      const within = await helper()
+      return within.evaluate((tabId) => chrome.action.getBadgeText({ tabId }), tab.id)
+    },
+    async stored() {
+      const within = await helper()
+      return within.evaluate(async () => {
+        const { local, session, sync } = chrome.storage
+        return JSON.stringify([await local.get(null), await session.get(null), await sync.get(null)])
+      })
+    },
+    async store(settings) {
+      const within = await helper()
+      await within.evaluate((settings) => chrome.storage.local.set({ settings }), settings)
+    },
+  }
 }

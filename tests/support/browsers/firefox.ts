@@ -1,20 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Browser, launch, type Page } from 'puppeteer-core'
-import { openExtensionPage, type PageOpener, waitForColors } from './extension-page.ts'
+import { extensionState, openExtensionPage, openTabIn, waitForColors } from './extension-page.ts'
 import { type BrowserScope, openBrowserScope } from './firefox-scope.ts'
-import {
-  hostPatterns,
-  type BrowserOptions,
-  type ExtensionApi,
-  type RealPopup,
-  type Tab,
-  type TestBrowser,
-} from './test-browser.ts'
-
-declare const browser: ExtensionApi
+import { hostPatterns, type BrowserOptions, type RealPopup, type TestBrowser } from './test-browser.ts'
 
 /** Firefox gives every installation a different one; a known one can be opened. */
 const uuid = '4f1ad7be-0b5c-4b56-8c1e-5d8f1d3b7a10'
@@ -36,6 +24,8 @@ const quiet = {
   // Processes for pages that are never opened.
   'dom.ipc.processPrelaunch.enabled': false,
   'extensions.update.enabled': false,
+  // Frames a second: drawing is what takes its time.
+  'layout.frame_rate': 20,
   'network.captive-portal-service.enabled': false,
   'network.connectivity-service.enabled': false,
   'services.settings.server': 'http://127.0.0.1:9',
@@ -43,53 +33,47 @@ const quiet = {
 }
 
 /** Starts Firefox without windows; see {@link TestBrowser}. */
-export async function startFirefox(options: BrowserOptions & { geckoId: string }): Promise<TestBrowser> {
-  const { executablePath, extension, proxy, requests, geckoId } = options
-  const profile = mkdtempSync(join(tmpdir(), 'drawbridge-firefox-'))
-  const removeProfile = (): void => rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+export async function startFirefox({
+  executablePath,
+  extension,
+  profile,
+  proxy,
+  requests,
+  geckoId,
+}: BrowserOptions & { geckoId: string }): Promise<TestBrowser> {
   const [host, port] = proxy.split(':')
-  try {
-    const running = await launch({
-      browser: 'firefox',
-      executablePath,
-      userDataDir: profile,
-      headless: true,
-      acceptInsecureCerts: true,
-      args: ['--remote-allow-system-access'],
-      // Otherwise it would look for extensions in the home of the user who runs the tests.
-      env: { ...process.env, HOME: profile },
-      extraPrefsFirefox: {
-        ...quiet,
-        'extensions.webextensions.uuids': JSON.stringify({ [geckoId]: uuid }),
-        // Grants every request of an extension.
-        'extensions.webextOptionalPermissionPrompts': false,
-        'network.proxy.type': 1,
-        'network.proxy.http': host,
-        'network.proxy.http_port': Number(port),
-        'network.proxy.ssl': host,
-        'network.proxy.ssl_port': Number(port),
-        'network.proxy.no_proxies_on': '',
-        'network.proxy.allow_hijacking_localhost': true,
-      },
-    })
-    await running.installExtension(extension)
-    const scope = await openBrowserScope(running)
-    return createFirefox({ running, scope, geckoId, profile, requests, removeProfile })
-  } catch (error) {
-    removeProfile()
-    throw error
-  }
+  const running = await launch({
+    browser: 'firefox',
+    executablePath,
+    userDataDir: profile,
+    headless: true,
+    acceptInsecureCerts: true,
+    args: ['--remote-allow-system-access'],
+    // Otherwise it would look for extensions in the home of the user who runs the tests.
+    env: { ...process.env, HOME: profile },
+    extraPrefsFirefox: {
+      ...quiet,
+      'extensions.webextensions.uuids': JSON.stringify({ [geckoId]: uuid }),
+      // Grants every request of an extension.
+      'extensions.webextOptionalPermissionPrompts': false,
+      'network.proxy.type': 1,
+      'network.proxy.http': host,
+      'network.proxy.http_port': Number(port),
+      'network.proxy.ssl': host,
+      'network.proxy.ssl_port': Number(port),
+      'network.proxy.no_proxies_on': '',
+      'network.proxy.allow_hijacking_localhost': true,
+    },
+  })
+  await running.installExtension(extension)
+  return createFirefox(running, await openBrowserScope(running), { geckoId, profile, requests })
 }
 
-function createFirefox(parts: {
-  running: Browser
-  scope: BrowserScope
-  geckoId: string
-  profile: string
-  requests: BrowserOptions['requests']
-  removeProfile: () => void
-}): TestBrowser {
-  const { running, scope, geckoId, profile, requests, removeProfile } = parts
+function createFirefox(
+  running: Browser,
+  scope: BrowserScope,
+  { geckoId, profile, requests }: Pick<BrowserOptions, 'profile' | 'requests'> & { geckoId: string },
+): TestBrowser {
   const complaints: string[] = []
   let helperPage: Promise<Page> | undefined
 
@@ -102,24 +86,13 @@ function createFirefox(parts: {
     return helperPage
   }
 
-  async function openTabIn(opener: PageOpener, url: string): Promise<Tab> {
-    const within = await helper()
-    const tabIds = async (): Promise<number[]> =>
-      within.evaluate(async () => (await browser.tabs.query({})).map((tab) => tab.id))
-    const before = await tabIds()
-    const page = await opener.newPage()
-    const id = (await tabIds()).find((tab) => !before.includes(tab)) ?? -1
-    await page.goto(url)
-    return { page, id }
-  }
-
   return {
     kind: 'firefox',
     profile,
     requests,
     complaints,
-    openTab: (url) => openTabIn(running, url),
-    openSeparateTab: async (url) => openTabIn(await running.createBrowserContext(), url),
+    openTab: async (url) => openTabIn(await helper(), running, url),
+    openSeparateTab: async (url) => openTabIn(await helper(), await running.createBrowserContext(), url),
     openPopupFor: (tab) => open(`popup.html#tab=${tab.id}`),
     openSettings: (hash = '') => open(`options.html#${hash}`),
     async clickToolbar(tab) {
@@ -158,25 +131,8 @@ function createFirefox(parts: {
     // A preference grants all of them.
     answerYes: async () => undefined,
     grant: (...hosts) => scope.grant(geckoId, hostPatterns(hosts)),
-    async badge(tab) {
-      const within = await helper()
-      return within.evaluate((tabId) => browser.action.getBadgeText({ tabId }), tab.id)
-    },
-    async stored() {
-      const within = await helper()
-      return within.evaluate(async () => {
-        const { local, session, sync } = browser.storage
-        return JSON.stringify([await local.get(null), await session.get(null), await sync.get(null)])
-      })
-    },
-    async store(settings) {
-      const within = await helper()
-      await within.evaluate((settings) => browser.storage.local.set({ settings }), settings)
-    },
-    async close() {
-      await running.close()
-      removeProfile()
-    },
+    ...extensionState(helper),
+    close: () => running.close(),
   }
 }
 

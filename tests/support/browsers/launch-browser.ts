@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { builtExtension } from './built-extension.ts'
 import { startChromium } from './chromium.ts'
 import { findBrowser } from './find-browser.ts'
@@ -19,14 +22,19 @@ export function browsersAtHand(): BrowserKind[] {
  */
 export async function launchBrowser(
   kind: BrowserKind,
-  options: { hosts?: ReadonlyMap<string, number>; language?: string; display?: string; builds?: string } = {},
+  options: { hosts?: ReadonlyMap<string, number>; display?: string; builds?: string } = {},
 ): Promise<TestBrowser> {
   const executablePath = findBrowser(kind)
   if (executablePath === undefined) throw new Error(`There is no ${kind} to test with.`)
   const { hosts = new Map(), builds, ...rest } = options
-  const { folder, geckoId } = builtExtension(kind, builds)
+  const { folder: extension, geckoId } = builtExtension(kind, builds)
+  const profile = mkdtempSync(join(tmpdir(), `drawbridge-${kind}-`))
   const proxy = await startObservingProxy(hosts)
-  const common = { executablePath, extension: folder, proxy: proxy.address, requests: proxy.requests }
+  const cleanUp = async (): Promise<void> => {
+    await proxy.close()
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 })
+  }
+  const common = { executablePath, profile, extension, proxy: proxy.address, requests: proxy.requests }
   try {
     const browser = await (kind === 'chromium'
       ? startChromium({ ...common, ...rest })
@@ -35,11 +43,11 @@ export async function launchBrowser(
       ...browser,
       async close() {
         await browser.close()
-        await proxy.close()
+        await cleanUp()
       },
     }
   } catch (error) {
-    await proxy.close()
+    await cleanUp()
     throw error
   }
 }

@@ -53,15 +53,20 @@ async function createStage(
   name: 'popup' | 'settings',
   language: Language,
 ): Promise<Stage<unknown>> {
-  const messages = readMessages(language)
   await page.evaluate(await scriptOf(name))
+  return stageOn(page, language)
+}
+
+/** Returns the stage on a page that has its script already. */
+export function stageOn<View>(page: Page, language: Language): Stage<View> {
+  const messages = readMessages(language)
   return {
     page,
     async show(view, now) {
       await page.evaluate(
         (view, messages, now) => (globalThis as unknown as StageWindow).show(view, messages, now),
-        view,
-        messages,
+        view as never,
+        messages as never,
         now,
       )
     },

@@ -67,6 +67,8 @@ export interface TestBrowser {
 /** Options for starting a browser. */
 export interface BrowserOptions {
   executablePath: string
+  /** Empty folder for its data. */
+  profile: string
   /** Folder of the built extension. */
   extension: string
   /** `HOST:PORT` of the proxy for all traffic. */
@@ -77,10 +79,7 @@ export interface BrowserOptions {
 /** The part of the extension interface that tests call inside its pages; the same names in both browsers. */
 export interface ExtensionApi {
   tabs: { query(query: object): Promise<{ id: number }[]> }
-  permissions: {
-    request(permissions: object): Promise<boolean>
-    getAll(): Promise<{ origins: string[] }>
-  }
+  permissions: { request(permissions: object): Promise<boolean> }
   action: { getBadgeText(details: { tabId: number }): Promise<string> }
   storage: Record<
     'local' | 'session' | 'sync',

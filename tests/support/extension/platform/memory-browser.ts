@@ -8,7 +8,7 @@ import {
 } from '../../../../extension/core/ports.ts'
 import type { Profile, Settings } from '../../../../extension/core/profile.ts'
 
-/** A stored cookie. Its visibility follows Chromium's rules, which are the narrower ones. */
+/** A stored cookie. Its visibility follows Chromium's rules, the narrower ones, as measured in release 156. */
 export interface MemoryCookie {
   name: string
   value: string
@@ -41,9 +41,6 @@ export interface MemoryTab {
   announced?: string
 }
 
-/** The user's answer to a permission prompt; `close` is Chromium, where the popup is gone then. */
-export type MemoryAnswer = 'allow' | 'deny'
-
 /** State that a test can inspect and change. */
 export interface MemoryWorld {
   /** Epoch seconds. Change it through `advance` where timers matter. */
@@ -56,7 +53,8 @@ export interface MemoryWorld {
   allowed: Set<string>
   /** Consent to send tokens, which Firefox requires in addition. */
   mayTest: boolean
-  answer: MemoryAnswer
+  /** The user's answer to a permission prompt. */
+  answer: 'allow' | 'deny'
   /** The prompt closes the popup, as in Chromium: the promise never settles. */
   questionClosesPopup: boolean
   clickEndsWithReload: boolean

@@ -41,7 +41,6 @@ function profiles(changes: Partial<ProfilesView> = {}): ProfilesView {
     otherSites: [],
     form: undefined,
     deleting: undefined,
-    importing: undefined,
     notice: { kind: 'none' },
     shortcut: 'Alt+Shift+D',
     ...changes,
@@ -65,13 +64,7 @@ export const settingsSamples: Readonly<Record<string, SettingsView>> = {
     form: {
       ...form,
       draft: { ...form.draft, label: 'Notes', baseUrl: 'https://mcp.example.com' },
-      lookup: {
-        kind: 'found',
-        baseUrl: 'https://mcp.example.com',
-        name: 'Notes',
-        authorizationServers: [],
-        scopes: [],
-      },
+      lookup: { kind: 'found', baseUrl: 'https://mcp.example.com', name: 'Notes' },
     },
   }),
   'form-no-permission': profiles({
@@ -82,39 +75,6 @@ export const settingsSamples: Readonly<Record<string, SettingsView>> = {
     },
   }),
   deletion: profiles({ deleting: { id: 'notes', label: 'Notes' } }),
-  import: profiles({
-    importing: {
-      changes: [
-        {
-          before: {
-            id: 'notes',
-            label: 'Notes',
-            appUrl: 'https://notes.example.com',
-            baseUrl: 'https://mcp.example.com',
-            cookieName: undefined,
-          },
-          after: {
-            id: 'notes',
-            label: 'Team notes',
-            appUrl: 'https://notes.example.com',
-            baseUrl: 'https://mcp.example.com.evil.example',
-            cookieName: 'notes-session',
-          },
-        },
-        {
-          before: undefined,
-          after: {
-            id: 'wiki',
-            label: 'Wiki',
-            appUrl: 'https://wiki.example.com',
-            baseUrl: 'https://mcp.wiki.example.com',
-            cookieName: undefined,
-          },
-        },
-      ],
-      kept: ['Notes (staging)'],
-    },
-  }),
   'allow-read': { kind: 'allow', purpose: 'read', host: 'notes.example.com', outcome: 'open' },
   'allow-test': { kind: 'allow', purpose: 'test', host: 'mcp.example.com', outcome: 'open' },
   'allow-refused': { kind: 'allow', purpose: 'read', host: 'notes.example.com', outcome: 'refused' },

@@ -14,7 +14,6 @@ Object.assign(globalThis, {
       document.body,
       createTranslate(messages),
       (action) => void actions.push(action),
-      () => {},
     )
     screen(view)
   },
