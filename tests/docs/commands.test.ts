@@ -121,7 +121,10 @@ describe('pages, each in a fresh clone with nothing of it in PATH', () => {
     for (const path of stdout.split('\0').filter(Boolean))
       cpSync(join(root, path), join(clone, path), { force: true })
     for (const folder of ['node_modules', ...globSync('*/node_modules', { cwd: root })]) {
-      await promisify(execFile)('cp', ['-al', join(root, folder), join(clone, folder)])
+      // Not the caches, which other tests write at this time.
+      const parts = globSync(['*', '.bin', '.package-lock.json'], { cwd: join(root, folder) })
+      mkdirSync(join(clone, folder), { recursive: true })
+      await promisify(execFile)('cp', ['-al', ...parts, join(clone, folder)], { cwd: join(root, folder) })
     }
     mkdirSync(join(home, 'bin'))
     for (const name of ['node', 'npm', 'npx']) {
