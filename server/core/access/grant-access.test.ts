@@ -7,7 +7,7 @@ import {
 import { grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import type { StoredProviderSession } from '../session/grant.ts'
-import type { Claims } from '../session/session-provider.ts'
+import { type Claims, ProviderError } from '../session/session-provider.ts'
 import { AccessControl } from './access-control.ts'
 import { type AccessPolicy, createAccessPolicy, fullAccess } from './access-rules.ts'
 import type { GrantAccess } from './grant-access.ts'
@@ -139,7 +139,7 @@ it('of a session that no key opens now nothing can be said, and the grant stays'
     control: accessSample([]),
     keeper: {
       open() {
-        throw new TypeError('unreadable')
+        throw new ProviderError('transient', 'unreadable')
       },
       claimsOf: () => undefined,
     },

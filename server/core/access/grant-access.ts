@@ -8,12 +8,7 @@ import type {
 } from '../session/grant.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import {
-  type Profile,
-  ProviderError,
-  type ProviderSession,
-  type SessionProvider,
-} from '../session/session-provider.ts'
+import type { Profile, SessionProvider } from '../session/session-provider.ts'
 import type { AccessControl } from './access-control.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
@@ -77,20 +72,11 @@ export class GrantAccess {
     const probed = keeper.claimsOf(session)
     const known = this.#users.get(grantId)
     if (known?.version === version && known.probedAt === probed?.at) return known
-    const opened = openOrUnavailable(() => keeper.open(session))
+    const opened = keeper.open(session)
     const profile = provider.profileOf({ kind: 'session', session: opened }, probed?.claims)
     const user: KnownUser = { version, probedAt: probed?.at, profile }
     this.#users.set(grantId, user)
     return user
-  }
-}
-
-/** Reports a session that no key opens as unavailable: a later key may open it, so nothing is decided about its user. */
-function openOrUnavailable(open: () => ProviderSession): ProviderSession {
-  try {
-    return open()
-  } catch (cause) {
-    throw new ProviderError('transient', 'The session of the grant cannot be opened.', { cause })
   }
 }
 

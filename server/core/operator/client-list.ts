@@ -1,8 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isExpired, isInUse } from '../clients/client-life.ts'
 import type { Client, ClientStore } from '../clients/client.ts'
-
-const pageSize = 500
+import { pagesOf } from '../pages.ts'
 
 const maxListed = 10_000
 
@@ -24,19 +23,15 @@ interface ClientListPorts {
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
-/** Lists at most `most` of the stored clients, by id, reading page by page next to running servers. */
+/** Lists at most `most` of the stored clients, by id. */
 export async function listStoredClients(
   { store, runtime }: ClientListPorts,
   most: number,
 ): Promise<Client[]> {
   const clients: Client[] = []
-  for (let after = ''; clients.length < most;) {
-    const page = await store.listClients({ after, limit: pageSize })
+  for await (const page of pagesOf(store.listClients, ({ id }) => id, runtime)) {
     clients.push(...page)
-    after = page.at(-1)?.id ?? after
-    if (page.length < pageSize) break
-    // An in-process store reads synchronously: yield to its other users.
-    await runtime.sleep(0)
+    if (clients.length >= most) break
   }
   return clients.slice(0, most)
 }

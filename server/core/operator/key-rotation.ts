@@ -14,7 +14,6 @@ import { StoreUnavailableError } from '../store-unavailable.ts'
 const noticeSeconds = 2
 /** Gives up after this long without progress: waiting would not help. */
 const patienceSeconds = 60
-const pageSize = 200
 /** Maximum sessions counted per key: counting further would read the whole store. */
 export const maxCounted = 1000
 /** How long an open sign-in page may remain sealed with a replaced key. */
@@ -39,21 +38,11 @@ export async function listKeyUse(ring: KeyRing, store: SealedSessionStore | unde
   const uses: KeyUse[] = []
   for (const [index, kid] of [...kids, ...missing].entries()) {
     const role = index === 0 ? 'seals' : index < kids.length ? 'opens' : 'missing'
-    const sessions = store && used.has(kid) ? await countSessions(kid, store) : 0
-    uses.push({ kid, role, sessions, in_use: used.has(kid) })
+    const counted = { after: '', limit: maxCounted }
+    const sessions = used.has(kid) ? await store?.listSessionsSealedWith(kid, counted) : undefined
+    uses.push({ kid, role, sessions: sessions?.length ?? 0, in_use: used.has(kid) })
   }
   return uses
-}
-
-async function countSessions(kid: string, store: SealedSessionStore): Promise<number> {
-  let count = 0
-  for (let after = ''; count < maxCounted;) {
-    const page = await store.listSessionsSealedWith(kid, { after, limit: pageSize })
-    count += page.length
-    after = page.at(-1)?.grantId ?? after
-    if (page.length < pageSize) break
-  }
-  return Math.min(count, maxCounted)
 }
 
 export interface Rotation extends Omit<ResealCounts, 'skipped'> {

@@ -9,7 +9,8 @@ import {
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { failing } from '../../../tests/support/server/core/rotating-provider.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
-import type { SessionKeeper, SessionKeeperPorts } from './session-keeper.ts'
+import type { SessionKeeper } from './session-keeper.ts'
+import type { SessionKeeperPorts } from './session-refresh.ts'
 import { ProviderError, type SessionLife } from './session-provider.ts'
 
 const checkSeconds = 300

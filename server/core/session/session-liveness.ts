@@ -48,7 +48,11 @@ export class Liveness {
     const age = now - Math.max(provenAt, answer?.at ?? provenAt)
     // Up to a tenth earlier, so that sessions that started together are probed at different times.
     if (age < checkSeconds * (1 - spreadOf(key) / 10)) return life
-    return isAhead(this.#pausedUntil, now) || isAhead(answer?.askAgainAt ?? 0, now) ? life : undefined
+    const pause = Math.max(
+      pauseLeft(this.#pausedUntil, now, pauseSeconds),
+      pauseLeft(answer?.askAgainAt, now, pauseSeconds),
+    )
+    return pause > 0 ? life : undefined
   }
 
   /**
@@ -94,7 +98,7 @@ export class Liveness {
   #setUnclear(key: string, { life, claims }: Pick<Answer, 'life' | 'claims'>, error: ProviderError): void {
     const now = this.#ports.runtime.now()
     this.#setAnswer(key, { life, claims, at: now, askAgainAt: now + pauseSeconds })
-    if (isAhead(this.#quietUntil, now)) return
+    if (pauseLeft(this.#quietUntil, now, pauseSeconds) > 0) return
     this.#quietUntil = now + pauseSeconds
     this.#ports.reportFailure?.(error)
   }
@@ -118,9 +122,10 @@ function isOutage({ failure }: ProviderError): boolean {
   return failure === 'transient' || failure === 'rate_limited'
 }
 
-/** True while a pause until `until` lasts. One that seems longer than the maximum is over: the clock was set back. */
-function isAhead(until: number, now: number): boolean {
-  return now < until && until - now <= pauseSeconds
+/** Returns the seconds left of a pause until `until`; 0 once it is over, or seems longer than `max`: the clock was set back. */
+export function pauseLeft(until: number = 0, now: number, max: number): number {
+  const left = until - now
+  return left > 0 && left <= max ? left : 0
 }
 
 /**

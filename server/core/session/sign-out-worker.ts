@@ -3,7 +3,7 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openSessionOf, sealProviderSession } from './session-seal.ts'
-import { spreadOf } from './session-liveness.ts'
+import { pauseLeft, spreadOf } from './session-liveness.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** An unused provider session that must be ended at the provider. */
@@ -148,9 +148,7 @@ export class SignOutWorker {
   }
 
   #isPaused(): boolean {
-    const left = this.#pausedUntil - this.#ports.runtime.now()
-    // A pause that seems longer than the maximum is over: the clock was set back.
-    return left > 0 && left <= maxPauseSeconds
+    return pauseLeft(this.#pausedUntil, this.#ports.runtime.now(), maxPauseSeconds) > 0
   }
 
   /**

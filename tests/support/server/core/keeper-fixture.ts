@@ -1,6 +1,7 @@
 import type { StoredProviderSession } from '../../../../server/core/session/grant.ts'
 import { createSealer, fixedKeyRing, type Sealer } from '../../../../server/core/seal.ts'
-import { SessionKeeper, type SessionKeeperPorts } from '../../../../server/core/session/session-keeper.ts'
+import { SessionKeeper } from '../../../../server/core/session/session-keeper.ts'
+import type { SessionKeeperPorts } from '../../../../server/core/session/session-refresh.ts'
 import type { KeptSession } from '../../../../server/core/session/served-session.ts'
 import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
 import { StoreUnavailableError } from '../../../../server/core/store-unavailable.ts'
