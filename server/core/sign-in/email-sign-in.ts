@@ -11,12 +11,11 @@ import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
 import { accountOf } from './device-cookie.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
-import { keepSocialSignIn, type SignInPorts } from './sign-in.ts'
+import type { SignInPorts } from './pending-sign-in.ts'
+import { checkedCaptcha, keepSocialSignIn, maxEmailLength } from './sign-in.ts'
 import { attemptAt, countSignInAttempt, judgeSignIn, type SignInVisitor } from './sign-in-limit.ts'
 import type { EmailPrompt, SignInPurpose } from './sign-in-transaction.ts'
 
-const maxEmailLength = 320
-const maxCaptchaTokenLength = 16_384
 const codeSeconds = 3600
 const maxWrongCodes = 5
 
@@ -110,10 +109,7 @@ async function checkedRequest(
   const email = posted.email.trim()
   if (email.length > maxEmailLength || !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new ProviderError('bad_email', 'The posted text is no email address.')
-  const captchaToken = captcha ? posted.captchaToken : undefined
-  if (captcha && (captchaToken === undefined || captchaToken.length > maxCaptchaTokenLength))
-    throw new ProviderError('captcha', 'The captcha response is missing or too long.')
-  return { email, captchaToken, method, send }
+  return { email, captchaToken: checkedCaptcha(captcha, posted), method, send }
 }
 
 /** Seconds until another mail may be asked for. */

@@ -23,12 +23,12 @@ import {
 import {
   finishSocialSignIn,
   type PostedPassword,
-  type SignInPorts,
   signInWithPassword,
   type SocialReturn,
   startSocialSignIn,
   startSsoSignIn,
 } from './sign-in.ts'
+import type { SignInPorts } from './pending-sign-in.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
 import type { SignInVisitor } from './sign-in-limit.ts'
 import type { Store } from '../store.ts'

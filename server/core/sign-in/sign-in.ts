@@ -1,15 +1,12 @@
-import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { BackgroundWork } from '../background-work.ts'
 import { type CountedAttempt, countWithin, giveBack } from '../limits/attempt-limit.ts'
 import { accountOf } from './device-cookie.ts'
-import { hashSecret, type Sealer } from '../seal.ts'
-import type { PendingSocialSignIn, SecondFactorStore, SocialSignInStore } from './pending-sign-in.ts'
+import { hashSecret } from '../seal.ts'
+import { openPending, sealPending, type SignInPorts } from './pending-sign-in.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
 import {
+  type Captcha,
   ProviderError,
   type ProviderSession,
-  type SessionProvider,
   type SignInStep,
 } from '../session/session-provider.ts'
 import {
@@ -17,7 +14,6 @@ import {
   countSignInAttempt,
   giveBackUnjudged,
   judgeSignIn,
-  type SignInLimitPorts,
   type SignInVisitor,
 } from './sign-in-limit.ts'
 import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
@@ -27,20 +23,12 @@ const socialTtlSeconds = 600
 /** Open tabs of one browser that may be at the social provider at once. */
 const maxSocialSignIns = 5
 
-const maxEmailLength = 320
+export const maxEmailLength = 320
 const maxDomainLength = 253
 const maxPasswordLength = 1024
 const maxCaptchaTokenLength = 16_384
 
-export interface SignInPorts extends SignInLimitPorts {
-  store: SocialSignInStore & SecondFactorStore & SignInLimitPorts['store']
-  provider: SessionProvider
-  sealer: Sealer
-  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
-  callbackUrl: string
-  /** Takes the mails that are being sent. */
-  background: Pick<BackgroundWork, 'add'>
-}
+const pendingKind = 'social sign-in'
 
 export interface PostedPassword {
   email: string
@@ -66,7 +54,7 @@ export async function signInWithPassword(
   if (!isOfLength(email, maxEmailLength) || !isOfLength(posted.password, maxPasswordLength)) {
     throw new ProviderError('invalid_credentials', 'Email or password is empty or too long.')
   }
-  const captchaToken = captcha && checkedCaptcha(posted.captchaToken)
+  const captchaToken = checkedCaptcha(captcha, posted)
   const account = accountOf(email)
   const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
   const signingIn = provider.passwordSignIn.bind(provider, { email, password: posted.password, captchaToken })
@@ -77,8 +65,13 @@ function isOfLength(text: string, max: number): boolean {
   return text !== '' && text.length <= max
 }
 
-function checkedCaptcha(token: string = ''): string {
-  if (isOfLength(token, maxCaptchaTokenLength)) return token
+/** Returns the posted captcha response if the provider requires one. Rejects with `captcha` without it. */
+export function checkedCaptcha(
+  captcha: Captcha | undefined,
+  { captchaToken = '' }: { captchaToken: string | undefined },
+): string | undefined {
+  if (!captcha) return undefined
+  if (isOfLength(captchaToken, maxCaptchaTokenLength)) return captchaToken
   throw new ProviderError('captcha', 'The captcha response is empty or too long.')
 }
 
@@ -116,7 +109,7 @@ export async function startSsoSignIn(
   if (!sso || !start)
     throw new ProviderError('disabled', 'Single sign-on was posted, but is not offered here.')
   const domain = domainOf(posted.email)
-  const captchaToken = captcha && checkedCaptcha(posted.captchaToken)
+  const captchaToken = checkedCaptcha(captcha, posted)
   return leave(purpose, () => start({ domain, callbackUrl, captchaToken }), visitor, ports)
 }
 
@@ -143,20 +136,15 @@ async function leave(
   }
 }
 
-/** Keeps what {@link finishSocialSignIn} needs when the browser returns within `ttlSeconds`. */
+/** Keeps what {@link finishSocialSignIn} needs when the browser returns within `seconds`. */
 export async function keepSocialSignIn(
   payload: SocialPayload,
-  visitor: SignInVisitor,
-  { store, sealer, runtime }: Pick<SignInPorts, 'store' | 'sealer' | 'runtime'>,
-  ttlSeconds: number = socialTtlSeconds,
+  { binding }: SignInVisitor,
+  ports: SignInPorts,
+  seconds: number = socialTtlSeconds,
 ): Promise<void> {
-  const row = { id: encodeBase64url(runtime.randomBytes(16)), bindingHash: hashSecret(visitor.binding) }
-  const pending = {
-    ...row,
-    sealed: sealer.seal(JSON.stringify(payload), contextOf(row)),
-    expiresAt: runtime.now() + ttlSeconds,
-  }
-  await store.addSocialSignIn(pending, maxSocialSignIns)
+  const pending = sealPending(pendingKind, payload, { binding, seconds }, ports)
+  await ports.store.addSocialSignIn(pending, maxSocialSignIns)
 }
 
 /** Result of a return from the social provider; `purpose` is that of the sign-in, if known. */
@@ -189,11 +177,11 @@ export async function finishSocialSignIn(
   if (visitor === undefined) return { kind: 'expired' }
   const candidates = await store.listSocialSignIns(hashSecret(visitor.binding), runtime.now())
   for (const [index, pending] of candidates.entries()) {
-    const payload = openPayload(pending, ports)
+    const payload = openPending(pendingKind, pending, ports) as SocialPayload | undefined
     if (payload === undefined) continue
     const { purpose, secret, counted } = payload
     try {
-      if (parameters.has('code')) await countReturn(pending, visitor, ports)
+      if (parameters.has('code')) await countReturn(pending.id, visitor, ports)
       const answer = await provider.socialFinish({ params: parameters, secret, callbackUrl })
       const first = await keepOrSignOut(sessionOf(answer), provider, () =>
         store.removeSocialSignIn(pending.id),
@@ -219,27 +207,10 @@ export async function finishSocialSignIn(
 }
 
 /** Does not limit the first return of each sign-in: otherwise the trip to the social provider would have been in vain. */
-async function countReturn(
-  { id }: PendingSocialSignIn,
-  visitor: SignInVisitor,
-  ports: SignInPorts,
-): Promise<void> {
+async function countReturn(id: string, visitor: SignInVisitor, ports: SignInPorts): Promise<void> {
   const first = { key: `social return ${id}`, max: 1, windowSeconds: socialTtlSeconds }
   if ((await countWithin([first], ports)).waitSeconds === 0) return
   await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
-}
-
-/** Returns undefined when no key of the ring opens it. */
-function openPayload(
-  pending: PendingSocialSignIn,
-  { sealer }: Pick<SignInPorts, 'sealer'>,
-): SocialPayload | undefined {
-  const opened = sealer.open(pending.sealed, contextOf(pending))
-  return opened === undefined ? undefined : (JSON.parse(opened) as SocialPayload)
-}
-
-function contextOf({ id, bindingHash }: Pick<PendingSocialSignIn, 'id' | 'bindingHash'>): string {
-  return `drawbridge social sign-in ${id} ${bindingHash}`
 }
 
 function sessionOf(step: SignInStep): ProviderSession {
