@@ -1,7 +1,7 @@
 import {
   type Claims,
-  type Identity,
   type Profile,
+  type ProfileSource,
   ProviderError,
   type SessionProvider,
 } from '../session/session-provider.ts'
@@ -27,9 +27,9 @@ export class AccessControl {
     return this.#ports.policy()
   }
 
-  /** Builds the profile of a verified token's user. `probed` holds the provider's latest claims, if it was asked. */
-  profileOf(identity: Identity, probed?: Claims): Profile {
-    return this.#ports.provider.profileOf({ kind: 'identity', identity }, probed)
+  /** `probed` holds the provider's latest claims, if it was asked. */
+  profileOf(of: ProfileSource, probed?: Claims): Profile {
+    return this.#ports.provider.profileOf(of, probed)
   }
 
   /** Returns the user as tools and upstreams see them. Leaves out an email address that the provider marks as unverified. */

@@ -1,6 +1,6 @@
 import type { Profile } from '../session/session-provider.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { matchesEmail, matchesGlob } from './glob.ts'
+import { isAllowed, matchesEmail } from './glob.ts'
 
 /** A user as access rules see them. All of it is verified. */
 export interface Person extends Profile {
@@ -102,9 +102,7 @@ export function createAccessPolicy(rules: readonly AccessRule[]): AccessPolicy {
 function allowedBy({ scopes, tools }: Extract<AccessRule, { effect: 'allow' }>): AccessAllowed {
   if (tools === undefined) return { kind: 'allowed', scopes, allowsTool: undefined }
   const { allow = ['*'], deny = [] } = tools
-  const matchesOne = (patterns: readonly string[], name: string): boolean =>
-    patterns.some((pattern) => matchesGlob(pattern, name))
-  return { kind: 'allowed', scopes, allowsTool: (name) => matchesOne(allow, name) && !matchesOne(deny, name) }
+  return { kind: 'allowed', scopes, allowsTool: (name) => isAllowed({ allow, deny }, name) }
 }
 
 function conditionTest(

@@ -15,6 +15,16 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return true
 }
 
+/** Returns whether a name matches one of the patterns `allow` and none of `deny`. */
+export function isAllowed(
+  { allow, deny }: { allow: readonly string[]; deny: readonly string[] },
+  name: string,
+): boolean {
+  const matchesOne = (patterns: readonly string[]): boolean =>
+    patterns.some((pattern) => matchesGlob(pattern, name))
+  return matchesOne(allow) && !matchesOne(deny)
+}
+
 /**
  * Like {@link matchesGlob} for email addresses, but `*` does not match `@`. Addresses without exactly one `@`, such as some quoted
  * local parts, match no pattern.

@@ -34,7 +34,9 @@ beforeEach(() => {
   probed = undefined
   role = 'partner'
   access = grantAccessSample({
-    control: accessSample([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }]),
+    control: accessSample([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }], {
+      profileOf: (_of, claims) => ({ ...profileSample, claims: claims ?? { role } }),
+    }),
     keeper: {
       open() {
         opened += 1
@@ -42,7 +44,6 @@ beforeEach(() => {
       },
       claimsOf: () => probed,
     },
-    provider: { profileOf: (_of, claims) => ({ ...profileSample, claims: claims ?? { role } }) },
     store: { endGrant: async (...given) => void ended.push(given) },
     runtime: { now: () => 1500 },
     reportGrantEnd: (of, reason) => void ended.push([of.id, reason]),
@@ -87,7 +88,9 @@ it('so does a check of the session', async () => {
 it('who a person is goes by the last refresh or check of the session', async () => {
   const names = grantAccessSample({
     keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
-    provider: { profileOf: (_of, claims) => ({ ...profileSample, name: claims ? 'after the check' : role }) },
+    control: accessSample(undefined, {
+      profileOf: (_of, claims) => ({ ...profileSample, name: claims ? 'after the check' : role }),
+    }),
   })
   expect(await names.userOf(grant, stored)).toMatchObject({
     id: grant.user.id,
@@ -112,12 +115,14 @@ it('a decision is kept until the session, a check of it or the rules change', as
   let policy = counted(partners)
   const control = new AccessControl({
     policy: () => policy,
-    provider: { capabilities: () => Promise.reject(new Error('not asked')), profileOf: () => profileSample },
+    provider: {
+      capabilities: () => Promise.reject(new Error('not asked')),
+      profileOf: () => ({ ...profileSample, claims: { role } }),
+    },
   })
   const kept = grantAccessSample({
     control,
     keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
-    provider: { profileOf: () => ({ ...profileSample, claims: { role } }) },
   })
   const first = await kept.decide(grant, stored)
   const made = decisions

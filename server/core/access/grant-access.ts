@@ -8,14 +8,13 @@ import type {
 } from '../session/grant.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import type { Profile, SessionProvider } from '../session/session-provider.ts'
+import type { Profile } from '../session/session-provider.ts'
 import type { AccessControl } from './access-control.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
 export interface GrantAccessPorts {
   control: AccessControl
   keeper: Pick<SessionKeeper, 'open' | 'claimsOf'>
-  provider: Pick<SessionProvider, 'profileOf'>
   store: Pick<GrantStore, 'endGrant'>
   runtime: Pick<Runtime, 'now'>
   reportGrantEnd: ReportGrantEnd
@@ -67,13 +66,12 @@ export class GrantAccess {
   }
 
   #knownOf(session: StoredProviderSession): KnownUser {
-    const { keeper, provider } = this.#ports
+    const { control, keeper } = this.#ports
     const { grantId, version } = session
     const probed = keeper.claimsOf(session)
     const known = this.#users.get(grantId)
     if (known?.version === version && known.probedAt === probed?.at) return known
-    const opened = keeper.open(session)
-    const profile = provider.profileOf({ kind: 'session', session: opened }, probed?.claims)
+    const profile = control.profileOf({ kind: 'session', session: keeper.open(session) }, probed?.claims)
     const user: KnownUser = { version, probedAt: probed?.at, profile }
     this.#users.set(grantId, user)
     return user

@@ -11,20 +11,30 @@ import {
 } from '../limits/limit-table.ts'
 import { type Rate, SourceLimit, type SourceShare } from '../limits/rate-limit.ts'
 
-/** Why a client's document could not be fetched; for the log and the error page. */
-export type FetchFailure =
-  | 'forbidden_url'
-  | 'forbidden_address'
-  | 'unknown_host'
-  | 'unreachable'
-  | 'too_slow'
-  | 'redirected'
-  | 'not_found'
-  | 'refused'
-  | 'wrong_type'
-  | 'too_large'
-  | 'too_many_fetches'
-  | 'too_many_of_address'
+/**
+ * Why a client's document could not be fetched: our own limits, the network, or an unusable response; others may pass. `text` completes
+ * the sentence "Its document could not be fetched: ...". It is shown to strangers, so internal names read like unresolvable ones:
+ * otherwise they could probe for internal names. The log has the name of the failure.
+ */
+export const fetchFailures = {
+  forbidden_url: { kind: 'other', text: 'documents are not fetched from this address.' },
+  forbidden_address: { kind: 'network', text: 'its host has no address on the public internet.' },
+  unknown_host: { kind: 'network', text: 'its host has no address on the public internet.' },
+  unreachable: { kind: 'network', text: 'the host cannot be reached.' },
+  too_slow: { kind: 'network', text: 'the host responds too slowly.' },
+  redirected: { kind: 'faulty_response', text: 'the host redirects to another address.' },
+  not_found: { kind: 'faulty_response', text: 'the host has no such document.' },
+  refused: { kind: 'other', text: 'the host refuses access to it.' },
+  wrong_type: { kind: 'faulty_response', text: "the host's response is not JSON." },
+  too_large: { kind: 'faulty_response', text: "the host's response is too large." },
+  too_many_fetches: { kind: 'own_limit', text: 'too many documents are being fetched right now.' },
+  too_many_of_address: {
+    kind: 'own_limit',
+    text: 'too many documents are being fetched for requests from your address.',
+  },
+} as const
+
+export type FetchFailure = keyof typeof fetchFailures
 
 /** Result of fetching a document. Headers are the host's, unchecked. */
 export type FetchOutcome =
@@ -44,38 +54,6 @@ export interface FetchQuery {
  * every error becomes a {@link FetchFailure}.
  */
 export type GuardedFetch = (query: FetchQuery) => Promise<FetchOutcome>
-
-/** Why a document is not there: our own limits, the network, or an unusable response. Other failures may pass. */
-type FailureKind = 'own_limit' | 'network' | 'faulty_response' | 'other'
-
-interface FailureDescription {
-  kind: FailureKind
-  /**
-   * Completes the sentence "Its document could not be fetched: ...". Shown to strangers, so internal names read like unresolvable
-   * ones: otherwise they could probe for internal names. The log has the difference.
-   */
-  text: string
-}
-
-const noPublicAddress = 'its host has no address on the public internet.'
-
-export const fetchFailures: Readonly<Record<FetchFailure, FailureDescription>> = {
-  forbidden_url: { kind: 'other', text: 'documents are not fetched from this address.' },
-  forbidden_address: { kind: 'network', text: noPublicAddress },
-  unknown_host: { kind: 'network', text: noPublicAddress },
-  unreachable: { kind: 'network', text: 'the host cannot be reached.' },
-  too_slow: { kind: 'network', text: 'the host responds too slowly.' },
-  redirected: { kind: 'faulty_response', text: 'the host redirects to another address.' },
-  not_found: { kind: 'faulty_response', text: 'the host has no such document.' },
-  refused: { kind: 'other', text: 'the host refuses access to it.' },
-  wrong_type: { kind: 'faulty_response', text: "the host's response is not JSON." },
-  too_large: { kind: 'faulty_response', text: "the host's response is too large." },
-  too_many_fetches: { kind: 'own_limit', text: 'too many documents are being fetched right now.' },
-  too_many_of_address: {
-    kind: 'own_limit',
-    text: 'too many documents are being fetched for requests from your address.',
-  },
-}
 
 const anybody: AttemptSource = { address: undefined, known: false }
 

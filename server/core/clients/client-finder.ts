@@ -87,6 +87,7 @@ interface DocumentSourcePorts {
 interface Failure {
   /** `invalid`: the document was fetched, and describes no client. */
   reason: FetchFailure | 'invalid'
+  kind: (typeof fetchFailures)[FetchFailure]['kind']
   text: string
   until: number
 }
@@ -138,9 +139,10 @@ class DocumentSource {
       case 'fetched': {
         const reading = readClientDocument(url, parseJsonObject(outcome.text), policy)
         if (reading.kind === 'invalid') {
-          this.#report(url, `faulty: ${reading.reason}`)
+          this.#report(url, `faulty: ${reading.reason}`, undefined)
           const text = `it is faulty: ${reading.reason}`
-          entry.failure = { reason: 'invalid', text, until: now + failurePauseSeconds }
+          const until = now + failurePauseSeconds
+          entry.failure = { reason: 'invalid', kind: 'faulty_response', text, until }
           return
         }
         const client: Client = {
@@ -160,19 +162,17 @@ class DocumentSource {
 
   #failFetch(url: string, entry: Entry, reason: FetchFailure, now: number): void {
     const { kind, text } = fetchFailures[reason]
-    this.#report(url, reason, this.#operatorStepFor(reason))
-    const failure = { reason, text, until: now + failurePauseSeconds }
+    this.#report(url, reason, this.#operatorStepFor(kind))
+    const failure = { reason, kind, text, until: now + failurePauseSeconds }
     // Our own limit says nothing about the host: keep the host's failure, and let the next requester try.
     entry.failure = kind === 'own_limit' ? { ...(entry.failure ?? failure), until: now } : failure
   }
 
-  #operatorStepFor(reason: Failure['reason']): string | undefined {
-    return reason !== 'invalid' && fetchFailures[reason].kind === 'network'
-      ? this.#ports.operatorStep
-      : undefined
+  #operatorStepFor(kind: Failure['kind'] | undefined): string | undefined {
+    return kind === 'network' ? this.#ports.operatorStep : undefined
   }
 
-  #report(url: string, reason: string, nextStep?: string): void {
+  #report(url: string, reason: string, nextStep: string | undefined): void {
     this.#ports.report('client_document_unavailable', {
       client_id: url,
       host: new URL(url).host,
@@ -199,10 +199,9 @@ class DocumentSource {
   }
 
   #unavailable(url: string, failure: Failure | undefined, now: number): ClientUnavailableError {
-    const { reason, text = '', until = now } = failure ?? {}
-    const faulty =
-      reason === 'invalid' || (reason !== undefined && fetchFailures[reason].kind === 'faulty_response')
-    const operatorStep = reason && this.#operatorStepFor(reason)
+    const { reason, kind, text = '', until = now } = failure ?? {}
+    const faulty = kind === 'faulty_response'
+    const operatorStep = this.#operatorStepFor(kind)
     const problem = `The document of this client at ${new URL(url).host} could not be used: ${text}`
     const nextStep = faulty
       ? 'Contact its developer.'

@@ -18,7 +18,7 @@ const maxUrlLength = 1024
 const methodLists = ['token_endpoint_auth_methods_supported', 'token_endpoint_auth_methods'] as const
 
 /** A client as its metadata document describes it. */
-export type DocumentClient = DescribedClient & Pick<Client, 'id' | 'authMethod'> & { name: string }
+type DocumentClient = DescribedClient & Pick<Client, 'id' | 'authMethod'>
 
 /** A valid document's client, or the reason it is invalid, written for the document's author. */
 export type DocumentReading = { kind: 'client'; client: DocumentClient } | { kind: 'invalid'; reason: string }
@@ -77,7 +77,7 @@ function describe(url: string, given: JsonObject, policy: ClientMetadataPolicy):
   }
   const authMethod = readAuthMethod(given)
   requireKeys(authMethod, keys)
-  return { ...described, id: url, name, authMethod }
+  return { ...described, id: url, authMethod }
 }
 
 function readAuthMethod(given: JsonObject): ClientAuthMethod {

@@ -44,15 +44,15 @@ export const introspectsOnly: Pick<DescribedClient, 'uri' | 'redirectUris' | 'gr
  * Nothing is verified: names and links are self-declared. Throws `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function readClientMetadata(given: JsonObject, policy: ClientMetadataPolicy): DescribedClient {
-  const supported = readGrantTypes(given['grant_types'])
+  const supported = readGrantTypes(given)
   const asksForCode = supported.includes('authorization_code')
   const deviceOnly = !asksForCode && supported.includes(deviceGrantType)
   // First, so that a client that registers without any metadata learns what is required.
-  const redirectUris = readRedirectUris(given['redirect_uris'], policy, deviceOnly ? 0 : 1)
+  const redirectUris = readRedirectUris(given, policy, deviceOnly ? 0 : 1)
   if (!asksForCode && !deviceOnly) {
     throw invalidMetadata(`grant_types must include authorization_code or ${deviceGrantType}.`)
   }
-  readResponseTypes(given['response_types'], asksForCode)
+  readResponseTypes(given, asksForCode)
   return {
     name: readText(given, 'client_name'),
     uri: readLink(given, 'client_uri'),
@@ -71,10 +71,7 @@ export function readMetadataObject(value: unknown): JsonObject {
 
 /** Returns a member that is a list of strings; undefined if omitted. Throws `invalid_client_metadata`. */
 export function readStrings(given: JsonObject, name: string): string[] | undefined {
-  return stringsOf(given[name], name)
-}
-
-function stringsOf(value: unknown, name: string): string[] | undefined {
+  const value = given[name]
   if (value === undefined || value === null) return undefined
   if (!Array.isArray(value) || !value.every((item): item is string => typeof item === 'string')) {
     throw invalidMetadata(`${name} must be an array of strings.`)
@@ -82,8 +79,8 @@ function stringsOf(value: unknown, name: string): string[] | undefined {
   return value
 }
 
-function readRedirectUris(value: unknown, policy: ClientMetadataPolicy, min: number): string[] {
-  const uris = stringsOf(value, 'redirect_uris') ?? []
+function readRedirectUris(given: JsonObject, policy: ClientMetadataPolicy, min: number): string[] {
+  const uris = readStrings(given, 'redirect_uris') ?? []
   if (uris.length < min || uris.length > maxRedirectUris) {
     throw new OAuthError('invalid_redirect_uri', `Give between 1 and ${maxRedirectUris} redirect_uris.`)
   }
@@ -99,13 +96,13 @@ function readRedirectUris(value: unknown, policy: ClientMetadataPolicy, min: num
   return [...new Set(uris)]
 }
 
-function readGrantTypes(value: unknown): GrantType[] {
-  const asked = stringsOf(value, 'grant_types') ?? defaultGrantTypes
+function readGrantTypes(given: JsonObject): GrantType[] {
+  const asked = readStrings(given, 'grant_types') ?? defaultGrantTypes
   return grantTypes.filter((type) => asked.includes(type))
 }
 
-function readResponseTypes(value: unknown, asksForCode: boolean): void {
-  const types = stringsOf(value, 'response_types')
+function readResponseTypes(given: JsonObject, asksForCode: boolean): void {
+  const types = readStrings(given, 'response_types')
   // RFC 7591 section 2.1: the two lists must agree; without the code grant there is no response type.
   if (types && asksForCode && !types.includes('code'))
     throw invalidMetadata('response_types must include code.')

@@ -6,6 +6,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Client, type ClientAuthMethod, clientAuthMethods } from './client.ts'
 import {
   type ClientMetadataPolicy,
+  type DescribedClient,
   invalidMetadata,
   readClientMetadata,
   readMetadataObject,
@@ -60,8 +61,7 @@ export function registerClient(
   return {
     client,
     response: {
-      ...clientInformation(client, policy.scope),
-      ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
+      ...withSecret(clientInformation(client, policy.scope), secret),
       registration_client_uri: managementUrl(client.id),
       registration_access_token: managementToken,
     },
@@ -91,13 +91,11 @@ export function updateClient(
     ...described,
     secretHash: confidential ? (client.secretHash ?? (secret && hashSecret(secret))) : undefined,
   }
-  return {
-    client: updated,
-    response: {
-      ...clientInformation(updated, policy.scope),
-      ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
-    },
-  }
+  return { client: updated, response: withSecret(clientInformation(updated, policy.scope), secret) }
+}
+
+function withSecret(response: ClientInformation, secret: string | undefined): ClientInformation {
+  return secret === undefined ? response : { ...response, client_secret: secret, client_secret_expires_at: 0 }
 }
 
 /**
@@ -121,9 +119,10 @@ export function clientInformation(client: Client, defaultScope: string): ClientI
   }
 }
 
-type RegisteredDescription = ReturnType<typeof readClientMetadata> & Pick<Client, 'authMethod'>
-
-function describe(given: JsonObject, policy: RegistrationPolicy): RegisteredDescription {
+function describe(
+  given: JsonObject,
+  policy: RegistrationPolicy,
+): DescribedClient & Pick<Client, 'authMethod'> {
   const described = readClientMetadata(given, policy)
   const authMethod = readAuthMethod(given['token_endpoint_auth_method'])
   requireKeys(authMethod, described.keys)

@@ -2,16 +2,15 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { AttemptSource } from '../limits/attempt-limit.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 
-/** How a client authenticates at the token endpoint (RFC 7591 section 2). */
-export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
-
-/** Client authentication methods that the token endpoint accepts, in the order metadata lists them. */
-export const clientAuthMethods: readonly ClientAuthMethod[] = [
+/** How a client may authenticate at the token endpoint (RFC 7591 section 2), in the order metadata lists them. */
+export const clientAuthMethods = [
   'none',
   'client_secret_basic',
   'client_secret_post',
   'private_key_jwt',
-]
+] as const
+
+export type ClientAuthMethod = (typeof clientAuthMethods)[number]
 
 /** The grant type of the device authorization grant (RFC 8628 section 3.4). */
 export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -24,12 +23,6 @@ export const grantTypes: readonly GrantType[] = ['authorization_code', 'refresh_
 
 /** The public keys of a client that signs its assertions, or the URL to fetch them from. */
 export type ClientKeys = { kind: 'jwks'; keys: readonly JsonObject[] } | { kind: 'jwks_uri'; uri: string }
-
-/**
- * Origin of a client: `registered` itself (RFC 7591), `configured` by the operator, or described by the `metadata_document` at its
- * id.
- */
-export type ClientKind = 'registered' | 'configured' | 'metadata_document'
 
 /** When a client id metadata document was fetched, until when it is fresh, and how to revalidate it. */
 export interface DocumentFreshness {
@@ -44,7 +37,8 @@ export interface DocumentFreshness {
  */
 export interface Client {
   id: string
-  kind: ClientKind
+  /** It registered itself (RFC 7591), the operator configured it, or the document at its id describes it. */
+  kind: 'registered' | 'configured' | 'metadata_document'
   name: string | undefined
   uri: string | undefined
   redirectUris: readonly string[]

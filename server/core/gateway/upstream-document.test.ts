@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CommandUpstream, HttpUpstream } from './upstream.ts'
+import { type CommandUpstream, type HttpUpstream, scopeOfTool } from './upstream.ts'
 import { readUpstreamDocument, upstreamAt, upstreamOf, type UpstreamReading } from './upstream-document.ts'
 
 const environment = { UPSTREAM_KEY: 'key of the upstream', EMPTY: '' }
@@ -202,4 +202,19 @@ describe('an upstream that is a command', () => {
   ])('%j is faulty', (document, fault) => {
     expect(faults(document).join('\n')).toContain(fault)
   })
+})
+
+it('the first pattern that matches says which scope a tool takes', () => {
+  const scopes = [
+    ['delete_all', 'notes:admin'],
+    ['delete_*', 'notes:write'],
+    ['*_all', 'notes:read'],
+  ] as const
+  const names = ['delete_all', 'delete_one', 'list_all', 'whoami']
+  expect(names.map((name) => scopeOfTool({ scopes }, name))).toEqual([
+    'notes:admin',
+    'notes:write',
+    'notes:read',
+    undefined,
+  ])
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { durationParser } from '@drawbridge/shared/settings/value.ts'
+import { isAllowed } from '../access/glob.ts'
 import {
   anyTexts,
   type DocumentReading,
@@ -12,12 +13,12 @@ import {
   text,
   texts,
 } from '../document.ts'
-import { offersUpstreamTool, scopeOfTool } from './upstream-policy.ts'
 import {
   type CommandUpstream,
   holdsProviderToken,
   type HttpUpstream,
   type ProcessUser,
+  scopeOfTool,
   type Template,
   type Upstream,
   type UpstreamPolicy,
@@ -166,7 +167,7 @@ function addFault(context: Context, path: PropertyKey[], message: string): void 
 
 function publicFault(name: string, policy: UpstreamPolicy): string | undefined {
   if (name.includes('*')) return 'is a pattern. Name each public tool in full.'
-  if (!offersUpstreamTool(policy, name)) return 'is not allowed by tools.allow and tools.deny.'
+  if (!isAllowed(policy, name)) return 'is not allowed by tools.allow and tools.deny.'
   if (scopeOfTool(policy, name) === undefined) return undefined
   return 'requires a scope by tools.scopes, so it requires a sign-in. Remove one of the two.'
 }

@@ -1,3 +1,5 @@
+import { matchesGlob } from '../access/glob.ts'
+
 /** How the upstream learns who is calling. */
 export type IdentityForm = 'assertion' | 'bearer' | 'headers' | 'provider-token'
 
@@ -9,6 +11,14 @@ export interface UpstreamPolicy {
   publicTools: ReadonlySet<string>
   /** Scopes by pattern; the first match wins. */
   scopes: readonly (readonly [pattern: string, scope: string])[]
+}
+
+/**
+ * Returns the scope required to call the upstream's tool of that name, besides the one for all tools: that of the first matching
+ * pattern.
+ */
+export function scopeOfTool({ scopes }: Pick<UpstreamPolicy, 'scopes'>, name: string): string | undefined {
+  return scopes.find(([pattern]) => matchesGlob(pattern, name))?.[1]
 }
 
 interface AnyUpstream {

@@ -68,7 +68,10 @@ describe('introspectToken', () => {
   })
 
   it('a user without an email has no username', async () => {
-    ports = { ...ports, access: grantAccessSample({ provider: { profileOf: () => profileSample } }) }
+    ports = {
+      ...ports,
+      access: grantAccessSample({ control: accessSample(undefined, { profileOf: () => profileSample }) }),
+    }
     const answer = await ask(resourceServer, pair.accessToken)
     expect(answer).toMatchObject({ active: true, sub: 'a' })
     expect(answer).not.toHaveProperty('username')

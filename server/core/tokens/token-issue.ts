@@ -119,7 +119,7 @@ export interface TokenLife {
  * never outlives its grant in any case, and ends with it at once (RFC 9700 section 2.2.2 recommends short lives for tokens that
  * cannot be revoked; these can).
  */
-export function accessTokenTtl(client: Pick<Client, 'id' | 'grantTypes'>, life: TokenLife): number {
+export function accessTokenTtl(client: Pick<Client, 'grantTypes'>, life: TokenLife): number {
   const { accessTokenTtlSeconds, longTokenTtlSeconds } = life
   const neverRefreshes = !client.grantTypes.includes('refresh_token')
   // A longer lifetime set below the usual one would punish the clients it is meant for.
