@@ -22,7 +22,7 @@ export class AccessControl {
     this.#ports = ports
   }
 
-  /** The policy in force. Undefined: every user may do everything, and profiles need not be read. */
+  /** Undefined: every user may do everything, and profiles need not be read. */
   get policy(): AccessPolicy | undefined {
     return this.#ports.policy()
   }
@@ -50,10 +50,7 @@ export class AccessControl {
     }
   }
 
-  /**
-   * Decides about the user with the provider's id `sub`. An address marked as verified counts only if the provider verifies
-   * addresses, which is looked up only when it matters. Rejects with `ProviderError` if the provider does not respond.
-   */
+  /** An address marked as verified counts only if the provider verifies addresses. Rejects with `ProviderError`. */
   async decide(sub: string, profile: Profile): Promise<AccessDecision> {
     const { policy } = this
     if (!policy) return fullAccess

@@ -131,10 +131,7 @@ function conditionTest(
   return (person) => tests.every((test) => test(person))
 }
 
-/**
- * Normalizes the domain as mail delivery does: the part after the last `@`, without a final dot. A quoted local part with an `@` or
- * a dot therefore cannot get around a rule that denies a domain.
- */
+/** The part after the last `@`, as mail delivery reads it: a quoted `@` or a final dot does not get around a denied domain. */
 function asDelivered(address: string): string {
   const at = address.lastIndexOf('@')
   return address.slice(0, at).replaceAll('@', ' ') + address.slice(at).replace(/\.$/, '')
@@ -145,10 +142,7 @@ export function lowerCaseAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
-/**
- * Returns the claim of exactly that name, since names such as `https://example.com/roles` contain dots; otherwise the one at that
- * path.
- */
+/** Returns the claim of exactly that name, as in `https://example.com/roles`; otherwise the one at that dotted path. */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
   let value: unknown = claims

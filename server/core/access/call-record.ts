@@ -1,9 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 
-/**
- * Result of a call. `failed`: neither the tool nor a rule refused it, for example because it threw or its arguments were not an
- * object.
- */
+/** `failed`: neither the tool nor a rule refused it, for example because it threw or its arguments were not an object. */
 export type CallOutcome =
   | 'ok'
   | 'tool_error'
@@ -60,10 +57,7 @@ export function callsOf(body: unknown): Call[] {
 /** The end of a call in its record. Sizes are bytes of JSON. */
 export interface CallEnd {
   outcome: CallOutcome
-  /**
-   * True when the server has the called item; otherwise the name comes from the client only. Undefined while unknown, because the
-   * server has not listed its items.
-   */
+  /** False: the name comes from the client only. Undefined: the server has not listed its items yet. */
   isKnown: boolean | undefined
   responseBytes?: number
 }
@@ -88,10 +82,7 @@ export interface IncomingCallsPorts {
   over?: () => void
 }
 
-/**
- * The calls of one HTTP request. Records each when it ends: the caller, the name and the result; never arguments or results'
- * contents.
- */
+/** The calls of one HTTP request. Records the end of each, never arguments or the contents of results. */
 export class IncomingCalls {
   readonly #ports: IncomingCallsPorts
   #isOver = false

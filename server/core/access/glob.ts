@@ -25,10 +25,7 @@ export function isAllowed(
   return matchesOne(allow) && !matchesOne(deny)
 }
 
-/**
- * Like {@link matchesGlob} for email addresses, but `*` does not match `@`. Addresses without exactly one `@`, such as some quoted
- * local parts, match no pattern.
- */
+/** Like {@link matchesGlob}, but `*` does not match `@`. Matches no address without exactly one `@`. */
 export function matchesEmail(pattern: string, address: string): boolean {
   const patternParts = pattern.split('@')
   const parts = address.split('@')

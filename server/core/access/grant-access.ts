@@ -33,8 +33,8 @@ export class GrantAccess {
   }
 
   /**
-   * Decides as {@link AccessControl.decide} does, once for each version of the session, probe and policy: until one of these
-   * changes, the same object is returned. Rejects with `ProviderError`, also when no key of the ring opens `session`.
+   * Decides once for each version of the session, probe and policy. Rejects with `ProviderError`, also if `session` does not
+   * open.
    */
   async decide({ user }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
     const { control } = this.#ports
@@ -57,10 +57,7 @@ export class GrantAccess {
     return decision
   }
 
-  /**
-   * Returns the user of a grant as the provider last described them. Rejects with `ProviderError` when no key of the ring opens
-   * `session`.
-   */
+  /** As the provider last described them. Rejects with `ProviderError` if `session` does not open. */
   async userOf({ user }: Grant, session: StoredProviderSession): Promise<CurrentUser> {
     return this.#ports.control.describe(user, this.#knownOf(session).profile)
   }

@@ -28,7 +28,6 @@ export interface DevicePorts extends AuthorizationCodePorts {
   devices: DeviceStore
 }
 
-/** Additional dependencies of starting: our issuer, and the one resource. */
 export interface DeviceAuthorizationPorts extends DevicePorts {
   issuer: string
   resource: string
@@ -109,10 +108,7 @@ async function addWithFreeUserCode(
   throw new OAuthError('temporarily_unavailable', 'Too many devices are waiting right now. Try again later.')
 }
 
-/**
- * Finds the waiting device for a typed user code, ignoring letter case, blanks and dashes. Undefined if there is none, it has
- * expired, or it was already decided.
- */
+/** Ignores letter case, blanks and dashes. Undefined if no device waits under that code any more. */
 export async function findDeviceByUserCode(
   typed: string,
   { devices, runtime }: DevicePorts,
@@ -149,9 +145,8 @@ export function denyDevice(device: PendingDevice, { devices, runtime }: DevicePo
 }
 
 /**
- * Handles a device's poll (RFC 8628 sections 3.4 and 3.5). Returns its tokens once it is approved. Throws `authorization_pending`,
- * `slow_down`, `access_denied` or `expired_token` otherwise, `invalid_grant` for a code that is unknown, used, or another client's,
- * and `invalid_target`.
+ * Handles a poll (RFC 8628 sections 3.4 and 3.5). Throws `authorization_pending`, `slow_down`, `access_denied`, `expired_token`
+ * or `invalid_target`, and `invalid_grant` for a code that is unknown, used, or another client's.
  */
 export async function redeemDeviceCode(
   { client, deviceCode, resources }: DeviceCodeRequest,
@@ -187,10 +182,7 @@ function unknownDevice(): OAuthError {
   return new OAuthError('invalid_grant', 'This device code is unknown. Start again.')
 }
 
-/**
- * Returns the hash a device code is stored under. Includes the client, so that one client's code is unknown to all others, and their
- * polls do not count as its own; the code's format separates the parts.
- */
+/** Includes the client: one client's code is unknown to all others, and their polls do not count as its own. */
 export function deviceHashOf(deviceCode: string, client: Pick<Client, 'id'>): string {
   return hashSecret(`device ${deviceCode} ${client.id}`)
 }

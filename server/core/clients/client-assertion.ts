@@ -9,10 +9,7 @@ import { isInUse } from './client-life.ts'
 import type { FetchClientKeys } from './client-keys.ts'
 import { hashSecret } from '../seal.ts'
 
-/**
- * Signature algorithms of client assertions, in the order metadata lists them. Asymmetric only: HS256 would require the server to
- * keep the secret itself.
- */
+/** In the order metadata lists them. No HS256: this server would have to keep the secret itself. */
 export const assertionAlgorithms: readonly string[] = ['ES256', 'EdDSA', 'PS256', 'RS256']
 
 /** The only `client_assertion_type` (RFC 7523 section 2.2). */

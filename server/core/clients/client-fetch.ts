@@ -42,17 +42,14 @@ export type FetchOutcome =
   | { kind: 'not_modified'; headers: Headers }
   | { kind: 'failed'; reason: FetchFailure }
 
-/** One document to fetch; with `etag` only if it has changed since. */
+/** With `etag` only if it has changed since. */
 export interface FetchQuery {
   url: string
   maxBytes: number
   etag?: string | undefined
 }
 
-/**
- * Fetches a public JSON document from a URL that a stranger chose; never reaches addresses inside our own network. Does not reject:
- * every error becomes a {@link FetchFailure}.
- */
+/** Fetches a public JSON document from a URL that a stranger chose, never from inside our own network. Does not reject. */
 export type GuardedFetch = (query: FetchQuery) => Promise<FetchOutcome>
 
 const anybody: AttemptSource = { address: undefined, known: false }

@@ -22,10 +22,7 @@ export interface ClientKeyQuery {
   source?: AttemptSource
 }
 
-/**
- * Returns the public keys of a client, cached. Rejects with `ClientUnavailableError` if they cannot be fetched and no recent ones
- * are cached.
- */
+/** Rejects with `ClientUnavailableError` if the keys cannot be fetched and no recent ones are cached. */
 export type FetchClientKeys = (query: ClientKeyQuery) => Promise<readonly JsonObject[]>
 
 interface KeySet {
@@ -39,8 +36,8 @@ interface KeySet {
 }
 
 /**
- * Creates a {@link FetchClientKeys} with a ten-minute cache. An unknown `kid` causes at most one fetch every 30 seconds. If
- * fetching fails, the last keys are used for up to a day; a key that is no longer published proves nothing.
+ * Caches keys for ten minutes. An unknown `kid` causes at most one fetch every 30 seconds. If fetching fails, the last keys are
+ * used for up to a day; a key that is no longer published proves nothing.
  */
 export function createClientKeySource(ports: {
   fetch: LimitedFetch

@@ -63,7 +63,7 @@ export function readClientMetadata(given: JsonObject, policy: ClientMetadataPoli
   }
 }
 
-/** Returns `value` as a JSON object. Throws `invalid_client_metadata`. */
+/** Throws `invalid_client_metadata`. */
 export function readMetadataObject(value: unknown): JsonObject {
   if (!isJsonObject(value)) throw invalidMetadata('Client metadata must be a JSON object.')
   return value
@@ -125,7 +125,7 @@ function readLink(given: JsonObject, name: string): string | undefined {
     : undefined
 }
 
-/** Creates the error for invalid client metadata (RFC 7591 section 3.2.2); `description` is for the client's author. */
+/** RFC 7591 section 3.2.2. `description` is for the client's author. */
 export function invalidMetadata(description: string): OAuthError {
   return new OAuthError('invalid_client_metadata', description)
 }
@@ -139,10 +139,8 @@ const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
 const publicMembers = ['kty', 'crv', 'x', 'y', 'n', 'e', 'kid', 'use', 'key_ops', 'alg']
 
 /**
- * Reads a client's keys from `jwks` or `jwks_uri`, never both (RFC 7591 section 2); undefined without either.
- *
- * Does not check that a key fits an algorithm; verifying a signature does. Throws `invalid_client_metadata`, also for a private
- * key: it is compromised once it was sent.
+ * Reads `jwks` or `jwks_uri`, never both (RFC 7591 section 2). Does not check that a key fits an algorithm; verifying a signature
+ * does. Throws `invalid_client_metadata`, also for a private key: it is compromised once it was sent.
  */
 export function readKeys(given: JsonObject, allowLoopback: boolean): ClientKeys | undefined {
   const { jwks, jwks_uri: uri } = given
@@ -163,10 +161,7 @@ export function requireKeys(method: ClientAuthMethod, keys: ClientKeys | undefin
   if (method === 'private_key_jwt' && !keys) throw invalidMetadata('private_key_jwt needs jwks or jwks_uri.')
 }
 
-/**
- * Returns the keys of a JWK set (RFC 7517 section 5), each reduced to the members that verify a signature; undefined if the set is
- * malformed, too large, or contains anything but public keys.
- */
+/** Reduces each key (RFC 7517 section 5) to what verifies a signature; undefined for anything but a small set of public keys. */
 export function publicKeysOf(set: unknown): JsonObject[] | undefined {
   const keys: unknown = isJsonObject(set) ? set['keys'] : undefined
   if (!Array.isArray(keys) || keys.length > maxKeys || !keys.every(isPublicKey)) return undefined

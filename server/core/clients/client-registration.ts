@@ -98,10 +98,7 @@ function withSecret(response: ClientInformation, secret: string | undefined): Cl
   return secret === undefined ? response : { ...response, client_secret: secret, client_secret_expires_at: 0 }
 }
 
-/**
- * Returns all of a client's metadata as in a registration response (RFC 7591 section 3.2.1), without secrets: only their hashes are
- * stored.
- */
+/** All metadata as in a registration response (RFC 7591 section 3.2.1), without secrets: only their hashes are stored. */
 export function clientInformation(client: Client, defaultScope: string): ClientInformation {
   const { name, uri, keys } = client
   return {
@@ -129,7 +126,7 @@ function describe(
   return { ...described, authMethod }
 }
 
-/** Returns the requested authentication method. Throws `invalid_client_metadata` if it is not supported. */
+/** Throws `invalid_client_metadata` for a method that is not supported. */
 export function readAuthMethod(value: unknown): ClientAuthMethod {
   // RFC 7591 section 2: an omitted method means client_secret_basic.
   const method = value ?? 'client_secret_basic'
@@ -139,12 +136,11 @@ export function readAuthMethod(value: unknown): ClientAuthMethod {
   return known
 }
 
-/** True when clients of that method share a secret with this server. */
 export function usesSecret(method: ClientAuthMethod): boolean {
   return method === 'client_secret_basic' || method === 'client_secret_post'
 }
 
-/** Creates a secret for a client of that method; undefined if it uses none. */
+/** Undefined for a method without a secret. */
 export function newSecret(
   method: ClientAuthMethod,
   { randomBytes }: Pick<Runtime, 'randomBytes'>,

@@ -12,7 +12,7 @@ export const clientAuthMethods = [
 
 export type ClientAuthMethod = (typeof clientAuthMethods)[number]
 
-/** The grant type of the device authorization grant (RFC 8628 section 3.4). */
+/** RFC 8628 section 3.4. */
 export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Grant types of the token endpoint that a client may register. */
@@ -32,8 +32,8 @@ export interface DocumentFreshness {
 }
 
 /**
- * An OAuth client. `name` and `uri` are self-declared and prove nothing, except for a `metadata_document`, whose id is a URL of its
- * host. Times are epoch seconds.
+ * `name` and `uri` are self-declared; only the id of a `metadata_document`, a URL of its host, proves anything. Times are epoch
+ * seconds.
  */
 export interface Client {
   id: string
@@ -58,16 +58,12 @@ export interface Client {
   expiresAt: number | undefined
 }
 
-/**
- * Why a client is looked up: to sign a user in, or because it is already connected. A `connected` client is found by its stored
- * document while that document's host cannot be reached.
- */
+/** A `connected` client is found by its stored document while that document's host cannot be reached. */
 export type ClientPurpose = 'sign_in' | 'connected'
 
 export interface ClientFinder {
   /**
-   * Returns the client with that id: configured, registered and not expired, or described by the document at the id. Undefined if
-   * there is none. Rejects with {@link ClientUnavailableError} if it cannot be looked up right now. `purpose` defaults to
+   * Undefined if there is no such client, or it has expired. Rejects with {@link ClientUnavailableError}. `purpose` defaults to
    * `sign_in`. Fetches are counted for `source`.
    */
   findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
@@ -113,17 +109,11 @@ export class ClientUnavailableError extends Error {
 }
 
 export interface ClientStore {
-  /**
-   * `network` is the registration's network as returned by `addressNetwork`; empty if unknown. Only {@link ClientStore.trimClients}
-   * uses it.
-   */
+  /** `network` is what `addressNetwork` returns, for {@link ClientStore.trimClients}. */
   addClient(client: Client, network?: string): Promise<void>
   /** Also finds an expired client until it is purged. */
   findClient(id: string): Promise<Client | undefined>
-  /**
-   * Replaces all of `client` if it exists; returns whether it did. Never shortens the life of a kept client: a user may have signed
-   * in since the caller read it.
-   */
+  /** Returns whether it exists. Never shortens the life of a kept client: a user may have signed in since it was read. */
   replaceClient(client: Client): Promise<boolean>
   /** Adds the client, or replaces it like {@link ClientStore.replaceClient}. */
   putClient(client: Client): Promise<void>
@@ -136,9 +126,8 @@ export interface ClientStore {
   /** Records, to the minute, that the login page of a registration was shown. Does nothing for a client in use. */
   noteClientOpened(id: string, now: number): Promise<void>
   /**
-   * Deletes unused registrations beyond `most`, at most `limit` of them, and returns how many. Starts with the networks that have
-   * the most, oldest first. Keeps registrations that {@link ClientStore.keepClient} kept, or whose login page was shown at
-   * `openedBefore` or later.
+   * Deletes unused registrations beyond `most`, at most `limit` of them, from the networks that have the most, oldest first.
+   * Keeps those whose login page was shown at `openedBefore` or later. Returns how many it deleted.
    */
   trimClients(most: number, limit: number, openedBefore: number): Promise<number>
 }

@@ -25,18 +25,12 @@ export interface AssertionKey {
   publicJwk: PublicJwk
 }
 
-/**
- * Returns the published assertion keys, one for each key of the ring, newest first. Derived, so that all instances have the same
- * keys without storing any; they rotate with the ring. A ring key cannot be computed from them.
- */
+/** Derives one key for each of the ring, so that all instances have the same without storing any. None reveals its ring key. */
 export function assertionKeys(ring: readonly SealingKey[]): AssertionKey[] {
   return ring.slice(0, maxPublished).map(deriveKey)
 }
 
-/**
- * Returns the signing key: the second newest, if there are two. So a key is published one rotation before it signs, and an upstream
- * that caches the key set knows each key in time.
- */
+/** The second newest, if there are two: an upstream that caches the key set knows each key one rotation before it signs. */
 export function signingKey(keys: readonly AssertionKey[]): AssertionKey | undefined {
   return keys[1] ?? keys[0]
 }

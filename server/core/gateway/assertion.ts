@@ -23,8 +23,7 @@ export interface AssertionPorts {
 }
 
 /**
- * Signs assertions that tell the upstream who is calling: a JWT valid for 60 seconds, signed with ES256 by a key of the key set.
- * Reuses a caller's assertion for up to 30 seconds, so `jti` identifies an assertion and not a call.
+ * Signs JWTs that tell the upstream who is calling, valid for 60 seconds. Reuses a caller's for up to 30, so `jti` names no call.
  */
 export class AssertionSigner {
   readonly #ports: AssertionPorts

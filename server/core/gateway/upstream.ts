@@ -13,10 +13,7 @@ export interface UpstreamPolicy {
   scopes: readonly (readonly [pattern: string, scope: string])[]
 }
 
-/**
- * Returns the scope required to call the upstream's tool of that name, besides the one for all tools: that of the first matching
- * pattern.
- */
+/** Returns the scope required besides the one for all tools: that of the first matching pattern. */
 export function scopeOfTool({ scopes }: Pick<UpstreamPolicy, 'scopes'>, name: string): string | undefined {
   return scopes.find(([pattern]) => matchesGlob(pattern, name))?.[1]
 }

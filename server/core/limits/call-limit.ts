@@ -24,10 +24,7 @@ export function personCalling(userId: string): readonly CallSource[] {
   return [{ name: userId, factor: 1 }]
 }
 
-/**
- * Returns the sources of calls without a credential: the blocks of `address`, and one for all such calls. None of their ids can be
- * a user id.
- */
+/** The blocks of `address`, and one for all calls without a credential. None of the names can be a user id. */
 export function strangerCalling(address: string | undefined): readonly CallSource[] {
   const { unknownFactor, everyoneFactor } = callsWithoutCredential
   const blocks = address === undefined ? [{ name: 'unknown', factor: unknownFactor }] : addressBlocks(address)

@@ -31,10 +31,7 @@ export const userCodes: AttemptRule = {
   everyone: { max: 600, windowSeconds: 600 },
 }
 
-/**
- * Limits sign-ins per minute, `max` in total: half of them from one site, more than a single user needs. Protects the rate limit
- * that the provider applies to this server, so successful sign-ins count too.
- */
+/** Of `max` half is open to one site. Protects the provider's limit for this server, so successful sign-ins count too. */
 export const signInsOfMinute = (max: number): AttemptRule => ({
   kind: 'sign-in',
   perAddress: { max: max / 2, windowSeconds: 60 },
@@ -70,10 +67,7 @@ export const registrations = { windowSeconds: 3600, hostedFactor: 10, unknownFac
 /** Bytes of a message at `/mcp` that cost as much as one call. */
 export const bytesOfCall: number = 64 * 1024
 
-/**
- * Limits calls without a credential, in multiples of one user's: for unknown addresses, and for all such callers together, so that
- * users keep the rest. No block has more than half.
- */
+/** In multiples of one user's calls: for unknown addresses, and for all such callers. Users keep the rest. */
 export const callsWithoutCredential = { unknownFactor: 16, everyoneFactor: 32 }
 
 /** Limits on fetches: concurrent, per minute, and per minute to one host. */
@@ -106,17 +100,13 @@ export const refreshesOfGrant = (accessTokenTtlSeconds: number): Rate => ({
 })
 
 /**
- * Limits refused requests by one address and in total. Generous: the users of a hosted assistant or an office share an address, and
- * a misconfigured client probes for a while. Refusing the total costs about a fifth of a processor.
+ * Generous: a hosted assistant's or an office's users share an address. Refusing the total costs about a fifth of a processor.
  */
 export const refusals: { perAddress: Rate; everyone: Rate } = {
   perAddress: { burst: 200, perSecond: 50 },
   everyone: { burst: 2000, perSecond: 1000 },
 }
-/**
- * Like {@link refusals}, for token requests: the refresh token is in the body, so a valid request cannot be recognized before it is
- * processed.
- */
+/** The refresh token is in the body: a valid request cannot be recognized before it is processed. */
 export const tokenRefusals: { perAddress: Rate; everyone: Rate } = {
   perAddress: { burst: 500, perSecond: 250 },
   everyone: { burst: 2000, perSecond: 1000 },

@@ -37,8 +37,8 @@ export async function listStoredClients(
 }
 
 /**
- * Lists the known clients, at most 10,000: the `configured` ones, then those of the store, if there is one. Only counts
- * registrations never used to sign in (`unused`) unless `all` is set: anyone can create them.
+ * At most 10,000, the `configured` ones first. Registrations never used to sign in are only counted unless `all`: anyone can make
+ * them.
  */
 export async function listKnownClients(
   { all }: { all: boolean },

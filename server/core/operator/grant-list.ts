@@ -48,9 +48,8 @@ export interface GrantFacts {
 }
 
 /**
- * Returns the ids that `user` means: the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that
- * email address, compared in ASCII lower case. Finding an address reads every grant, because the store has no index on it. Does not
- * check that the user exists.
+ * Returns the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that email address, compared in
+ * ASCII lower case. Finding an address reads every grant: the store has no index on it.
  */
 export async function findUsers(
   user: string,
@@ -71,10 +70,7 @@ export async function findUsers(
   return [...ids].map((userId) => ({ userId }))
 }
 
-/**
- * Lists grants by id, starting after `after`, at most `limit`: live ones and those that start once their tokens are fetched
- * (`waiting`), with `all` also ended ones that are not purged yet. `next` is the id to continue after; undefined on the last page.
- */
+/** By id, starting after `after`: live and `waiting` ones, with `all` also ended ones. `next` is undefined on the last page. */
 export async function listGrants(
   { user, client, all }: GrantChoice & { all: boolean },
   { after, limit }: { after: string; limit: number },

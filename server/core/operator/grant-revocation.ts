@@ -11,9 +11,8 @@ type RevocationStore = Pick<
 >
 
 /**
- * Ends one grant, or a future grant whose tokens have not been fetched, with the reason `revoked_by_operator`. Every running server
- * refuses its tokens from the next request on, and one of them signs out its provider session. Returns the ended grant, none if it
- * had already ended, and undefined if the id is unknown.
+ * Ends one grant, or a future one whose tokens have not been fetched. Every running server refuses its tokens from the next
+ * request on. Returns the ended grant, none if it had already ended, and undefined if the id is unknown.
  */
 export async function revokeGrant(
   grantId: string,

@@ -30,7 +30,7 @@ export interface KeyUse {
   in_use: boolean
 }
 
-/** Lists every key of the ring, in order, then keys that the store needs and the ring lacks. Without a store no key is in use. */
+/** In the order of the ring, then keys that the store needs and the ring lacks. */
 export async function listKeyUse(ring: KeyRing, store: SealedSessionStore | undefined): Promise<KeyUse[]> {
   const used = new Set(await store?.listSealingKeys())
   const kids = ring.keys().map(({ kid }) => kid)
@@ -75,8 +75,7 @@ export interface RotationPorts {
 }
 
 /**
- * Adds a new key at the front of the ring, if possible, and re-seals all provider sessions with the first key, next to running
- * servers. May be stopped at any time, and run again.
+ * Adds a key at the front of the ring, if it can, and re-seals all sessions next to running servers. May be stopped and repeated.
  */
 export async function rotateKeyRing(ports: RotationPorts): Promise<RotationFacts> {
   const { store, ring, runtime, addEntry } = ports
@@ -107,8 +106,8 @@ export function createKeyEntry(runtime: Pick<Runtime, 'now' | 'randomBytes'>): {
 }
 
 /**
- * Re-seals all sessions with the first key of the ring, in rounds over the store, until none under another key remains that could
- * be re-sealed, nothing has changed for a minute, or the caller stops it. A store that is briefly down is a round without progress.
+ * Re-seals in rounds over the store until nothing is left, nothing has changed for a minute, or the caller stops it. A store that
+ * is briefly down is a round without progress.
  */
 export async function resealInRounds(ports: RotationPorts): Promise<Rotation> {
   const { store, ring, runtime, note, isStopped = () => false } = ports

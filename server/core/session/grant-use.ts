@@ -77,8 +77,7 @@ export class GrantUses {
   }
 
   /**
-   * Writes what is due: a grant's first use at once, later ones every ten minutes. Rejects when the store fails; unwritten uses
-   * stay due. Must not be called again before it settles.
+   * Writes a grant's first use at once, later ones every ten minutes. What fails stays due. Must not be called before it settles.
    */
   async flush(): Promise<void> {
     const now = this.#ports.runtime.now()

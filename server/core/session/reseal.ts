@@ -37,10 +37,7 @@ export interface ResealCounts {
   resealed: number
   /** In use by another process, or due in the next round. */
   skipped: number
-  /**
-   * The outcome of an earlier refresh is unknown: a server may still hold newer tokens, which writing here would void. Its next
-   * refresh seals them with the new key.
-   */
+  /** An earlier refresh may have brought a server newer tokens, which writing would void. Its next refresh seals them anew. */
   unsettled: number
   /** No key of the ring opens it. Left unchanged: its key may come back. */
   unreadable: number

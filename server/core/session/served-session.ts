@@ -84,10 +84,7 @@ export function probeKey({ grantId, version }: StoredProviderSession): string {
   return `${grantId} ${version}`
 }
 
-/**
- * True when `session` is due for refresh: 120 +- 30 seconds before its access token ends, spread by grant, but at most the last
- * fifth of the token's life. Does not check whether the provider still accepts the token.
- */
+/** 120 +- 30 seconds before its access token ends, spread by grant, but at most in the last fifth of the token's life. */
 export function isDue(session: StoredProviderSession, now: number): boolean {
   const left = session.expiresAt - now
   const lastFifth = Math.floor((session.expiresAt - session.issuedAt) / 5)

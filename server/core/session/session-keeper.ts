@@ -52,8 +52,7 @@ export class SessionKeeper {
   }
 
   /**
-   * Refreshes a token near its end, probes the session when its liveness has not been checked for too long, and otherwise returns
-   * `session` at once. Rejects with `StoreUnavailableError`.
+   * Refreshes a token near its end, and probes a session that was not checked for too long. Rejects with `StoreUnavailableError`.
    */
   keep(session: StoredProviderSession): Promise<KeptSession> {
     const { grantId } = session
@@ -75,7 +74,7 @@ export class SessionKeeper {
     throw new ProviderError('transient', `A stored provider session is ${opening.kind}.`)
   }
 
-  /** Returns the user's claims from the last probe of `session`, and its time. */
+  /** Returns the user's claims from the last probe, and its time. */
   claimsOf(session: StoredProviderSession): { claims: Claims; at: number } | undefined {
     return this.#liveness.claimsOf(probeKey(session))
   }
@@ -86,8 +85,8 @@ export class SessionKeeper {
   }
 
   /**
-   * Waits up to ten seconds for work in progress, then spends up to five storing what is unsaved. Call it before
-   * closing the store, after the last `keep`. Sessions still unsaved after that are reported and lost. Never rejects.
+   * Waits up to ten seconds for work in progress, and five to store what is unsaved. Call it after the last `keep`. Never
+   * rejects.
    */
   async settle(): Promise<void> {
     const { runtime, report } = this.#ports

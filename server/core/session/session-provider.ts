@@ -141,10 +141,7 @@ export class ProviderError extends Error {
   }
 }
 
-/**
- * The provider's own statement about a session, beyond what its access token says. `token_refused`: this token is no longer
- * accepted, and a refresh may help. `ended`: the session or its user is gone.
- */
+/** `token_refused`: this token is no longer accepted, and a refresh may help. `ended`: the session or its user is gone. */
 export type SessionLife = 'live' | 'token_refused' | 'ended'
 
 /** The subject of a logout notice: a user, one of their sign-ins, or both. */
@@ -161,10 +158,7 @@ export interface SessionProbe {
   claims?: Claims
 }
 
-/**
- * The external system that signs the web app's users in. Every method rejects with {@link ProviderError}. Unsupported methods are
- * absent: only social sign-in, refresh and sign-out are universal.
- */
+/** Signs the web app's users in. Every method rejects with {@link ProviderError}. What a provider does not support is absent. */
 export interface SessionProvider {
   issuer: string
   capabilities(): Promise<ProviderCapabilities>
@@ -175,10 +169,7 @@ export interface SessionProvider {
     password: string
     captchaToken: string | undefined
   }): Promise<SignInStep>
-  /**
-   * Sends a mail to an account that exists. Rejects with `invalid_credentials` for any other address. A link in it returns like a social
-   * sign-in, for which `secret` stays on the server.
-   */
+  /** Rejects with `invalid_credentials` for an address without an account. A link in the mail returns like a social sign-in. */
   emailStart?(input: {
     email: string
     callbackUrl: string
@@ -188,10 +179,7 @@ export interface SessionProvider {
   emailVerify?(input: { email: string; code: string }): Promise<SignInStep>
   /** `secret` stays on the server until {@link SessionProvider.socialFinish}. */
   socialStart(input: { method: string; callbackUrl: string }): Promise<{ url: string; secret: string }>
-  /**
-   * Starts single sign-on for the company with that domain; it returns like a social sign-in. Rejects with `unknown_domain` if there
-   * is none.
-   */
+  /** For the company with that domain; returns like a social sign-in. Rejects with `unknown_domain`. */
   ssoStart?(input: {
     domain: string
     callbackUrl: string
@@ -205,20 +193,17 @@ export interface SessionProvider {
   /** Checks signature, issuer, audience, role and time. Does not ask the provider whether the session is still live. */
   verify?(accessToken: string): Promise<Identity>
   /**
-   * Asks the provider. Rejects with `transient` when the provider as a whole gives no clear response, with `protocol` when that may
-   * concern this token only.
+   * Rejects with `transient` when the provider as a whole gives no clear response, with `protocol` when it may concern this token
+   * only.
    */
   probe?(accessToken: string): Promise<SessionProbe>
-  /**
-   * Returns the current user of a session or a verified token; `probed` is the last {@link SessionProvider.probe} result, if any.
-   * Does not verify anything again.
-   */
+  /** `probed` is the last {@link SessionProvider.probe} result, if any. Does not verify anything again. */
   profileOf(of: ProfileSource, probed: Claims | undefined): Profile
   /** True when only {@link SessionProvider.probe} returns the user's current claims, and a refresh does not. */
   profileNeedsProbe: boolean
   /**
-   * Checks a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6). Rejects with `invalid_token`. Does not check
-   * whether it was received before.
+   * Checks a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6), but not whether it came before. Rejects with
+   * `invalid_token`.
    */
   readLogout?(logoutToken: string): Promise<LogoutNotice>
   /**

@@ -58,10 +58,7 @@ export interface SignOutWorkerPorts {
   report: (event: SignOutEvent, grantId: string, error?: unknown) => void
 }
 
-/**
- * Ends unused sessions at the provider. Any number of workers may run on one store: a claim keeps the others away for a minute, and
- * work that could outlast its claim is not started.
- */
+/** Any number of workers may run on one store: a claim keeps others away for a minute, and longer work is not started. */
 export class SignOutWorker {
   readonly #ports: SignOutWorkerPorts
   #pausedUntil = 0
@@ -92,10 +89,7 @@ export class SignOutWorker {
     this.#ports.report(event, grantId)
   }
 
-  /**
-   * Ends the session, refreshing it once first if its access token has expired or is refused. Returns `left` when the round has
-   * used up its refreshes: the row becomes due again when its claim ends.
-   */
+  /** Refreshes once if the access token has expired or is refused; `left` when the round has used up its refreshes. */
   async #endAtProvider(
     stored: StoredProviderSession,
     session: ProviderSession,

@@ -152,8 +152,7 @@ export type EmailCodeResult =
 const unjudged: ReadonlySet<ProviderFailure> = new Set(['rate_limited', 'transient', 'protocol'])
 
 /**
- * Checks a mailed code at the provider. Five wrong ones end the sign-in; several posted at once count before they are checked. Rejects
- * with {@link ProviderError} for an account that may not sign in.
+ * Five wrong codes end the sign-in, also posted at once. Rejects with {@link ProviderError} for an account that may not sign in.
  */
 export async function tryEmailCode(
   posted: string,

@@ -30,8 +30,8 @@ export type PendingSocialSignIn = PendingSignIn
 export interface SecondFactorStore {
   addSecondFactor(pending: PendingSecondFactor): Promise<void>
   /**
-   * Counts an attempt and returns its sign-in; undefined when `id` is unknown or expired, belongs to another browser, or has had
-   * `most` attempts: then it is over, and its session due for sign-out.
+   * Undefined when `id` is unknown or expired, of another browser, or has had `most` attempts: then its session is due for
+   * sign-out.
    */
   attemptSecondFactor(
     attempt: { id: string; bindingHash: string; most: number },

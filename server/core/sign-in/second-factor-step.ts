@@ -13,10 +13,7 @@ import { keepOrSignOut } from './sign-in-orphan.ts'
 
 const pendingTtlSeconds = 600
 const maxWrongCodes = 5
-/**
- * Twice the number of allowed wrong codes: an unreachable provider does not cost users their sign-in, and a hundred codes posted at
- * once still hit a limit, since each post is counted before anything is sent.
- */
+/** Twice the wrong codes: an outage costs nobody the sign-in, and a hundred codes posted at once still hit a limit. */
 const maxPosts = 10
 
 const pendingKind = 'second factor'
@@ -38,10 +35,7 @@ interface PendingPayload {
   account?: string | undefined
 }
 
-/**
- * Processes the provider's response to a first step. Stores an incomplete session sealed, for ten minutes and for this browser
- * only; {@link trySecondFactor} removes it, or it is signed out. `account` is undefined if only the provider knows it.
- */
+/** Stores an incomplete session for ten minutes and this browser only. `account` is undefined if only the provider knows it. */
 export async function afterFirstStep(
   step: SignInStep,
   account: string | undefined,
@@ -59,7 +53,7 @@ export async function afterFirstStep(
   return { kind: 'second_factor', prompt: { id: pending.id, factors } }
 }
 
-/** A posted code, unvalidated. Without a known `factorId` it applies to the first factor. */
+/** Unvalidated. Without a known `factorId` the code applies to the first factor. */
 export interface SecondFactorAttempt {
   id: string
   factorId: string | undefined

@@ -27,10 +27,7 @@ export interface SignInLimitPorts extends AttemptLimitPorts {
 export interface SignInAttempt {
   /** IP address of the browser. Undefined: no limit per address applies. */
   address: string | undefined
-  /**
-   * The account as typed, trimmed and lower-cased, whether or not it exists; with the browser's own id for an account it has signed
-   * in to before. Undefined while unknown.
-   */
+  /** An {@link accountOf}, whether or not it exists, with the browser's own mark if it knows it. Undefined while unknown. */
   account: string | undefined
   /** True when the browser's device cookie proves an earlier sign-in: to this account, or to any while the account is unknown. */
   trusted: boolean
@@ -66,10 +63,7 @@ export async function countSignInAttempt(
   })
 }
 
-/**
- * Attempts being judged by the provider, counted by key: each may still be given back, so a limit they have reached says nothing
- * about the rest of its window.
- */
+/** By key: each may still be given back, so a limit they have reached says nothing about the rest of its window. */
 const underJudgement = new Map<string, number>()
 /** Few providers take longer. */
 const judgementSeconds = 10
@@ -77,10 +71,7 @@ const judgementSeconds = 10
 // The provider did not judge the credential. Excludes `protocol`: it may be how the provider refuses one.
 const unjudged: ReadonlySet<ProviderFailure> = new Set(['transient', 'rate_limited'])
 
-/**
- * Runs the counted work, and gives the attempt back if it was not a wrong guess: it succeeded, or the provider did not judge it.
- * The per-minute limits, which limit calls to the provider, are not given back. Rejects as `work` does.
- */
+/** Gives the attempt back if it succeeded or was not judged; the limits per minute, which limit calls, stay counted. */
 export async function judgeSignIn<Result>(
   counted: readonly CountedAttempt[],
   work: () => Promise<Result>,
@@ -150,9 +141,8 @@ export interface SignInVisitor {
 }
 
 /**
- * Describes the attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers that
- * know the account, attempts are counted by the sign-in that made it known: deliberate failures on a shared computer or with a
- * copied cookie do not affect the owner's other browsers.
+ * In browsers that know the account, attempts are counted by the sign-in that made it known: deliberate failures on a shared
+ * computer or with a copied cookie do not affect the owner's other browsers.
  */
 export function attemptAt(
   account: string | undefined,

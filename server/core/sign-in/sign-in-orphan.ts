@@ -4,8 +4,8 @@ import { ProviderError, type ProviderSession, type SessionProvider } from '../se
 import { sealProviderSession } from '../session/session-seal.ts'
 
 /**
- * Returns what `keep` does. If `keep` rejects, `session` is unused, so it is signed out at the provider before the
- * error is rethrown. A failing sign-out is not retried: the store, which would remember it, has just failed.
+ * Signs the session out if `keep` rejects. A failing sign-out is not retried: the store, which would remember it, has just
+ * failed.
  */
 export async function keepOrSignOut<T>(
   session: ProviderSession,
@@ -21,9 +21,8 @@ export async function keepOrSignOut<T>(
 }
 
 /**
- * Ends the session of an abandoned sign-in: at once at the provider, or by the sign-out outbox if the provider does not respond.
- * Does nothing at a provider that does not support it. Rejects if the store fails as well; then the session ends by the provider's
- * own rules.
+ * Ends the session of an abandoned sign-in at the provider: at once, or by the outbox if the provider does not respond. Rejects
+ * if the store fails as well; then the session ends by the provider's own rules.
  */
 export async function endUnusedSession(session: ProviderSession, ports: SignInPorts): Promise<void> {
   const { store, provider, sealer, runtime } = ports

@@ -47,10 +47,7 @@ export interface SignInTransaction {
   emailPrompt?: EmailPrompt | undefined
 }
 
-/**
- * Seals the state of a login page for an hour, bound to `binding`. Purpose and pending sign-in are sealed together, so that a code
- * entered for one purpose cannot complete another.
- */
+/** Purpose and pending sign-in are sealed together: a code entered for one purpose cannot complete another. */
 export function sealTransaction(
   transaction: SignInTransaction,
   binding: BrowserBinding,
@@ -60,7 +57,6 @@ export function sealTransaction(
   return sealForBrowser(transaction, { use: transactionUse, binding, expiresAt }, ports)
 }
 
-/** Opens a value of {@link sealTransaction}. Refuses another browser, and a page open for more than an hour. */
 export function openTransaction(
   sealed: string,
   binding: BrowserBinding | undefined,

@@ -36,10 +36,7 @@ export interface PostedPassword {
   captchaToken: string | undefined
 }
 
-/**
- * Signs in with email and password: the first step. Rejects with {@link ProviderError}. Input that the provider would always refuse
- * (no password, no captcha response) does not reach it and is not counted.
- */
+/** Rejects with {@link ProviderError}. What the provider would always refuse does not reach it and is not counted. */
 export async function signInWithPassword(
   posted: PostedPassword,
   visitor: SignInVisitor,
@@ -75,10 +72,7 @@ export function checkedCaptcha(
   throw new ProviderError('captcha', 'The captcha response is empty or too long.')
 }
 
-/**
- * Starts a social sign-in and returns the URL for the browser. Only called after the user's click on the login page, so nothing
- * reaches the provider before consent (MCP security best practices, confused deputy).
- */
+/** Call it only after a click on the login page: nothing reaches the provider before consent (MCP security, confused deputy). */
 export async function startSocialSignIn(
   purpose: SignInPurpose,
   method: string,
@@ -94,8 +88,7 @@ export async function startSocialSignIn(
 }
 
 /**
- * Like {@link startSocialSignIn}, for single sign-on at a person's company: that of the posted email address, or of the domain if one
- * was posted. Rejects with `bad_domain` before anything is counted, and with `unknown_domain`, which counts as an attempt.
+ * For the company of the posted address or domain. Rejects with `bad_domain` uncounted, and with `unknown_domain`, which counts.
  */
 export async function startSsoSignIn(
   purpose: SignInPurpose,

@@ -150,8 +150,7 @@ export class CallerReader {
   }
 
   /**
-   * Records that the client has received the tokens of its refresh: from now on the previous refresh token is of little use. Written
-   * once per token, and only while that matters. A store failure must not refuse the client.
+   * From now on the previous refresh token is of little use. Written once per token; a store failure must not refuse the client.
    */
   async #noteFirstUse(token: string, { awaitsFirstUse }: AccessTokenRecord): Promise<void> {
     const { store, runtime } = this.#ports

@@ -19,8 +19,8 @@ import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
 
 /**
- * How long a used refresh token returns its successor while the successor is unused: the response may have been lost,
- * or the client killed before it could store it.
+ * A used token returns its unused successor for so long: the response may have been lost, or the client killed before it stored
+ * it.
  */
 export const replaySeconds: number = 120
 
@@ -123,10 +123,7 @@ export async function rotateRefreshToken(
   }
 }
 
-/**
- * Ends the grant of a token whose row has been deleted, and throws. Does nothing if the token belongs to no stored grant of this
- * client.
- */
+/** Ends the grant and throws, unless the token belongs to no stored grant of this client. */
 async function refuseCollected(
   { refreshToken, client }: RefreshRequest,
   { store, runtime, reportGrantEnd }: RefreshTokenPorts,

@@ -36,8 +36,7 @@ export class ScopeCatalogue {
   }
 
   /**
-   * Returns the scopes granted for a request: the known ones in our order, always including the tool scope; drops unknown ones (RFC
-   * 6749 section 3.3). Clients send OpenID scopes by habit; that must not fail.
+   * The known scopes in our order, always with the tool scope; drops others (RFC 6749 section 3.3): clients send them by habit.
    */
   grant(requested = ''): string {
     const asked = new Set([toolScope, ...requested.split(' ')])
@@ -62,10 +61,7 @@ export class ScopeCatalogue {
   }
 }
 
-/**
- * Throws `invalid_scope` for a `scope` parameter with other characters than printable ASCII without `"` and `\` (RFC 6749 section
- * 3.3 and appendix A.4). Allows several blanks between two scopes.
- */
+/** Throws `invalid_scope` (RFC 6749 section 3.3, appendix A.4). Allows several blanks between two scopes. */
 export function requireScopeText(scope = ''): void {
   if (/^[\x20\x21\x23-\x5B\x5D-\x7E]*$/.test(scope)) return
   throw new OAuthError('invalid_scope', 'scope contains an invalid character.')
