@@ -10,7 +10,6 @@ import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rul
 
 export interface AccessControlPorts {
   provider: Pick<SessionProvider, 'capabilities' | 'profileOf'>
-  /** Returns the policy in force; undefined without rules. */
   policy: () => AccessPolicy | undefined
 }
 

@@ -19,7 +19,6 @@ export interface AccessConditions {
   claim?: Readonly<Record<string, readonly ClaimValue[]>>
 }
 
-/** Allowed tools, as patterns with `*` for any characters. */
 export interface ToolPatterns {
   allow?: readonly string[]
   deny?: readonly string[]

@@ -15,7 +15,6 @@ export type CallEvent =
   | 'resource_read'
   | 'prompt_got'
 
-/** The methods recorded as calls: the event, the field for what was called, and the parameter that contains it. */
 const recorded: Readonly<Record<string, { event: CallEvent; field: CallField; parameter: string }>> = {
   'tools/call': { event: 'tool_called', field: 'tool', parameter: 'name' },
   'resources/read': { event: 'resource_read', field: 'resource', parameter: 'uri' },
@@ -32,7 +31,6 @@ export interface Call {
   name: string
 }
 
-/** Longer names are truncated in the record. */
 export const maxNameLength = 200
 
 /** Returns the call in a JSON-RPC message; undefined for every other message. */
@@ -70,7 +68,6 @@ export interface IncomingCallsPorts {
     grantId: string | undefined
     credential: string
   }
-  /** Undefined if the message does not say. */
   revision: string | undefined
   requestBytes: number
   report: (event: CallEvent, fields: Record<string, unknown>) => void
@@ -91,7 +88,6 @@ export class IncomingCalls {
     this.#ports = ports
   }
 
-  /** Starts a call; call the returned function with its end. */
   begin(call: Call): (end: CallEnd) => void {
     const begunAt = this.#ports.nowMs()
     return (end) => this.#record(call, end, this.#ports.nowMs() - begunAt)

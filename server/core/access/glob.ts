@@ -15,7 +15,6 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return true
 }
 
-/** Returns whether a name matches one of the patterns `allow` and none of `deny`. */
 export function isAllowed(
   { allow, deny }: { allow: readonly string[]; deny: readonly string[] },
   name: string,

@@ -97,7 +97,6 @@ export class AttemptBook {
     if (attempt.reached.has('list') && seen.grantId !== undefined) this.#open.delete(grantKey(seen.grantId))
   }
 
-  /** Stores what was noted since the last call. */
   async flush(): Promise<void> {
     if (this.#unwritten.length === 0) return
     const steps = this.#unwritten

@@ -26,7 +26,6 @@ export interface AttemptFacts {
     detail?: string | undefined
     user_agent?: string | undefined
     network?: string | undefined
-    /** Joined by address, program and time only. */
     probably?: boolean | undefined
   }[]
   /** What to look at; undefined unless it failed. */
@@ -42,7 +41,6 @@ export interface AttemptChoice {
 
 export interface AttemptListPorts {
   store: AttemptStepStore & Pick<ClientStore, 'findClient'> & Pick<GrantStore, 'findGrant'>
-  /** Of the operator's file. */
   configured: ReadonlyMap<string, { name?: string | undefined }>
   runtime: Pick<Runtime, 'now'>
 }

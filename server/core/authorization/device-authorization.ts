@@ -96,7 +96,6 @@ export async function startDeviceAuthorization(
   }
 }
 
-/** Stores the device under an unused user code and returns the code. */
 async function addWithFreeUserCode(
   device: Omit<PendingDevice, 'userCodeHash'>,
   { devices, runtime }: DevicePorts,
@@ -139,7 +138,6 @@ export async function approveDevice(
   return true
 }
 
-/** Denies the device. Returns false if it was already decided or has expired. */
 export function denyDevice(device: PendingDevice, { devices, runtime }: DevicePorts): Promise<boolean> {
   return devices.decideDevice(device.deviceHash, 'denied', runtime.now())
 }

@@ -25,7 +25,6 @@ const failurePauseSeconds = 60
 const maxDocuments = 1000
 
 export interface ClientFinderPorts {
-  /** Clients of the operator's file, by id. */
   configured: ReadonlyMap<string, Client>
   store: Pick<ClientStore, 'findClient'>
   runtime: Pick<Runtime, 'now'>
@@ -83,7 +82,6 @@ interface DocumentSourcePorts {
   operatorStep?: string | undefined
 }
 
-/** Why there is no document, and when it may be requested again. */
 interface Failure {
   /** `invalid`: the document was fetched, and describes no client. */
   reason: FetchFailure | 'invalid'

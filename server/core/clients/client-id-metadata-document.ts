@@ -17,13 +17,11 @@ const maxUrlLength = 1024
 /** Members that list authentication methods in documents; in practice some list several. */
 const methodLists = ['token_endpoint_auth_methods_supported', 'token_endpoint_auth_methods'] as const
 
-/** A client as its metadata document describes it. */
 type DocumentClient = DescribedClient & Pick<Client, 'id' | 'authMethod'>
 
 /** A valid document's client, or the reason it is invalid, written for the document's author. */
 export type DocumentReading = { kind: 'client'; client: DocumentClient } | { kind: 'invalid'; reason: string }
 
-/** Returns whether a client id looks like the URL of a metadata document. */
 export function looksLikeDocumentUrl(id: string): boolean {
   return /^https?:/i.test(id)
 }

@@ -13,7 +13,6 @@ const maxBytes = 64 * 1024
 const maxKeySets = 1000
 
 export interface ClientKeyQuery {
-  /** The client's `jwks_uri`. */
   uri: string
   /** Key id. If it is unknown, the keys may be fetched again. */
   kid: string | undefined
@@ -30,7 +29,6 @@ interface KeySet {
   fetchedAt: number
   triedAt: number
   failure: string
-  /** The host responded without usable keys. */
   faulty: boolean
   loading?: Promise<void> | undefined
 }

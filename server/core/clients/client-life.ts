@@ -1,7 +1,6 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { Client, ClientStore } from './client.ts'
 
-/** Lifetime of an unused registration. */
 export const unusedClientSeconds: number = 24 * 3600
 
 /** Time a client is kept after its last connection has ended. */
@@ -26,7 +25,6 @@ export function isInUse({ kind, document, createdAt, expiresAt }: Client): boole
   }
 }
 
-/** True when this client registered itself and no user has signed in with it. */
 export function isUnusedRegistration(client: Client): boolean {
   return client.kind === 'registered' && !isInUse(client)
 }

@@ -20,7 +20,6 @@ const maxScopeLength = 1000
 const defaultGrantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token']
 
 export interface ClientMetadataPolicy {
-  /** Accepted private-use redirect URIs, each by exact match. */
   privateUseRedirectUris: readonly string[]
   /** For development, when this server itself is on loopback: allows fetching keys from loopback too. */
   allowLoopback: boolean

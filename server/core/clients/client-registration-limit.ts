@@ -12,7 +12,6 @@ const hostedAssistants: ReadonlySet<string> = new Set([
 ])
 
 export interface RegistrationLimitPorts extends AttemptLimitPorts {
-  /** Registrations per hour from one address. */
   limitPerHour: number
 }
 
@@ -38,7 +37,6 @@ export async function countRegistration(
   return (await countWithin(limits, ports)).waitSeconds
 }
 
-/** Returns the hosted assistant that all redirect URIs belong to. */
 function hostedAssistantOf(redirectUris: readonly string[]): string | undefined {
   const hosts = redirectUris.map((uri) => {
     const { protocol, host } = new URL(uri)

@@ -8,7 +8,6 @@ export interface ClientRemovalPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/** Result of an operator's request to remove a client. */
 export type ClientRemoval =
   | { kind: 'removed'; removed: boolean; grantsEnded: number }
   | { kind: 'configured' } // only the operator's file can remove it

@@ -69,7 +69,6 @@ export interface ClientFinder {
   findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
 }
 
-/** Binds `finder` to requests of one source. */
 export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFinder {
   return { findClient: (id, purpose) => finder.findClient(id, purpose, source) }
 }
@@ -85,7 +84,6 @@ export class ClientUnavailableError extends Error {
   readonly faulty: boolean
   readonly limited: boolean
   readonly retryAfterSeconds: number | undefined
-  /** Next step for the operator, if the operator is the reader. */
   readonly operatorStep: string | undefined
 
   constructor(
@@ -121,7 +119,6 @@ export interface ClientStore {
   removeClient(id: string): Promise<boolean>
   /** Extends the life of an expiring client to `until`, if that is later: a user signed in with it. */
   keepClient(id: string, until: number): Promise<void>
-  /** Lists clients by id, starting after `after`. */
   listClients(page: { after: string; limit: number }): Promise<Client[]>
   /** Records, to the minute, that the login page of a registration was shown. Does nothing for a client in use. */
   noteClientOpened(id: string, now: number): Promise<void>

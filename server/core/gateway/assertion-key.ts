@@ -3,7 +3,6 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { SealingKey } from '../seal.ts'
 
 const curve = 'prime256v1'
-/** The order of P-256. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 /** The next key to sign, the current one, and the previous one. */
 const maxPublished = 3

@@ -34,7 +34,6 @@ export class AssertionSigner {
     this.#ports = ports
   }
 
-  /** Returns the key set for verifying assertions (RFC 7517 section 5). */
   keySet(): { keys: PublicJwk[] } {
     return { keys: this.#currentKeys().map(({ publicJwk }) => publicJwk) }
   }
@@ -83,7 +82,6 @@ export class AssertionSigner {
   }
 }
 
-/** Returns the cache key: callers with equal keys share an assertion. */
 function nameOf({ user, clientId, scope, grantId, credential }: SignedInCaller): string {
   return JSON.stringify([user, clientId, scope, grantId, credential])
 }

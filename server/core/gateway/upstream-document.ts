@@ -26,7 +26,6 @@ import {
 
 export type UpstreamReading = DocumentReading<Upstream>
 
-/** Environment variables of the server, for `${env:NAME}`. */
 type Environment = Readonly<Record<string, string | undefined>>
 
 const identityForms = ['assertion', 'bearer', 'headers', 'provider-token'] as const
@@ -37,12 +36,10 @@ const neverForwarded =
 /** Shorter values are ordinary words in the log rather than secrets. */
 const minSecretLength = 4
 
-/** Returns the upstream at `url`, with the defaults of an upstream document. */
 export function upstreamAt(url: string): UpstreamReading {
   return readUpstreamDocument({ url }, {})
 }
 
-/** Returns the upstream that is a local command, with the defaults of an upstream document. */
 export function upstreamOf(command: string, args: readonly string[]): UpstreamReading {
   return readUpstreamDocument({ command, args }, {})
 }
@@ -91,7 +88,6 @@ const url = text.transform((given, context) => {
   return z.NEVER
 })
 
-/** Puts variables of the environment where a document has `${env:NAME}`. */
 class Filling {
   readonly #environment: Environment
   readonly secrets = new Set<string>()

@@ -38,7 +38,6 @@ export interface AttemptLimit extends Budget {
   refundable?: true
 }
 
-/** An attempt as the store counted it, so that it can be given back. Contains neither address nor account. */
 export interface CountedAttempt {
   key: string
   windowEndsAt: number
@@ -48,7 +47,6 @@ export interface CountedAttempt {
 export interface AttemptResult {
   waitSeconds: number
   refundable: readonly CountedAttempt[]
-  /** Key of the exceeded limit. */
   reached?: string
 }
 

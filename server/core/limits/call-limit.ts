@@ -19,7 +19,6 @@ export interface CallLoad {
   requests: number
 }
 
-/** Returns the source of a signed-in user's calls, whatever their address. */
 export function personCalling(userId: string): readonly CallSource[] {
   return [{ name: userId, factor: 1 }]
 }
@@ -32,7 +31,6 @@ export function strangerCalling(address: string | undefined): readonly CallSourc
   return [...named, { name: 'without a credential', factor: everyoneFactor }]
 }
 
-/** Limits the rate and the number of concurrent requests of a user, or of an address without credentials. */
 export class CallLimit {
   readonly #limits: CallLimits
   readonly #sources: SourceLimit

@@ -1,6 +1,5 @@
 import type { Rate } from './rate-limit.ts'
 
-/** A maximum number of attempts per window. */
 export interface Budget {
   max: number
   windowSeconds: number
@@ -53,7 +52,6 @@ export const emailSends: AttemptRule = {
   everyone: { max: 600, windowSeconds: 3600 },
 }
 
-/** Limits mails to one email address, whether or not it has an account. */
 export const emailSendsOfAccount: Budget = { max: 5, windowSeconds: 3600 }
 /** As long as GoTrue waits by default. */
 export const emailPause: Budget = { max: 1, windowSeconds: 60 }
@@ -70,7 +68,6 @@ export const bytesOfCall: number = 64 * 1024
 /** In multiples of one user's calls: for unknown addresses, and for all such callers. Users keep the rest. */
 export const callsWithoutCredential = { unknownFactor: 16, everyoneFactor: 32 }
 
-/** Limits on fetches: concurrent, per minute, and per minute to one host. */
 export interface FetchBudget {
   concurrent: number
   perMinute: number
@@ -122,7 +119,6 @@ export function strangersShare(everyone: number): number {
   return everyone - Math.floor(everyone / knownShare)
 }
 
-/** Returns the share of `everyone` open to one site. */
 export function siteMax(everyone: number): number {
   return everyone / siteShare
 }

@@ -23,7 +23,6 @@ interface ClientListPorts {
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
-/** Lists at most `most` of the stored clients, by id. */
 export async function listStoredClients(
   { store, runtime }: ClientListPorts,
   most: number,

@@ -103,7 +103,6 @@ export async function listGrants(
   }
 }
 
-/** Collects at most `most` grants accepted by `keep`, by id, starting after `after`. */
 export async function collectGrants(
   ports: Pick<GrantListPorts, 'runtime'> & { store: Pick<GrantStore, 'listGrants'> },
   of: GrantOwner | undefined,

@@ -29,7 +29,6 @@ export async function revokeGrant(
   return [record.grant]
 }
 
-/** Calls {@link revokeGrant} for all grants of some users or clients, as {@link endAllGrants} does. */
 export async function* revokeGrantsOf(
   owners: readonly GrantOwner[],
   store: RevocationStore,
@@ -38,7 +37,6 @@ export async function* revokeGrantsOf(
   for (const of of owners) yield* endAllGrants(store, of, reason, now)
 }
 
-/** Counts the grants {@link revokeGrantsOf} would end, up to `most`. */
 export async function countRevocable(
   owners: readonly GrantOwner[],
   most: number,

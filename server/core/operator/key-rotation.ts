@@ -19,7 +19,6 @@ export const maxCounted = 1000
 /** How long an open sign-in page may remain sealed with a replaced key. */
 export const pageSeconds = 3600
 
-/** One key, and what in the store depends on it. */
 export interface KeyUse {
   kid: string
   /** The first key of the ring seals, the others open; one that is needed but absent is missing. */
@@ -147,7 +146,6 @@ async function tryRound(ports: ResealPorts, note: (text: string) => void): Promi
   }
 }
 
-/** Returns the count with its noun, as reports print it. */
 export function countOf(sessions: number): string {
   return sessions === 1 ? '1 session' : `${sessions} sessions`
 }

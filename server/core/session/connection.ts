@@ -21,13 +21,11 @@ export interface EndedConnection {
 }
 
 export interface ConnectionOverview {
-  /** Grants that still give access; most recently used first. */
   live: readonly GrantRecord[]
   /** Grants that ended in the last 30 days for a reason the owner did not choose; newest first. */
   ended: readonly EndedConnection[]
 }
 
-/** Selects the grants shown to their owner, and the ends reported to them. */
 export function overviewOf(records: readonly GrantRecord[], now: number): ConnectionOverview {
   const live = records
     .filter((record) => isLive(record, now))

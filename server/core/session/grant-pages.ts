@@ -4,7 +4,6 @@ import type { Grant, GrantEndReason, GrantOwner, GrantRecord, GrantStore } from 
 
 const endedAtOnce = 100
 
-/** True when the grant can still be used at `now`. */
 export function isLive({ grant, end }: GrantRecord, now: number): boolean {
   return end === undefined && grant.expiresAt > now
 }

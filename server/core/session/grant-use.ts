@@ -2,7 +2,6 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isSameSource } from '../address-block.ts'
 import type { GrantStore, GrantUse, TwoAddresses } from './grant.ts'
 
-/** Write interval for one grant, and maximum number of grants per write. */
 const writeEverySeconds = 600
 const batchSize = 500
 /** Maximum number of remembered grants. Beyond that the oldest is forgotten, and written again at its next use. */

@@ -143,7 +143,6 @@ export interface RotationTerms {
   replaySeconds: number
   /** The same, counted from the successor's first use, by its access token or its refresh token. */
   usedReplaySeconds: number
-  /** Address of the request; undefined if unknown. */
   address: string | undefined
 }
 
@@ -177,7 +176,6 @@ export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
 export type GrantOwner = { userId: string } | { clientId: string }
 
-/** Why a provider refused a session, which deletes it and ends its grant. */
 export type RefusedSessionReason = Extract<
   GrantEndReason,
   'provider_session_ended' | 'provider_refresh_refused'
@@ -250,11 +248,9 @@ export interface GrantStore {
   endGrants(of: GrantOwner, reason: GrantEndReason, page: { now: number; limit: number }): Promise<Grant[]>
   /** Lists grants of one user, one client or all, by id, starting after `after`. */
   listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>
-  /** Undefined if unknown or purged. */
   findGrant(grantId: string): Promise<GrantRecord | undefined>
   /** The later of two uses of a grant wins, and so does the later {@link TwoAddresses}. Ignores unknown grants. */
   recordGrantUses(uses: readonly GrantUse[]): Promise<void>
-  /** Revokes one access token; its grant stays. */
   removeAccessToken(accessHash: string): Promise<void>
   /** Only while `version` is the stored one. Returns true for the call that ended it. Nothing is left to sign out. */
   endRefusedSession(
@@ -265,6 +261,5 @@ export interface GrantStore {
 
   /** Records that the provider `issuer` renewed a session at `renewedAt`. Ignores a time earlier than the stored one. */
   recordProviderRenewal(issuer: string, renewedAt: number): Promise<void>
-  /** Returns when the provider `issuer` last renewed a session, of any grant at any instance. */
   findProviderRenewal(issuer: string): Promise<number | undefined>
 }

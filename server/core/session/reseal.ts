@@ -28,7 +28,6 @@ export interface ResealPorts {
   sealer: Sealer
   kid: string
   runtime: Pick<Runtime, 'now' | 'sleep'>
-  /** Identifies this run among all lease owners. */
   owner: string
   isStopped?: () => boolean
 }

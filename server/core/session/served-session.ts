@@ -11,7 +11,6 @@ export type KeptSession =
   | { kind: 'ended' }
   | { kind: 'unavailable'; retryAfterSeconds: number }
 
-/** Default wait before callers retry. */
 export const failurePauseSeconds = 5
 /** Until an operator corrects the configuration. */
 const foreignPauseSeconds = 60
@@ -72,7 +71,6 @@ export class ServedSessions {
     return session.expiresAt > now && this.lifeOf(session) !== 'token_refused'
   }
 
-  /** Returns undefined when a probe is due. */
   lifeOf(session: StoredProviderSession): SessionLife | undefined {
     const provenAt = this.#ports.mustProbeNew?.() ? -Infinity : session.issuedAt
     return this.#liveness.lifeOf(probeKey(session), provenAt)

@@ -74,7 +74,6 @@ export class SessionKeeper {
     throw new ProviderError('transient', `A stored provider session is ${opening.kind}.`)
   }
 
-  /** Returns the user's claims from the last probe, and its time. */
   claimsOf(session: StoredProviderSession): { claims: Claims; at: number } | undefined {
     return this.#liveness.claimsOf(probeKey(session))
   }

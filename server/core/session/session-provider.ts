@@ -28,7 +28,6 @@ export interface Profile {
 /** Claims about a user by name: of a token, of userinfo, or members of a user. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The source of a {@link Profile}: a session that the provider issued to this server, or the identity of a presented token. */
 export type ProfileSource =
   | { kind: 'session'; session: ProviderSession }
   | { kind: 'identity'; identity: Identity }
@@ -40,7 +39,6 @@ export interface Identity {
   email: string | undefined
   name: string | undefined
   claims: Claims
-  /** True when this sign-in used a second factor. */
   secondFactor: boolean
   expiresAt: number
 }
@@ -67,7 +65,6 @@ export interface SocialMethod {
   label: string
 }
 
-/** The captcha that the provider requires with a password. */
 export interface Captcha {
   kind: 'hcaptcha' | 'turnstile'
   siteKey: string
@@ -146,7 +143,6 @@ export type SessionLife = 'live' | 'token_refused' | 'ended'
 
 /** The subject of a logout notice: a user, one of their sign-ins, or both. */
 export interface LogoutNotice {
-  /** Id of the notice itself, unique at the provider. */
   id: string
   sub: string | undefined
   sid: string | undefined

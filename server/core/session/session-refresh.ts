@@ -12,7 +12,6 @@ const leaseSeconds = 15
 const maxDelaySeconds = 2
 /** A session refused for this long, while the provider renews others, is over. */
 const refusedForGoodSeconds = 3600
-/** Interval at which a process records that the provider renews sessions. */
 const renewalRecordSeconds = 60
 const pausesBetweenSavesMs = [100, 300]
 const maxUnsaved = 10_000

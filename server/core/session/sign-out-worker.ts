@@ -6,10 +6,8 @@ import { openSessionOf, sealProviderSession } from './session-seal.ts'
 import { pauseLeft, spreadOf } from './session-liveness.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
-/** An unused provider session that must be ended at the provider. */
 export interface PendingSignOut {
   session: StoredProviderSession
-  /** Number of claims, including this one. */
   attempts: number
   /** When it first became due, epoch seconds. */
   since: number
@@ -19,9 +17,7 @@ export interface PendingSignOut {
 export interface SignOutStore {
   /** Claims up to `limit` due rows until `until`. If the worker dies, the rows become due again. */
   claimSignOuts(claim: { limit: number; until: number }, now: number): Promise<PendingSignOut[]>
-  /** Makes the row due again at `dueAt`. */
   postponeSignOut(grantId: string, dueAt: number): Promise<void>
-  /** Removes a row that is done or given up. */
   removeSignOut(grantId: string): Promise<void>
 }
 

@@ -18,7 +18,6 @@ const maxNameLength = 100
 
 /** A user who signed in to manage their connections. Gives access to nothing else. */
 export interface AccountSession {
-  /** Identifies this sign-in; unique. */
   id: string
   userId: string
   sub: string

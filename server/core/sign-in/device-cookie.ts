@@ -5,12 +5,10 @@ import { hashSecret, type Sealer } from '../seal.ts'
 /** More users than share one browser; the oldest is forgotten. */
 const maxAccounts = 5
 
-/** How long a browser stays known after a sign-in. */
 export const knownSeconds: number = 365 * 86_400
 
 const knownAccountsUse = 'drawbridge known accounts'
 
-/** An account a browser has signed in to: its hash, an id of that sign-in, and its expiry. */
 export interface KnownAccount {
   hash: string
   mark: string

@@ -19,14 +19,12 @@ import type { EmailPrompt, SignInPurpose } from './sign-in-transaction.ts'
 const codeSeconds = 3600
 const maxWrongCodes = 5
 
-/** A requested mail. */
 export interface EmailRequested {
   prompt: EmailPrompt
   /** Resolves when the provider has answered, with what went wrong. Rejects if the store fails. */
   sent: Promise<EmailFailure | undefined>
 }
 
-/** Why the provider did not send a mail. */
 export interface EmailFailure {
   error: ProviderError
   /** It is the same for every address, so it may be shown. Any other failure would tell which addresses have an account. */
@@ -97,7 +95,6 @@ async function isForAll({ failure }: ProviderError, provider: SessionProvider): 
   }
 }
 
-/** Refuses what the provider would always refuse. */
 async function checkedRequest(
   posted: { email: string; captchaToken: string | undefined },
   provider: SessionProvider,
@@ -112,12 +109,10 @@ async function checkedRequest(
   return { email, captchaToken: checkedCaptcha(captcha, posted), method, send }
 }
 
-/** Seconds until another mail may be asked for. */
 export function emailWaitSeconds({ sentAt }: EmailPrompt, now: number): number {
   return Math.max(0, sentAt + emailPause.windowSeconds - now)
 }
 
-/** Returns what can be given back. */
 async function countMail(
   email: string,
   visitor: SignInVisitor,
@@ -141,7 +136,6 @@ async function countMail(
   })
 }
 
-/** Result of a posted code. */
 export type EmailCodeResult =
   | { kind: 'step'; step: FirstStep }
   /** `codesLeft` is undefined if the code was not checked. */

@@ -7,7 +7,6 @@ import type { SessionProvider } from '../session/session-provider.ts'
 import type { SignInLimitPorts } from './sign-in-limit.ts'
 import type { BrowserBinding } from './sign-in-transaction.ts'
 
-/** A sign-in that waits for its browser. */
 interface PendingSignIn {
   id: string
   /** Hash of the CSRF cookie: only the browser that began may continue. */
@@ -44,9 +43,7 @@ export interface SecondFactorStore {
 export interface SocialSignInStore {
   /** Adds a sign-in and keeps the newest `most` of its browser: each open tab has its own. */
   addSocialSignIn(pending: PendingSocialSignIn, most: number): Promise<void>
-  /** Lists unexpired sign-ins of one browser, newest first. */
   listSocialSignIns(bindingHash: string, now: number): Promise<PendingSocialSignIn[]>
-  /** Returns true for the one caller that removed it. */
   removeSocialSignIn(id: string): Promise<boolean>
 }
 
@@ -56,7 +53,6 @@ export interface SignInPorts extends SignInLimitPorts {
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
   callbackUrl: string
-  /** Takes the mails that are being sent. */
   background: Pick<BackgroundWork, 'add'>
 }
 

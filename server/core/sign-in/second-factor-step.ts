@@ -20,7 +20,6 @@ const pendingKind = 'second factor'
 
 export interface SecondFactorPrompt {
   id: string
-  /** Never empty. */
   factors: readonly SecondFactor[]
 }
 
@@ -60,7 +59,6 @@ export interface SecondFactorAttempt {
   code: string
 }
 
-/** A sign-in whose code was refused and that may be retried. */
 export interface SecondFactorRetry {
   kind: 'again'
   failure: ProviderError

@@ -65,7 +65,6 @@ export async function countSignInAttempt(
 
 /** By key: each may still be given back, so a limit they have reached says nothing about the rest of its window. */
 const underJudgement = new Map<string, number>()
-/** Few providers take longer. */
 const judgementSeconds = 10
 
 // The provider did not judge the credential. Excludes `protocol`: it may be how the provider refuses one.
@@ -94,7 +93,6 @@ export async function judgeSignIn<Result>(
   }
 }
 
-/** Gives the attempt back if the provider did not judge it, for example because it was out of reach. */
 export async function giveBackUnjudged(
   error: unknown,
   counted: readonly CountedAttempt[],
@@ -135,7 +133,6 @@ function keyOf(kind: string, value: string): string {
 
 export interface SignInVisitor {
   binding: BrowserBinding
-  /** IP address; undefined if unknown. */
   address: string | undefined
   knownAccounts: KnownAccounts
 }

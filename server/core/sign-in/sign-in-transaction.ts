@@ -27,12 +27,10 @@ const transactionUse = 'drawbridge login transaction'
 /** Random value in the CSRF cookie: ties a login page, and its later steps, to the browser that opened it. */
 export type BrowserBinding = string
 
-/** Draws 32 random bytes, as base64url. */
 export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
   return encodeBase64url(randomBytes(32))
 }
 
-/** A sign-in whose mail was asked for, and may have been sent. */
 export interface EmailPrompt {
   id: string
   email: string
@@ -43,7 +41,6 @@ export interface SignInTransaction {
   purpose: SignInPurpose
   /** Id of the sign-in waiting for its second factor; undefined on the page of the first step. */
   secondFactorId?: string | undefined
-  /** The mail that was asked for, on the page that waits for its code. */
   emailPrompt?: EmailPrompt | undefined
 }
 

@@ -20,7 +20,6 @@ import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
 import type { SignInPurpose } from './sign-in-transaction.ts'
 
 const socialTtlSeconds = 600
-/** Open tabs of one browser that may be at the social provider at once. */
 const maxSocialSignIns = 5
 
 export const maxEmailLength = 320
@@ -146,7 +145,6 @@ export type SocialReturn =
   | { kind: 'refused'; failure: ProviderError; purpose: SignInPurpose | undefined }
   | { kind: 'expired' }
 
-/** What a return from the provider is matched with. */
 export interface SocialPayload {
   purpose: SignInPurpose
   secret: string

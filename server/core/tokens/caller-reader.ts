@@ -29,7 +29,6 @@ export interface CallerPorts {
   access: AccessControl
   grantAccess: GrantAccess
   runtime: Pick<Runtime, 'now'>
-  /** The one resource that our tokens must be for. */
   resource: string
   /** A provider token grants all of the resource's scopes. */
   scopes: ScopeCatalogue

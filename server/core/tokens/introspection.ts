@@ -23,7 +23,6 @@ export interface ActiveToken {
   token_type?: 'Bearer'
   exp: number
   iat?: number
-  /** The user's id at the session provider. */
   sub?: string
   aud: string
   iss: string

@@ -57,7 +57,6 @@ export interface RefreshRequest {
   refreshToken: string
   scope: string | undefined
   resources: readonly string[]
-  /** Address of the request; undefined if unknown. */
   address?: string | undefined
 }
 

@@ -24,7 +24,6 @@ export class ScopeCatalogue {
   readonly toolsOf: string | undefined
   /** Listed in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
   readonly resource: readonly string[]
-  /** Listed in authorization server metadata. */
   readonly authorizationServer: readonly string[]
 
   /** Adds `extra` scopes, with plain descriptions by name, to the tool scope. */
@@ -67,7 +66,6 @@ export function requireScopeText(scope = ''): void {
   throw new OAuthError('invalid_scope', 'scope contains an invalid character.')
 }
 
-/** Returns the part of `scope` within `allowed`; undefined: all of it. */
 export function limitScope(scope: string, allowed: readonly string[] | undefined): string {
   if (allowed === undefined) return scope
   return scope
