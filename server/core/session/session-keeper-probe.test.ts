@@ -4,11 +4,9 @@ import {
   createKeeperFixture,
   grantId,
   type KeeperFixture,
-  sampleKey,
   storeIsDown,
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { failing } from '../../../tests/support/server/core/rotating-provider.ts'
-import { createSealer, fixedKeyRing } from '../seal.ts'
 import type { SessionKeeper } from './session-keeper.ts'
 import type { SessionKeeperPorts } from './session-refresh.ts'
 import { ProviderError, type SessionLife } from './session-provider.ts'
@@ -58,17 +56,6 @@ describe('when a session is probed', () => {
     fx.runtime.advance(checkSeconds)
     await fx.keep(keeper)
     expect(fx.provider.probed).toEqual(['access 2'])
-  })
-
-  it('a probe takes no lease', async () => {
-    fx.runtime.advance(checkSeconds)
-    const lease = { grantId, version: 1, owner: 'other', until: fx.runtime.now() + 15 }
-    fx.provider.playProbe(async (): Promise<SessionLife> => {
-      expect(await fx.store.leaseProviderSession(lease, fx.runtime.now())).toMatchObject({ kind: 'leased' })
-      return 'live'
-    })
-    expect(await fx.keep(keeper)).toMatchObject(version(1))
-    expect.assertions(2)
   })
 })
 
@@ -149,17 +136,6 @@ describe('a token that the provider refuses before its time', () => {
     expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
     expect(fx.provider.presented).toEqual([])
   })
-
-  it('that another instance has replaced meanwhile: its successor is served, not refreshed again', async () => {
-    const other = fx.keeper('other')
-    fx.provider.playProbe(async (): Promise<SessionLife> => {
-      fx.runtime.advance(3600)
-      await fx.keep(other)
-      return 'token_refused'
-    })
-    expect(await fx.keep(keeper)).toMatchObject(version(2))
-    expect(fx.provider.presented).toEqual(['refresh 1'])
-  })
 })
 
 describe('a provider that gives no answer', () => {
@@ -188,15 +164,5 @@ describe('a provider that gives no answer', () => {
       return outage()
     })
     expect(await keeper.keep(session)).toMatchObject({ kind: 'unavailable' })
-  })
-})
-
-describe('a session that no key opens', () => {
-  it('is unavailable, and not probed', async () => {
-    fx.runtime.advance(checkSeconds)
-    const sealer = createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes)
-    expect(await fx.keep(checking('lost', { sealer }))).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
-    expect(fx.reports).toEqual(['provider_session_unreadable'])
-    expect(fx.provider.probed).toEqual([])
   })
 })

@@ -52,13 +52,6 @@ function peek(now: number): Promise<PendingSignOut[]> {
 }
 
 describe('a round', () => {
-  it('with nothing due takes nothing', async () => {
-    await fx.connect()
-    expect(await worker.run()).toBe(0)
-    expect(fx.provider.active()).toBe('refresh 1')
-    expect(reports).toEqual([])
-  })
-
   it('signs out what is due, and it is gone', async () => {
     await end()
     expect(await worker.run()).toBe(1)
@@ -163,35 +156,26 @@ describe('an access token', () => {
 describe('how a sign-out ends', () => {
   beforeEach(() => end())
 
-  it('refused for good: there is nothing left to end', async () => {
-    fx.provider.playSignOut(failing('terminal'))
+  it.each<[how: string, prepare: () => void, event: string]>([
+    ['refused for good', () => fx.provider.playSignOut(failing('terminal')), 'provider_signed_out'],
+    [
+      'at a provider that cannot be asked to',
+      () => fx.provider.playSignOut(failing('disabled')),
+      'provider_sign_out_skipped',
+    ],
+    [
+      'its refresh refused for good',
+      () => {
+        fx.provider.end()
+        fx.runtime.advance(hour)
+      },
+      'provider_signed_out',
+    ],
+  ])('%s: there is nothing left to end', async (_how, prepare, event) => {
+    prepare()
     await worker.run()
-    expect(reports).toEqual([['provider_signed_out', grantId]])
+    expect(reports).toEqual([[event, grantId]])
     expect(await waiting()).toEqual([])
-  })
-
-  it('at a provider that cannot be asked to: it is closed, and not told as signed out', async () => {
-    fx.provider.playSignOut(failing('disabled'))
-    await worker.run()
-    expect(reports).toEqual([['provider_sign_out_skipped', grantId]])
-    expect(await waiting()).toEqual([])
-  })
-
-  it('its refresh refused for good: the same', async () => {
-    fx.provider.end()
-    fx.runtime.advance(hour)
-    await worker.run()
-    expect(reports).toEqual([['provider_signed_out', grantId]])
-    expect(await waiting()).toEqual([])
-  })
-
-  it('its answer lost: tried again, and over', async () => {
-    fx.provider.playSignOut(lostReply)
-    await worker.run()
-    expect(reports).toEqual([['provider_sign_out_failed', grantId]])
-    fx.runtime.advance(20)
-    await worker.run()
-    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
   })
 
   it.each<ProviderFailure>(['transient', 'protocol', 'denied'])('%s: tried again', async (failure) => {
@@ -217,13 +201,6 @@ describe('how a sign-out ends', () => {
         ['provider_signed_out', 'grant b'],
       ]),
     )
-  })
-
-  it('what the provider said goes to the log', async () => {
-    fx.provider.playSignOut(failing('protocol'))
-    const errors: unknown[] = []
-    await workerWith({ report: (_event, _id, error) => void errors.push(error) }).run()
-    expect(errors).toEqual([expect.objectContaining({ failure: 'protocol' })])
   })
 })
 
@@ -407,13 +384,6 @@ describe('a session that no key opens', () => {
     await worker.run()
     expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
     expect(fx.provider.active()).toBeUndefined()
-  })
-
-  it('is given up after three days like any other', async () => {
-    fx.runtime.advance(3 * day)
-    await lost().run()
-    expect(reports).toEqual([['provider_sign_out_abandoned', grantId]])
-    expect(await waiting()).toEqual([])
   })
 })
 

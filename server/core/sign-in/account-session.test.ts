@@ -43,8 +43,6 @@ describe('the session of the connections page', () => {
   })
 
   it.each<[what: string, sealed: string | undefined]>([
-    ['nothing', undefined],
-    ['any text', 'k.AAAA'],
     [
       'a login transaction',
       sealForBrowser(
