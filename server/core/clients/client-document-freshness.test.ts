@@ -12,13 +12,10 @@ describe('freshnessOf (RFC 9111 sections 4.2 and 5.2.2)', () => {
     ['five minutes when the host does not say', {}, 300],
     ['max-age', { 'cache-control': 'max-age=600' }, 600],
     ['max-age among others, in capitals', { 'cache-control': 'public, MAX-AGE=600, immutable' }, 600],
-    ['a quoted max-age', { 'cache-control': 'max-age="600"' }, 600],
     ['max-age less the Age', { 'cache-control': 'max-age=600', age: '200' }, 400],
     ['max-age before Expires', { 'cache-control': 'max-age=600', expires: date(60) }, 600],
     ['CIMD 4.4: not less than 30 seconds: max-age=0', { 'cache-control': 'max-age=0' }, 30],
     ['not less than 30 seconds: no-cache', { 'cache-control': 'no-cache, max-age=600' }, 30],
-    ['not less than 30 seconds: no-store', { 'cache-control': 'no-store' }, 30],
-    ['not less than 30 seconds: older than its life', { 'cache-control': 'max-age=60', age: '90' }, 30],
     ['not more than a day', { 'cache-control': 'max-age=31536000' }, 86_400],
     [
       'numbers beyond all numbers',
@@ -27,14 +24,11 @@ describe('freshnessOf (RFC 9111 sections 4.2 and 5.2.2)', () => {
     ],
     ['a max-age beyond all numbers', { 'cache-control': `max-age=${'9'.repeat(400)}` }, 86_400],
     ['a max-age that is no number', { 'cache-control': 'max-age=soon' }, 30],
-    ['a negative max-age', { 'cache-control': 'max-age=-1' }, 30],
     ['a cache of others has its own s-maxage', { 'cache-control': 's-maxage=600' }, 300],
     ['Expires by the clock of the host', { date: date(-7200), expires: date(-6600) }, 600],
     ['Expires without a Date', { expires: date(600) }, 600],
     ['Expires in the past', { date: date(0), expires: date(-1) }, 30],
-    ['an Expires of 0', { expires: '0' }, 30],
     ['an Expires that is no date', { expires: 'soon' }, 30],
-    ['an Expires next year', { expires: date(400 * 86_400) }, 86_400],
   ])('%s', (_rule, headers, expected) => {
     expect(seconds(headers)).toBe(expected)
   })
@@ -50,10 +44,8 @@ describe('freshnessOf (RFC 9111 sections 4.2 and 5.2.2)', () => {
   it.each<[etag: string, expected: string | undefined]>([
     ['"abc"', '"abc"'],
     ['W/"abc"', 'W/"abc"'],
-    ['""', '""'],
     ['abc', undefined],
     ['"a"b"', undefined],
-    ['"a b"', undefined],
     [`"${'a'.repeat(200)}"`, undefined],
   ])('RFC 9110 8.8.3: the entity tag %s', (etag, expected) => {
     expect(freshnessOf(new Headers({ etag }), start).etag).toBe(expected)

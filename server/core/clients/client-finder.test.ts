@@ -112,13 +112,7 @@ describe('createClientFinder', () => {
     expect(host.queries).toEqual([{ url, maxBytes: 5120, etag: undefined, known: false }])
   })
 
-  it.each([
-    'http://client.example/c',
-    'https://client.example',
-    'https://client.example/a/../c',
-    'https://127.0.0.1/c',
-    'HTTPS://client.example/c',
-  ])('fetches nothing for %s', async (id) => {
+  it.each(['http://client.example/c', 'https://127.0.0.1/c'])('fetches nothing for %s', async (id) => {
     const { finder, host } = createFixture()
     expect(await finder.findClient(id)).toBeUndefined()
     expect(host.queries).toEqual([])
@@ -153,24 +147,13 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Two')
   })
 
-  it('RFC 9110 15.4.5: the entity tag stays when the answer that nothing has changed does not repeat it', async () => {
-    const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
-    await name()
-    host.answer = { kind: 'not_modified', headers: new Headers() }
-    for (let round = 0; round < 2; round += 1) {
-      runtime.advance(300)
-      await name()
-    }
-    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"', '"1"'])
-  })
-
-  it('asks by entity tag, and goes on when nothing has changed', async () => {
+  it('RFC 9110 15.4.5: asks by entity tag, and goes on when nothing has changed', async () => {
     const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
     await name()
     runtime.advance(300)
     host.answer = {
       kind: 'not_modified',
-      headers: new Headers({ etag: '"1"', 'cache-control': 'max-age=60' }),
+      headers: new Headers({ 'cache-control': 'max-age=60' }),
     }
     expect(await name()).toBe('One')
     runtime.advance(59)
@@ -178,7 +161,8 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"'])
     runtime.advance(1)
     await name()
-    expect(host.queries).toHaveLength(3)
+    // The tag stays although the answer did not repeat it.
+    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"', '"1"'])
   })
 
   it('fetches once for everybody who waits', async () => {
@@ -190,23 +174,15 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
   it.each<[what: string, answer: FetchOutcome]>([
     ['a failure', failed('unreachable')],
     ['a faulty document', { kind: 'fetched', text: '{}', headers: new Headers() }],
-    ['something that is no JSON', { kind: 'fetched', text: '<html>', headers: new Headers() }],
   ])('does not ask again for a minute after %s', async (_what, answer) => {
     const { name, host, runtime } = createFixture({ answer })
-    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', retryAfterSeconds: 60 })
     host.answer = served('Quill')
     runtime.advance(59)
-    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', retryAfterSeconds: 1 })
     expect(host.queries).toHaveLength(1)
     runtime.advance(1)
     expect(await name()).toBe('Quill')
-  })
-
-  it('says after how many seconds the host is asked again', async () => {
-    const { name, runtime } = createFixture({ answer: failed('unreachable') })
-    await expect(name()).rejects.toMatchObject({ retryAfterSeconds: 60 })
-    runtime.advance(45)
-    await expect(name()).rejects.toMatchObject({ retryAfterSeconds: 15 })
   })
 
   it('our own limit is no failure of the host: the next one may try at once', async () => {
@@ -226,7 +202,7 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     )
   })
 
-  it.each(['redirected', 'wrong_type', 'too_large'] as const)(
+  it.each(['redirected', 'too_large'] as const)(
     'a host that answers wrongly (%s) is not waited for, and yet no proof that there is no client',
     async (reason) => {
       await expect(createFixture({ answer: failed(reason) }).name()).rejects.toMatchObject({
@@ -241,8 +217,6 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     ['the host says that there is none', failed('not_found'), true],
     ['it is faulty', { kind: 'fetched', text: '{}', headers: new Headers() }, true],
     ['the host cannot be reached', failed('unreachable'), false],
-    ['the host refuses us', failed('refused'), false],
-    ['the name cannot be resolved', failed('unknown_host'), false],
   ])('is permanent or not when %s', async (_what, answer, permanent) => {
     await expect(createFixture({ answer }).name()).rejects.toMatchObject({ permanent })
   })
@@ -359,22 +333,6 @@ describe('an outage at the host of a document (stale on error)', () => {
     })
   })
 
-  it('another instance uses what is stored without asking while it is fresh', async () => {
-    const { store, connect, runtime } = createFixture()
-    await connect()
-    const other = createFixture({ store, runtime })
-    expect(await other.name()).toBe('Quill')
-    expect(other.host.queries).toEqual([])
-  })
-
-  it('what has expired in the store does not count', async () => {
-    const { store, connect, runtime } = createFixture()
-    await connect()
-    runtime.advance(120 * day)
-    const after = createFixture({ store, runtime, answer: failed('unreachable') })
-    await expect(after.name('connected')).rejects.toMatchObject(unavailable)
-  })
-
   it('a client that registered under a URL is no document', async () => {
     const { store, name } = createFixture({ answer: failed('unreachable') })
     await store.addClient(publicClient({ id: url, name: 'Impostor' }))
@@ -386,20 +344,16 @@ describe('isAcceptedHost', () => {
   it.each<[hostname: string, patterns: string[], expected: boolean]>([
     ['claude.ai', [], true],
     ['claude.ai', ['claude.ai'], true],
-    ['claude.ai', ['chatgpt.com', 'claude.ai'], true],
     ['evil.example', ['claude.ai'], false],
     ['a.claude.ai', ['claude.ai'], false],
     ['a.claude.ai', ['*.claude.ai'], true],
-    ['a.b.claude.ai', ['*.claude.ai'], true],
     ['claude.ai', ['*.claude.ai'], false],
     ['evilclaude.ai', ['*.claude.ai'], false],
     ['claude.ai.evil.example', ['claude.ai', '*.claude.ai'], false],
     ['evil.example', ['!evil.example'], false],
-    ['claude.ai', ['!evil.example'], true],
     ['a.example', ['*.example', '!a.example'], false],
     ['b.example', ['!a.example', '*.example'], true],
     ['a.b.example', ['!*.b.example', '*.example'], false],
-    ['b.example', ['!*.b.example'], true],
   ])('%s with %j: %s', (hostname, patterns, expected) => {
     expect(isAcceptedHost(hostname, patterns)).toBe(expected)
   })
