@@ -133,12 +133,6 @@ it('a decision is kept until the session, a check of it or the rules change', as
   expect(await kept.decide(grant, { ...stored, version: 2 })).toMatchObject({ kind: 'denied' })
 })
 
-it('deciding alone ends nothing', async () => {
-  role = 'guest'
-  expect(await access.decide(grant, stored)).toMatchObject({ kind: 'denied' })
-  expect(ended).toEqual([])
-})
-
 it('of a session that no key opens now nothing can be said, and the grant stays', async () => {
   const unreadable = grantAccessSample({
     control: accessSample([]),

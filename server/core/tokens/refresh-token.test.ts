@@ -51,15 +51,10 @@ describe('rotateRefreshToken', () => {
     expect(await accessIsLive(results[0]?.access_token ?? '')).toBe(true)
   })
 
-  it.each([0, 1, 119, 120])('again after %i s: the same pair, its life counted from now', async (after) => {
+  it.each([0, 120])('again after %i s: the same pair, its life counted from now', async (after) => {
     const tokens = await refresh(first)
     runtime.advance(after)
     expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3590 - after })
-  })
-
-  it('again with another scope: still the pair of the first time', async () => {
-    const tokens = await refresh(first, { scope: 'mcp' })
-    expect(await refresh(first)).toEqual(tokens)
   })
 
   it('RFC 9700 4.14.2, OAuth 2.1 4.3.1: again after 121 s the connection ends, for thief and owner', async () => {
@@ -130,7 +125,6 @@ describe('rotateRefreshToken', () => {
   it.each<[rule: string, scope: string | undefined, granted: string]>([
     ['RFC 6749 6: omitted: that of the grant', undefined, 'mcp offline_access'],
     ['a part of it', 'mcp', 'mcp'],
-    ['all of it', 'mcp offline_access', 'mcp offline_access'],
   ])('RFC 6749 6, scope %s', async (_rule, scope, granted) => {
     const tokens = await refresh(first, { scope })
     expect(tokens.scope).toBe(granted)
@@ -151,9 +145,7 @@ describe('rotateRefreshToken', () => {
       'invalid_grant',
     ],
     ['unknown', 'mcpr_unknown', {}, 'invalid_grant'],
-    ['empty', '', {}, 'invalid_grant'],
     ['its stored hash', tokenKey(first), {}, 'invalid_grant'],
-    ['an access token', 'access a 1', {}, 'invalid_grant'],
     [
       'RFC 8707 2.2: for a foreign resource',
       first,
