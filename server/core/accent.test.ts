@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { contrastOf, pageGround, parseAccent, textOn } from './accent.ts'
+import { contrastOf, isTextColour, pageGround, parseAccent, textOn } from './accent.ts'
 
 describe('parseAccent', () => {
   test.each([
@@ -42,6 +42,11 @@ describe('text on a button', () => {
     expect(Math.min(...colours.map((colour) => contrastOf(colour, textOn(colour))))).toBeGreaterThan(4.5)
     expect([textOn('#6d28d9'), textOn('#c4b5fd')]).toEqual(['#ffffff', '#000000'])
   })
+})
+
+test('links have the accent only where text may have it', () => {
+  const accent = parseAccent('#e5484d,#c4b5fd')
+  expect([isTextColour(accent, 'light'), isTextColour(accent, 'dark')]).toEqual([false, true])
 })
 
 test('the contrast is that of WCAG', () => {

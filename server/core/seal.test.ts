@@ -37,6 +37,11 @@ describe('createSealer', () => {
     expect(sealer.seal(plaintext, 'c')).toMatch(/^current\.[A-Za-z0-9_-]+$/)
   })
 
+  it('opens with every key of the ring', () => {
+    const sealed = createSealer(fixedKeyRing([old]), randomBytes).seal(plaintext, 'c')
+    expect(sealer.open(sealed, 'c')).toBe(plaintext)
+  })
+
   it('never makes the same text twice, and none holds the plaintext', () => {
     const sealed = new Set(Array.from({ length: 100 }, () => sealer.seal(plaintext, 'c')))
     expect(sealed.size).toBe(100)

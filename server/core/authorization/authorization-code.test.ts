@@ -139,6 +139,11 @@ describe('redeemAuthorizationCode', () => {
     await expect(redeem({ code: attacker })).rejects.toMatchObject({ code: 'invalid_grant' })
   })
 
+  it('a client that registered without refresh_token gets none', async () => {
+    const client = publicClient({ grantTypes: ['authorization_code'] })
+    expect(await redeem({ client })).not.toHaveProperty('refresh_token')
+  })
+
   it('the descriptions of an unknown and of a foreign code are the same', async () => {
     const descriptionOf = (changes: Partial<CodeRedemptionRequest>): Promise<string> =>
       redeem(changes).then(String, (error: Error) => error.message)

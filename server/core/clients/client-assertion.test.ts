@@ -102,8 +102,10 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
     ['an exp eleven minutes ahead', { exp: start + 660 }],
     ['an nbf ahead', { nbf: start + 60 }],
     ['an iat ahead', { iat: start + 60 }],
+    ['an iat that is no number', { iat: null }],
     ['no jti', { jti: undefined }],
     ['an empty jti', { jti: '' }],
+    ['a jti that is a number', { jti: 1 }],
   ])('refuses %s', async (_rule, changes) => {
     await expect(verify(await sign(changes))).rejects.toMatchObject(refused)
   })

@@ -58,6 +58,7 @@ describe('authenticateClient (RFC 6749 section 2.3)', () => {
     ['a prefix of the secret', confidential.id, secret('mcps_secre')],
     ['the stored hash instead of the secret', confidential.id, secret(hashSecret('mcps_secret'))],
     ['a client whose secret was lost, without one', hashless.id, none],
+    ['a client whose secret was lost, with any', hashless.id, secret('')],
     ['private_key_jwt without an assertion', signing.id, none],
     ['private_key_jwt with a secret instead', signing.id, secret('mcps_secret')],
     ['an assertion of a client that has no keys', confidential.id, assertion],

@@ -13,9 +13,11 @@ describe('freshnessOf (RFC 9111 sections 4.2 and 5.2.2)', () => {
     ['max-age', { 'cache-control': 'max-age=600' }, 600],
     ['max-age among others, in capitals', { 'cache-control': 'public, MAX-AGE=600, immutable' }, 600],
     ['max-age less the Age', { 'cache-control': 'max-age=600', age: '200' }, 400],
+    ['a quoted max-age', { 'cache-control': 'max-age="600"' }, 600],
     ['max-age before Expires', { 'cache-control': 'max-age=600', expires: date(60) }, 600],
     ['CIMD 4.4: not less than 30 seconds: max-age=0', { 'cache-control': 'max-age=0' }, 30],
     ['not less than 30 seconds: no-cache', { 'cache-control': 'no-cache, max-age=600' }, 30],
+    ['not less than 30 seconds: no-store', { 'cache-control': 'no-store' }, 30],
     ['not more than a day', { 'cache-control': 'max-age=31536000' }, 86_400],
     [
       'numbers beyond all numbers',

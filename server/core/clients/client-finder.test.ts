@@ -112,11 +112,14 @@ describe('createClientFinder', () => {
     expect(host.queries).toEqual([{ url, maxBytes: 5120, etag: undefined, known: false }])
   })
 
-  it.each(['http://client.example/c', 'https://127.0.0.1/c'])('fetches nothing for %s', async (id) => {
-    const { finder, host } = createFixture()
-    expect(await finder.findClient(id)).toBeUndefined()
-    expect(host.queries).toEqual([])
-  })
+  it.each(['http://client.example/c', 'https://127.0.0.1/c', 'HTTPS://client.example/c'])(
+    'fetches nothing for %s',
+    async (id) => {
+      const { finder, host } = createFixture()
+      expect(await finder.findClient(id)).toBeUndefined()
+      expect(host.queries).toEqual([])
+    },
+  )
 
   it('MCP auth Trust-Policies: takes no documents when they are switched off, and forgets the ones it took', async () => {
     const { store, connect } = createFixture()
@@ -331,6 +334,14 @@ describe('an outage at the host of a document (stale on error)', () => {
       expiresAt: start + 120 * day,
       document: { fetchedAt: start + 300 },
     })
+  })
+
+  it('what has expired in the store does not count', async () => {
+    const { store, connect, runtime } = createFixture()
+    await connect()
+    runtime.advance(120 * day)
+    const after = createFixture({ store, runtime, answer: failed('unreachable') })
+    await expect(after.name('connected')).rejects.toMatchObject(unavailable)
   })
 
   it('a client that registered under a URL is no document', async () => {

@@ -58,8 +58,8 @@ describe('createClientKeySource', () => {
 
   it('fetches once for everybody who waits', async () => {
     const { state, kids } = createSource(setOf('a'))
-    await Promise.all(Array.from({ length: 20 }, () => kids('a')))
-    expect(state.fetches).toHaveLength(1)
+    await Promise.all(Array.from({ length: 20 }, () => kids('a', false)))
+    expect(state.fetches).toEqual([[uri, false, 65_536]])
   })
 
   it('serves the last keys for a day when they cannot be fetched', async () => {

@@ -76,6 +76,14 @@ describe('registerClient (RFC 7591)', () => {
     expect(client.keys).toEqual({ kind: 'jwks', keys: [{ ...publicKey, key_ops: ['verify'] }] })
   })
 
+  it('3.2.1: ids and secrets are random and unique', () => {
+    const registered = Array.from({ length: 100 }, () => register({ redirect_uris }))
+    expect(new Set(registered.map(({ client }) => client.id)).size).toBe(100)
+    expect(new Set(registered.map(({ response }) => response.client_secret)).size).toBe(100)
+    expect(new Set(registered.map(({ response }) => response.registration_access_token)).size).toBe(100)
+    expect(registered[0]?.client.id).toMatch(/^mcpc_[A-Za-z0-9_-]{22}$/)
+  })
+
   it('RFC 7591 2: an omitted method is client_secret_basic; the secret is in the answer only, its hash in the record', () => {
     const { client, response } = register({ redirect_uris })
     expect(response).toMatchObject({
@@ -165,6 +173,7 @@ describe('registerClient (RFC 7591)', () => {
     ['21 of them', Array.from({ length: 21 }, (_, index) => `https://client.example/${index}`)],
     ['RFC 6749 3.1.2: a fragment', ['https://client.example/callback#a']],
     ['an unlisted private-use URI', ['evil://callback']],
+    ['a bad one behind a good one', [...redirect_uris, 'http://evil.example/']],
   ])('RFC 7591 3.2.2 invalid_redirect_uri: %s', (_rule, value) => {
     expect(refusal({ redirect_uris: value })).toBe('invalid_redirect_uri')
   })
@@ -184,6 +193,7 @@ describe('registerClient (RFC 7591)', () => {
   it.each<[rule: string, metadata: unknown]>([
     ['no object: an array', [{ redirect_uris }]],
     ['redirect_uris is a text', { redirect_uris: 'https://client.example/' }],
+    ['redirect_uris holds a number', { redirect_uris: [1] }],
     ['an unsupported method', { redirect_uris, token_endpoint_auth_method: 'client_secret_jwt' }],
     ['private_key_jwt without keys', { redirect_uris, token_endpoint_auth_method: 'private_key_jwt' }],
     [
@@ -205,6 +215,8 @@ describe('registerClient (RFC 7591)', () => {
     ['an empty response_types', { redirect_uris, response_types: [] }],
     ['client_name is a number', { redirect_uris, client_name: 1 }],
     ['client_name is too long', { redirect_uris, client_name: 'n'.repeat(201) }],
+    ['client_uri is too long', { redirect_uris, client_uri: `https://a/${'n'.repeat(2048)}` }],
+    ['scope is too long', { redirect_uris, scope: 's'.repeat(1001) }],
   ])('RFC 7591 3.2.2 invalid_client_metadata: %s', (_rule, metadata) => {
     expect(refusal(metadata)).toBe('invalid_client_metadata')
   })
@@ -258,6 +270,11 @@ describe('updateClient (RFC 7592 section 2.2)', () => {
     })
   })
 
+  it('a public client has no secret to send', () => {
+    const registered = register({ redirect_uris, token_endpoint_auth_method: 'none' })
+    expect(updateRefusal(registered, { client_secret: '' })).toBe('invalid_client_metadata')
+  })
+
   it('a secret stays, may be repeated, and is not shown again', () => {
     const registered = register({ redirect_uris })
     for (const changes of [{}, { client_secret: registered.response.client_secret }]) {
@@ -279,8 +296,11 @@ describe('updateClient (RFC 7592 section 2.2)', () => {
     ['MUST include its client_id', { client_id: undefined }, 'invalid_client_metadata'],
     ['client_id MUST be the same', { client_id: 'mcpc_other' }, 'invalid_client_metadata'],
     ['a secret that is not its own', { client_secret: 'mcps_other' }, 'invalid_client_metadata'],
+    ['a secret that is no text', { client_secret: 1 }, 'invalid_client_metadata'],
     ['MUST NOT include', { registration_access_token: 'mcpm_x' }, 'invalid_client_metadata'],
     ['MUST NOT include', { registration_client_uri: 'https://x.example/' }, 'invalid_client_metadata'],
+    ['MUST NOT include', { client_secret_expires_at: 0 }, 'invalid_client_metadata'],
+    ['MUST NOT include', { client_id_issued_at: start }, 'invalid_client_metadata'],
     ['a bad redirect URI', { redirect_uris: ['http://evil.example/'] }, 'invalid_redirect_uri'],
   ])('%s: %j', (_rule, changes, error) => {
     expect(updateRefusal(register({ redirect_uris }), changes)).toBe(error)

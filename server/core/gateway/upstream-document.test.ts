@@ -151,6 +151,12 @@ describe('an upstream that is a command', () => {
     expect(user).toEqual({ firstUid: 1001, lastUid: 1001, gid: 1002 })
   })
 
+  it('has variables of the environment in its arguments', () => {
+    expect(upstream({ command: 'x', args: ['--key=${env:UPSTREAM_KEY}'] }).args).toEqual([
+      '--key=key of the upstream',
+    ])
+  })
+
   it('can have public tools when everybody shares its process', () => {
     const { policy } = upstream({ command: 'x', process: 'shared', tools: { public: ['help'] } })
     expect(policy.publicTools).toEqual(new Set(['help']))

@@ -75,6 +75,11 @@ describe('rounds of re-sealing', () => {
     expect(notes.filter((note) => note === 'The store is down. Trying again.')).toHaveLength(3)
   })
 
+  it('a mistake is no reason to try again', async () => {
+    const broken: Store = { ...store, listSealingKeys: () => Promise.reject(new TypeError('mistake')) }
+    await expect(reseal({ store: broken })).rejects.toThrow('mistake')
+  })
+
   it('follow another key that is put in front meanwhile', async () => {
     await connect('a', oldKey)
     let keys: readonly SealingKey[] = [newKey, oldKey]

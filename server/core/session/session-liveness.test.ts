@@ -127,6 +127,15 @@ describe('an answer that nobody can read', () => {
     expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
   })
 
+  it('at least thirty seconds, however short answers are trusted', async () => {
+    const short = create({ checkSeconds: 1 })
+    await short.probe('key', 'token')
+    runtime.advance(29)
+    expect(short.lifeOf('key', -Infinity)).toBe('live')
+    runtime.advance(1)
+    expect(short.lifeOf('key', -Infinity)).toBeUndefined()
+  })
+
   it.each(['token_refused', 'ended'] as const)('what was known before stands: %s', async (life) => {
     answer = () => life
     await liveness.probe('key', 'token')

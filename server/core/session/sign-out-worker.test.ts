@@ -187,6 +187,13 @@ describe('how a sign-out ends', () => {
     expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
   })
 
+  it('what the provider said goes to the log', async () => {
+    fx.provider.playSignOut(failing('protocol'))
+    const errors: unknown[] = []
+    await workerWith({ report: (_event, _id, error) => void errors.push(error) }).run()
+    expect(errors).toEqual([expect.objectContaining({ failure: 'protocol' })])
+  })
+
   it('a fault in the program is one bad row, and the others are signed out', async () => {
     await end('grant b')
     fx.provider.playSignOut({

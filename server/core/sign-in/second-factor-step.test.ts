@@ -150,6 +150,20 @@ describe('the right code', () => {
 })
 
 describe('whose it is', () => {
+  it('a row that was put in the place of another does not open', async () => {
+    const [mine, other] = [await begin(), await begin(['tablet'])]
+    const { store } = ports
+    const swapped = {
+      ...store,
+      attemptSecondFactor: async (claim: { id: string; bindingHash: string; most: number }, now: number) => {
+        const row = await store.attemptSecondFactor({ ...claim, id: other }, now)
+        return row && { ...row, id: mine }
+      },
+    }
+    ports = { ...ports, store: swapped }
+    expect(await attempt(mine, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
+  })
+
   it('RFC 9700 4.7, RFC 9700 4.7.1: another browser cannot make the second step, and does not disturb it', async () => {
     const id = await begin()
     for (let time = 0; time < 20; time += 1) {

@@ -172,6 +172,10 @@ describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B sec
     expect(await through(50, from(), limited)).toBe(10)
   })
 
+  it('is ten without any address, too', async () => {
+    expect(await through(50, from({ address: undefined }), ports(1000))).toBe(10)
+  })
+
   it('is five from one address, so that another can still sign in', async () => {
     const limited = ports(1000)
     expect(await through(50, () => ada, limited)).toBe(5)
@@ -226,6 +230,7 @@ describe('judgeSignIn', () => {
   it.each<[what: string, work: () => Promise<unknown>]>([
     ['a sign-in that succeeds', async () => 'signed in'],
     ['an outage of the provider', fail('transient')],
+    ['a rate limit of the provider', fail('rate_limited')],
   ])('%s is no guess, and is given back', async (_what, work) => {
     expect(await letIn(work)).toBe(30)
     expect(await letIn(work, { ...ada, trusted: true })).toBe(30)

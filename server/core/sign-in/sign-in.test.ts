@@ -11,7 +11,7 @@ import {
   visitorSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { rememberAccount } from './device-cookie.ts'
-import { hashSecret } from '../seal.ts'
+import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
 import {
   type Captcha,
   type ProviderCapabilities,
@@ -554,6 +554,16 @@ describe('social sign-in', () => {
       expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
     },
   )
+
+  it('a key that has left the ring makes a pending sign-in expired', async () => {
+    await begin('a')
+    const sealer = createSealer(
+      fixedKeyRing([{ kid: 'new', key: runtime.randomBytes(32) }]),
+      runtime.randomBytes,
+    )
+    ports = { ...ports, sealer }
+    expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
+  })
 
   it('nothing is stored when the provider refuses to start', async () => {
     ports.provider.socialStart = () => Promise.reject(new ProviderError('disabled', 'off'))

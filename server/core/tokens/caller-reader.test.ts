@@ -132,6 +132,17 @@ describe('the Authorization header: a token of ours', () => {
     expect(verified).toEqual([])
   })
 
+  it('hands out the session that the keeper kept, not the one that was stored', async () => {
+    kept = { kind: 'live', session: { ...grantSample('a').session, sealed: 'newer' } }
+    const result = await callerFromAuthorization(`Bearer ${ours}`)
+    expect(result.kind === 'caller' && result.caller.providerToken()).toBe('opened newer')
+  })
+
+  it('works without provider tokens being accepted', async () => {
+    const result = await callerFromAuthorization(`Bearer ${ours}`, { sessionTokens: false })
+    expect(result.kind).toBe('caller')
+  })
+
   it('an unreachable provider is unavailable, not invalid: signing in again would not help', async () => {
     kept = { kind: 'unavailable', retryAfterSeconds: 7 }
     expect(await callerFromAuthorization(`Bearer ${ours}`)).toEqual(kept)

@@ -128,6 +128,13 @@ describe('the pace of refreshes', () => {
     await expect(refresh(token)).rejects.toMatchObject(refusal)
   })
 
+  it('is of one grant: another one goes on', async () => {
+    let token = first
+    for (let count = 0; count < 20; count += 1) token = await successorOf(token)
+    await expect(refresh(token)).rejects.toMatchObject({ status: 429 })
+    expect(await successorOf(await connect('b'))).toMatch(/^mcpr_/)
+  })
+
   it('replays do not count, and are answered beyond the pace', async () => {
     let token = first
     for (let count = 0; count < 19; count += 1) token = await successorOf(token)

@@ -18,6 +18,7 @@ describe('MCP auth Canonical-Server-URI: isOurResource (RFC 8707 section 2)', ()
     ['another host', 'https://other.example.com/mcp', false],
     ['our host as user', 'https://mcp.example.com@evil.test/mcp', false],
     ['a user before our host', 'https://user@mcp.example.com/mcp', false],
+    ['a password before our host', 'https://:secret@mcp.example.com/mcp', false],
     ['a deeper path', `${ours}/deeper`, false],
     ['another letter case in the path', 'https://mcp.example.com/MCP', false],
     ['two trailing slashes', `${ours}//`, false],
