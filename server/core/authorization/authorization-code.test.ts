@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { dueSignOuts, grantSeconds,  start } from '../../../tests/support/server/core/grant-sample.ts'
 import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import {
   authorizationRequest,
@@ -162,14 +162,6 @@ describe('redeemAuthorizationCode', () => {
       (error: { code: string }) => error.code,
     )
     expect(await result).toBe(outcome)
-  })
-
-  it('fifty redemptions at once: one succeeds, and its tokens live on', async () => {
-    const results = await race(() => redeem().catch((error: { code: string }) => error.code))
-    const tokens = results.filter((result) => typeof result !== 'string')
-    expect(tokens).toHaveLength(1)
-    expect(results.filter((result) => result === 'invalid_grant')).toHaveLength(49)
-    expect(await accessIsLive(tokens[0]?.access_token ?? '')).toBe(true)
   })
 })
 

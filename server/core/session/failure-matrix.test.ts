@@ -312,16 +312,6 @@ describe('the store cannot take what the provider has issued', () => {
     expect(await fx.endReason()).toBeUndefined()
   })
 
-  it('another instance stays away until the lease is over, then gets the same child by the parent token', async () => {
-    await fx.keep(fx.keeper('one', { store: failingSaves(3) }))
-    const other = fx.keeper('two')
-    expect(await fx.keep(other)).toMatchObject({ kind: 'unavailable' })
-    expect(fx.provider.presented).toEqual(['refresh 1'])
-    fx.runtime.advance(5)
-    expect(await fx.keep(other)).toMatchObject(version(2))
-    await expectInStep()
-  })
-
   it('when another instance has gone on meanwhile, what was kept is dropped', async () => {
     const keeper = fx.keeper('one', { store: failingSaves(3) })
     const session = await fx.stored()

