@@ -32,10 +32,7 @@ export class GrantAccess {
     this.#ports = ports
   }
 
-  /**
-   * Decides once for each version of the session, probe and policy. Rejects with `ProviderError`, also if `session` does not
-   * open.
-   */
+  /** Decides once for each version of the session, probe and policy. Rejects with `ProviderError`. */
   async decide({ user }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
     const { control } = this.#ports
     const { policy } = control

@@ -17,17 +17,10 @@ export interface AttemptFacts {
   client: string | undefined
   started_at: number
   result: 'connected' | 'under_way' | 'failed'
-  steps: {
-    step: AttemptStep
-    at: number
-    status: number
-    ok: boolean
+  steps: (Omit<StepRecord, 'requestId' | 'userAgent' | 'clientId' | 'signIn' | 'grantId'> & {
     request_id: string
-    detail?: string | undefined
-    user_agent?: string | undefined
-    network?: string | undefined
-    probably?: boolean | undefined
-  }[]
+    user_agent: string | undefined
+  })[]
   /** What to look at; undefined unless it failed. */
   advice: string | undefined
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { dueSignOuts, grantSeconds,  start } from '../../../tests/support/server/core/grant-sample.ts'
+import { dueSignOuts, grantSeconds, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import {
   authorizationRequest,

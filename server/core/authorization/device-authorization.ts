@@ -59,12 +59,11 @@ export interface DeviceCodeRequest {
 }
 
 /**
- * Starts the device authorization grant with a device code of 256 random bits, which the client keeps, and a user code of 34, which
- * a user types. Throws `invalid_target` or `invalid_scope`.
+ * Draws a device code of 256 random bits, which the client keeps, and a user code of 34, which a user types. Throws
+ * `invalid_target` or `invalid_scope`. Does not check whether the client may use this grant, nor how many devices it starts.
  *
  * A guessed user code only allows approving a stranger's device, within 15 minutes and after signing in; the page that takes the
- * code limits attempts per address and account (RFC 8628 section 5.1). Does not check whether the client may use this grant, nor
- * how many devices it starts.
+ * code limits attempts (RFC 8628 section 5.1).
  */
 export async function startDeviceAuthorization(
   request: DeviceAuthorizationRequest,
@@ -117,11 +116,9 @@ export async function findDeviceByUserCode(
 }
 
 /**
- * Approves the device as the user who signed in; it has two minutes to fetch its tokens. Returns false if the device was already
- * decided or has expired: then, as after a rejection, the caller signs out the session of `signIn`, which belongs to no grant.
- *
- * Stores the future grant like an authorization code, so if the device never fetches it, it is signed out at the provider when it
- * expires.
+ * Gives the device two minutes to fetch its tokens. Returns false if it was already decided or has expired: then, as after a
+ * rejection, the caller signs out the session of `signIn`. The future grant is stored like an authorization code, so if it is
+ * never fetched, it is signed out at the provider.
  */
 export async function approveDevice(
   device: PendingDevice,

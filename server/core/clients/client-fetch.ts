@@ -63,11 +63,9 @@ export interface LimitedFetchQuery extends FetchQuery {
 export type LimitedFetch = (query: LimitedFetchQuery) => ReturnType<GuardedFetch>
 
 /**
- * Keeps strangers from using this server to flood a third party: a client id can name any URL, without signing in. A fetch over a
- * limit fails at once: with `too_many_of_address` over the share of the requesting address (for IPv6 its /64, /56 and /48), with
- * `too_many_fetches` over the total limit, a third of which is reserved for browsers that have signed in before.
- *
- * Clients in use are counted separately, so a flood of new ids does not affect them.
+ * Keeps strangers from using this server to flood a third party: a client id can name any URL. A fetch over a limit fails at
+ * once: with `too_many_of_address` over the share of the requesting address, with `too_many_fetches` over the total, a third of
+ * which is reserved for known browsers. Clients in use are counted separately: a flood of new ids does not affect them.
  */
 export function limitFetches(
   fetch: GuardedFetch,

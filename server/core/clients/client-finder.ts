@@ -97,14 +97,12 @@ interface Entry {
 }
 
 /**
- * Finds the client that the document at `url` describes (OAuth client id metadata document, section 5). The caller decides whether
- * documents of that URL are accepted at all.
+ * Finds the client that the document at `url` describes (OAuth client id metadata document, section 5).
  *
- * A document is cached as HTTP says (RFC 9111), revalidated by its entity tag, fetched once for all concurrent requests, and after
- * a failure not again for a minute. It is stored while a connection uses it. If it cannot be fetched or is faulty, the version
- * fetched within the last day is used, or, for a connected client, the last version of any age, so that an outage at its host does
- * not end connections. A host that responds "not found" has withdrawn the client: the cached version no longer allows sign-ins (RFC
- * 5861 section 4 does not cover this). Otherwise it rejects with {@link ClientUnavailableError}.
+ * A document is cached as HTTP says (RFC 9111), fetched once for all concurrent requests, and after a failure not again for a
+ * minute. It is stored while a connection uses it. If it cannot be fetched or is faulty, the version of the last day is used, or,
+ * for a connected client, of any age: an outage at its host ends no connections. A host that responds "not found" has withdrawn
+ * the client: it no longer allows sign-ins. Otherwise it rejects with {@link ClientUnavailableError}.
  */
 class DocumentSource {
   readonly #ports: DocumentSourcePorts

@@ -31,10 +31,7 @@ export interface DocumentFreshness {
   etag: string | undefined
 }
 
-/**
- * `name` and `uri` are self-declared; only the id of a `metadata_document`, a URL of its host, proves anything. Times are epoch
- * seconds.
- */
+/** `name` and `uri` are self-declared; only the id of a `metadata_document` proves anything. Times are epoch seconds. */
 export interface Client {
   id: string
   /** It registered itself (RFC 7591), the operator configured it, or the document at its id describes it. */
@@ -62,10 +59,7 @@ export interface Client {
 export type ClientPurpose = 'sign_in' | 'connected'
 
 export interface ClientFinder {
-  /**
-   * Undefined if there is no such client, or it has expired. Rejects with {@link ClientUnavailableError}. `purpose` defaults to
-   * `sign_in`. Fetches are counted for `source`.
-   */
+  /** Undefined for an unknown or expired client. Rejects with {@link ClientUnavailableError}. Counts fetches for `source`. */
   findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
 }
 
@@ -74,10 +68,9 @@ export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFi
 }
 
 /**
- * The client cannot be looked up, because its document or keys are unavailable. `faulty`: its host responds with something unusable
- * that only its operators can fix; otherwise the problem may be temporary. `permanent`: the document was fetched and describes no
- * client, or its host says that it does not exist. `limited`: the requesting address exceeded its limit. No new attempt is made
- * before `retryAfterSeconds`, if known. The message is shown to users and ends with the next step.
+ * Its document or keys are unavailable. `faulty`: only the operators of its host can fix that. `permanent`: the document
+ * describes no client, or its host says that there is none. `limited`: the requesting address exceeded its limit. No new attempt
+ * is made before `retryAfterSeconds`. The message is shown to users and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean

@@ -66,10 +66,8 @@ function upstreamOfDocument(document: unknown, filling: Filling): z.ZodType<Upst
 }
 
 const seconds = parsed(durationParser({ unitMs: 1000, max: '24h', examples: '30s, 5m or 1h' }))
-const count = z
-  .int('must be a whole number of 1 to 10000.')
-  .min(1, 'must be a whole number of 1 to 10000.')
-  .max(10_000, 'must be a whole number of 1 to 10000.')
+const countFault = 'must be a whole number of 1 to 10000.'
+const count = z.int(countFault).min(1, countFault).max(10_000, countFault)
 
 const bytes = parsed((given) => {
   const [, digits = '', unit = ''] = /^([1-9]\d{0,5})(kb|mb)$/.exec(given) ?? []

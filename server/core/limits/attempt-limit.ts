@@ -55,10 +55,7 @@ export interface AttemptLimitPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/**
- * Counts before the attempt is made, so that concurrent ones cannot exceed a limit together. What any limit refuses is not
- * counted.
- */
+/** Counts before the attempt is made: concurrent ones cannot exceed a limit together. What one limit refuses, none counts. */
 export async function countWithin(
   limits: readonly AttemptLimit[],
   ports: AttemptLimitPorts,

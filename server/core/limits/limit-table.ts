@@ -56,10 +56,7 @@ export const emailSendsOfAccount: Budget = { max: 5, windowSeconds: 3600 }
 /** As long as GoTrue waits by default. */
 export const emailPause: Budget = { max: 1, windowSeconds: 60 }
 
-/**
- * Limits registrations, in multiples of the configured limit per address. All users of a hosted assistant register from few
- * addresses; behind an untrusted proxy all clients share the unknown address.
- */
+/** In multiples of the limit per address: a hosted assistant's users share few; behind an untrusted proxy all are unknown. */
 export const registrations = { windowSeconds: 3600, hostedFactor: 10, unknownFactor: 100 }
 
 /** Bytes of a message at `/mcp` that cost as much as one call. */

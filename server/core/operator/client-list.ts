@@ -35,10 +35,7 @@ export async function listStoredClients(
   return clients.slice(0, most)
 }
 
-/**
- * At most 10,000, the `configured` ones first. Registrations never used to sign in are only counted unless `all`: anyone can make
- * them.
- */
+/** At most 10,000, the `configured` ones first. Only counts registrations never used to sign in, unless `all`. */
 export async function listKnownClients(
   { all }: { all: boolean },
   {

@@ -5,18 +5,13 @@ import { collectGrants, maxWaiting } from './grant-list.ts'
 
 const reason = 'revoked_by_operator'
 
-type RevocationStore = Pick<
-  GrantStore,
-  'endGrant' | 'endGrants' | 'expireCode' | 'findGrant' | 'listGrants' | 'listUnredeemedCodes'
->
-
 /**
  * Ends one grant, or a future one whose tokens have not been fetched. Every running server refuses its tokens from the next
  * request on. Returns the ended grant, none if it had already ended, and undefined if the id is unknown.
  */
 export async function revokeGrant(
   grantId: string,
-  store: RevocationStore,
+  store: GrantStore,
   now: number,
 ): Promise<Grant[] | undefined> {
   const waiting = await store.listUnredeemedCodes(undefined, { now, limit: maxWaiting })
@@ -31,7 +26,7 @@ export async function revokeGrant(
 
 export async function* revokeGrantsOf(
   owners: readonly GrantOwner[],
-  store: RevocationStore,
+  store: GrantStore,
   now: number,
 ): AsyncGenerator<Grant> {
   for (const of of owners) yield* endAllGrants(store, of, reason, now)
@@ -40,7 +35,7 @@ export async function* revokeGrantsOf(
 export async function countRevocable(
   owners: readonly GrantOwner[],
   most: number,
-  { store, runtime }: { store: RevocationStore; runtime: Pick<Runtime, 'now' | 'sleep'> },
+  { store, runtime }: { store: GrantStore; runtime: Pick<Runtime, 'now' | 'sleep'> },
 ): Promise<number> {
   const now = runtime.now()
   let count = 0

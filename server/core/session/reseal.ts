@@ -20,11 +20,7 @@ const leaseSeconds = 15
 const width = 64
 
 export interface ResealPorts {
-  store: SealedSessionStore &
-    Pick<
-      GrantStore,
-      'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
-    >
+  store: SealedSessionStore & GrantStore
   sealer: Sealer
   kid: string
   runtime: Pick<Runtime, 'now' | 'sleep'>

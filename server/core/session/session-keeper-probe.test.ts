@@ -3,7 +3,6 @@ import {
   createKeeperFixture,
   grantId,
   type KeeperFixture,
-  
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { failing } from '../../../tests/support/server/core/rotating-provider.ts'
 import type { SessionKeeper } from './session-keeper.ts'

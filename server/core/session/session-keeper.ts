@@ -83,10 +83,7 @@ export class SessionKeeper {
     await this.#refresher.saveUnsaved()
   }
 
-  /**
-   * Waits up to ten seconds for work in progress, and five to store what is unsaved. Call it after the last `keep`. Never
-   * rejects.
-   */
+  /** Waits ten seconds at most for work in progress, and five to store what is unsaved. Call it last. Never rejects. */
   async settle(): Promise<void> {
     const { runtime, report } = this.#ports
     // Polls, so that no timer keeps the process alive.

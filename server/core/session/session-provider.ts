@@ -188,23 +188,17 @@ export interface SessionProvider {
   refresh(session: ProviderSession): Promise<ProviderSession>
   /** Checks signature, issuer, audience, role and time. Does not ask the provider whether the session is still live. */
   verify?(accessToken: string): Promise<Identity>
-  /**
-   * Rejects with `transient` when the provider as a whole gives no clear response, with `protocol` when it may concern this token
-   * only.
-   */
+  /** Rejects with `transient` when the whole provider gives no clear response, with `protocol` when it may be this token. */
   probe?(accessToken: string): Promise<SessionProbe>
   /** `probed` is the last {@link SessionProvider.probe} result, if any. Does not verify anything again. */
   profileOf(of: ProfileSource, probed: Claims | undefined): Profile
   /** True when only {@link SessionProvider.probe} returns the user's current claims, and a refresh does not. */
   profileNeedsProbe: boolean
-  /**
-   * Checks a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6), but not whether it came before. Rejects with
-   * `invalid_token`.
-   */
+  /** OpenID Connect Back-Channel Logout 1.0 section 2.6, except whether it came before. Rejects with `invalid_token`. */
   readLogout?(logoutToken: string): Promise<LogoutNotice>
   /**
-   * Ends this one session and no other of the user's; also resolves if it was already over. Rejects with `invalid_token` when the
-   * access token must be refreshed first, and with `disabled` when the provider cannot end a session from here.
+   * Ends this session and no other; also resolves if it was over. Rejects with `invalid_token` when the access token must be
+   * refreshed first, and with `disabled` when the provider cannot do it.
    */
   signOut(session: ProviderSession): Promise<void>
 }

@@ -72,10 +72,7 @@ export class SessionRefresh {
     this.#ports = ports
   }
 
-  /**
-   * Makes one attempt to refresh `session`, which has `tokens`: lease, ask the provider, store. Must not run twice at once for one
-   * grant in one process.
-   */
+  /** Leases, asks the provider with `tokens`, and stores. Must not run twice at once for one grant in one process. */
   async attempt(session: StoredProviderSession, tokens: ProviderSession): Promise<RefreshOutcome> {
     const { store, provider, providerIssuer, sealer, runtime, owner } = this.#ports
     const { grantId, version } = session

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import {  start } from '../../../tests/support/server/core/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   createKeeperFixture,
   grantId,

@@ -28,10 +28,7 @@ export type PendingSocialSignIn = PendingSignIn
 /** Stores sign-ins waiting for their second factor. An unclaimed session goes to the sign-out outbox. */
 export interface SecondFactorStore {
   addSecondFactor(pending: PendingSecondFactor): Promise<void>
-  /**
-   * Undefined when `id` is unknown or expired, of another browser, or has had `most` attempts: then its session is due for
-   * sign-out.
-   */
+  /** Undefined if unknown, expired, of another browser, or after `most` attempts: then its session is due for sign-out. */
   attemptSecondFactor(
     attempt: { id: string; bindingHash: string; most: number },
     now: number,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {  start } from '../../../tests/support/server/core/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { AttemptStore } from '../limits/attempt-limit.ts'

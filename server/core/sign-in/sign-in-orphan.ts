@@ -3,10 +3,7 @@ import { createBrowserBinding } from './sign-in-transaction.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from '../session/session-provider.ts'
 import { sealProviderSession } from '../session/session-seal.ts'
 
-/**
- * Signs the session out if `keep` rejects. A failing sign-out is not retried: the store, which would remember it, has just
- * failed.
- */
+/** Signs the session out if `keep` rejects. That is not retried: the store, which would remember it, has just failed. */
 export async function keepOrSignOut<T>(
   session: ProviderSession,
   provider: Pick<SessionProvider, 'signOut'>,
@@ -21,8 +18,7 @@ export async function keepOrSignOut<T>(
 }
 
 /**
- * Ends the session of an abandoned sign-in at the provider: at once, or by the outbox if the provider does not respond. Rejects
- * if the store fails as well; then the session ends by the provider's own rules.
+ * Ends the session of an abandoned sign-in, at once or by the outbox. If the store fails too, it ends by the provider's rules.
  */
 export async function endUnusedSession(session: ProviderSession, ports: SignInPorts): Promise<void> {
   const { store, provider, sealer, runtime } = ports

@@ -9,10 +9,7 @@ import {
 import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
 import type { PendingDevice } from '../authorization/device-authorization-store.ts'
 
-/**
- * The purpose of a sign-in: authorize the client that sent the browser here, authorize a device whose code the user typed (RFC
- * 8628; `userCode` formatted as shown to users), or manage connections. `language` is that of its pages, a BCP 47 tag.
- */
+/** To authorize a client, to authorize a device by its code (RFC 8628), or to manage connections. `language` is a BCP 47 tag. */
 export type SignInPurpose = { language: string } & (
   | { kind: 'authorization'; request: AuthorizationRequest }
   | { kind: 'device'; device: PendingDevice; userCode: string }

@@ -61,11 +61,9 @@ export class CallerReader {
   }
 
   /**
-   * Recognizes the caller of an `Authorization` header, by our token or the session provider's.
-   *
-   * A token that starts like ours is only looked up here, never sent to the provider. An invalid header does not fall back to the
-   * cookie. A grant whose provider session is gone is `invalid`; one whose provider cannot be asked right now, and whose token has
-   * expired, is `unavailable`. Ends the grant of a user the access rules no longer allow.
+   * A token that starts like ours is never sent to the provider. An invalid header does not fall back to the cookie. A grant
+   * whose provider session is gone is `invalid`; one whose token has expired while the provider cannot be asked is `unavailable`.
+   * Ends the grant of a user the access rules no longer allow.
    */
   async fromAuthorization(header: string): Promise<CallerResult> {
     const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header.length > maxTokenLength ? '' : header)
