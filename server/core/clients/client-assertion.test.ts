@@ -213,6 +213,15 @@ describe('replay of assertions (RFC 7523 section 3 item 7)', () => {
     await expect(verify(await sign({ jti: 'two' }), ports)).resolves.toBeUndefined()
   })
 
+  it('two clients may use the same jti', async () => {
+    const ports = createPorts()
+    const other = 'https://other.example/c'
+    await verify(await sign(), ports)
+    const assertion = await sign({ iss: other, sub: other })
+    const client = publicClient({ id: other, keys: jwks })
+    await expect(verifyClientAssertion(client, assertion, ports)).resolves.toBeUndefined()
+  })
+
   it('a jti is remembered for as long as its assertion is accepted', async () => {
     const runtime = createFakeRuntime(start)
     const ports = createPorts({ runtime })

@@ -314,6 +314,14 @@ describe('an outage at the host of a document (stale on error)', () => {
     })
   })
 
+  it('another instance uses what is stored without asking while it is fresh', async () => {
+    const { store, connect, runtime } = createFixture()
+    await connect()
+    const other = createFixture({ store, runtime })
+    expect(await other.name()).toBe('Quill')
+    expect(other.host.queries).toEqual([])
+  })
+
   it('what has expired in the store does not count', async () => {
     const { store, connect, runtime } = createFixture()
     await connect()

@@ -180,8 +180,7 @@ function withoutUnknownMembers(key: JsonObject): JsonObject {
 
 function isPublicKey(key: unknown): key is JsonObject {
   if (!isJsonObject(key)) return false
-  const { kty } = key
-  return typeof kty === 'string' && kty !== 'oct' && privateMembers.every((name) => !Object.hasOwn(key, name))
+  return typeof key['kty'] === 'string' && privateMembers.every((name) => !Object.hasOwn(key, name))
 }
 
 function readKeyUri(value: unknown, allowLoopback: boolean): string {

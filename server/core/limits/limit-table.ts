@@ -93,9 +93,7 @@ export const refreshesOfGrant = (accessTokenTtlSeconds: number): Rate => ({
   perSecond: Math.max(1 / 10, 30 / accessTokenTtlSeconds),
 })
 
-/**
- * Generous: a hosted assistant's or an office's users share an address. Refusing the total costs about a fifth of a processor.
- */
+/** Generous: a hosted assistant's or an office's users share an address. Refusing the total costs about a fifth of a processor. */
 export const refusals: { perAddress: Rate; everyone: Rate } = {
   perAddress: { burst: 200, perSecond: 50 },
   everyone: { burst: 2000, perSecond: 1000 },

@@ -169,9 +169,7 @@ export type RefreshRotation =
   | { kind: 'reused' }
   | { kind: 'ended' }
 
-/**
- * `attempt` counts leases with unknown outcome, including this one: above 1, an earlier refresh may have reached the provider.
- */
+/** `attempt` counts leases with unknown outcome, including this one: above 1, an earlier refresh may have reached the provider. */
 export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
 export type GrantOwner = { userId: string } | { clientId: string }
@@ -242,9 +240,7 @@ export interface GrantStore {
 
   /** Ends the grant and all its tokens; the first reason stays. Moves its provider session to the sign-out outbox, due at once. */
   endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
-  /**
-   * Ends at most `limit` live grants and redeemable codes, and returns their grants. To end all, call it until it returns fewer.
-   */
+  /** Ends at most `limit` live grants and redeemable codes, and returns their grants. To end all, call it until it returns fewer. */
   endGrants(of: GrantOwner, reason: GrantEndReason, page: { now: number; limit: number }): Promise<Grant[]>
   /** Lists grants of one user, one client or all, by id, starting after `after`. */
   listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>

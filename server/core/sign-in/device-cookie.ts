@@ -15,9 +15,7 @@ export interface KnownAccount {
   until: number
 }
 
-/**
- * Newest first. Failures meant to lock an account happen in other browsers (OWASP Authentication Cheat Sheet, device cookies).
- */
+/** Newest first. Failures meant to lock an account happen in other browsers (OWASP Authentication Cheat Sheet, device cookies). */
 export type KnownAccounts = readonly KnownAccount[]
 
 /**

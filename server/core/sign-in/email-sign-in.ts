@@ -145,9 +145,7 @@ export type EmailCodeResult =
 // The code was not judged, and may be posted again.
 const unjudged: ReadonlySet<ProviderFailure> = new Set(['rate_limited', 'transient', 'protocol'])
 
-/**
- * Five wrong codes end the sign-in, also posted at once. Rejects with {@link ProviderError} for an account that may not sign in.
- */
+/** Five wrong codes end the sign-in, also posted at once. Rejects with {@link ProviderError} for an account that may not sign in. */
 export async function tryEmailCode(
   posted: string,
   { id, email, sentAt }: EmailPrompt,

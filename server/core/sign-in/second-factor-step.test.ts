@@ -296,6 +296,12 @@ describe('when nobody can judge the code', () => {
     expect(asked).toEqual([])
   })
 
+  it('a fault in the program is not an answer', async () => {
+    const id = await begin()
+    ports.provider.verifySecondFactor = () => Promise.reject(new RangeError('a bug'))
+    await expect(attempt(id, rightCode)).rejects.toThrow(RangeError)
+  })
+
   it('is not sent to another provider than began it', async () => {
     const id = await begin()
     ports = { ...ports, provider: { ...ports.provider, issuer: 'https://elsewhere' } }

@@ -61,3 +61,8 @@ it('a store that fails as well is said so', async () => {
   const store = { ...ports.store, addSecondFactor: () => Promise.reject(failed) }
   await expect(endUnusedSession(session, { ...ports, store })).rejects.toBe(failed)
 })
+
+it('a fault in the program is not hidden', async () => {
+  const ports = portsWith(() => Promise.reject(new RangeError('a bug')))
+  await expect(endUnusedSession(session, ports)).rejects.toThrow(RangeError)
+})

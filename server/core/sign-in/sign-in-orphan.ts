@@ -17,9 +17,7 @@ export async function keepOrSignOut<T>(
   }
 }
 
-/**
- * Ends the session of an abandoned sign-in, at once or by the outbox. If the store fails too, it ends by the provider's rules.
- */
+/** Ends the session of an abandoned sign-in, at once or by the outbox. If the store fails too, it ends by the provider's rules. */
 export async function endUnusedSession(session: ProviderSession, ports: SignInPorts): Promise<void> {
   const { store, provider, sealer, runtime } = ports
   try {

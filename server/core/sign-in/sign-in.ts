@@ -86,9 +86,7 @@ export async function startSocialSignIn(
   return leave(purpose, () => provider.socialStart({ method, callbackUrl }), visitor, ports)
 }
 
-/**
- * For the company of the posted address or domain. Rejects with `bad_domain` uncounted, and with `unknown_domain`, which counts.
- */
+/** For the company of the posted address or domain. Rejects with `bad_domain` uncounted, and with `unknown_domain`, which counts. */
 export async function startSsoSignIn(
   purpose: SignInPurpose,
   posted: { email: string; captchaToken: string | undefined },

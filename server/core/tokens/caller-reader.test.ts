@@ -200,6 +200,11 @@ describe('the Authorization header: a token of the provider', () => {
     expect(verified).toEqual([])
   })
 
+  it('a fault in the program is not an answer', async () => {
+    const provider = { issuer: 'x', verify: () => Promise.reject(new RangeError('a bug')) }
+    await expect(callerFromAuthorization(`Bearer ${good}`, { provider })).rejects.toThrow(RangeError)
+  })
+
   it('is invalid at a provider whose tokens prove nothing', async () => {
     const provider = { issuer: 'https://provider' }
     expect(await callerFromAuthorization(`Bearer ${good}`, { provider })).toMatchObject({

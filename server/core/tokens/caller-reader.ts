@@ -146,9 +146,7 @@ export class CallerReader {
     }
   }
 
-  /**
-   * From now on the previous refresh token is of little use. Written once per token; a store failure must not refuse the client.
-   */
+  /** From now on the previous refresh token is of little use. Written once per token; a store failure must not refuse the client. */
   async #noteFirstUse(token: string, { awaitsFirstUse }: AccessTokenRecord): Promise<void> {
     const { store, runtime } = this.#ports
     const now = runtime.now()

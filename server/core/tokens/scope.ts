@@ -34,9 +34,7 @@ export class ScopeCatalogue {
     this.authorizationServer = [...this.resource, offlineScope]
   }
 
-  /**
-   * The known scopes in our order, always with the tool scope; drops others (RFC 6749 section 3.3): clients send them by habit.
-   */
+  /** The known scopes in our order, always with the tool scope; drops others (RFC 6749 section 3.3): clients send them by habit. */
   grant(requested = ''): string {
     const asked = new Set([toolScope, ...requested.split(' ')])
     return this.authorizationServer.filter((scope) => asked.has(scope)).join(' ')
