@@ -92,8 +92,13 @@ export async function listGrants(
   }
   // Read after the waiting codes, so that one fetched in the meantime is listed as the grant it has become.
   for (const of of owners) {
-    const found = await collectGrants(ports, of, { after, keep, most: limit + 1 })
-    for (const record of found) records.set(record.grant.id, record)
+    let found = 0
+    for await (const record of readGrants(ports, of, after)) {
+      if (!keep(record)) continue
+      records.set(record.grant.id, record)
+      found += 1
+      if (found > limit) break
+    }
   }
   const sorted = [...records.values()].toSorted((one, other) => (one.grant.id < other.grant.id ? -1 : 1))
   const listed = sorted.slice(0, limit)
@@ -101,19 +106,6 @@ export async function listGrants(
     grants: await describe(listed, now, store),
     next: sorted.length > limit ? listed.at(-1)?.grant.id : undefined,
   }
-}
-
-export async function collectGrants(
-  ports: Pick<GrantListPorts, 'runtime'> & { store: Pick<GrantStore, 'listGrants'> },
-  of: GrantOwner | undefined,
-  { after, keep, most }: { after?: string; keep: (record: GrantRecord) => boolean; most: number },
-): Promise<GrantRecord[]> {
-  const records: GrantRecord[] = []
-  for await (const record of readGrants(ports, of, after)) {
-    if (keep(record)) records.push(record)
-    if (records.length >= most) break
-  }
-  return records
 }
 
 /** A {@link GrantRecord}, or a future grant whose tokens have not been fetched. */
@@ -136,9 +128,8 @@ async function describe(
   clients: Pick<ClientStore, 'findClient'>,
 ): Promise<GrantFacts[]> {
   const names = new Map<string, string | undefined>()
-  for (const { grant } of records) {
-    if (names.has(grant.clientId)) continue
-    names.set(grant.clientId, (await clients.findClient(grant.clientId))?.name)
+  for (const id of new Set(records.map(({ grant }) => grant.clientId))) {
+    names.set(id, (await clients.findClient(id))?.name)
   }
   return records.map((record) => ({
     id: record.grant.id,

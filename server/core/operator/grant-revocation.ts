@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Grant, GrantOwner, GrantStore } from '../session/grant.ts'
-import { endAllGrants, isLive } from '../session/grant-pages.ts'
-import { collectGrants, maxWaiting } from './grant-list.ts'
+import { endAllGrants, isLive, readGrants } from '../session/grant-pages.ts'
+import { maxWaiting } from './grant-list.ts'
 
 const reason = 'revoked_by_operator'
 
@@ -40,9 +40,11 @@ export async function countRevocable(
   const now = runtime.now()
   let count = 0
   for (const of of owners) {
-    const live = await collectGrants({ store, runtime }, of, { keep: (record) => isLive(record, now), most })
-    const waiting = await store.listUnredeemedCodes(of, { now, limit: most })
-    count += live.length + waiting.length
+    count += (await store.listUnredeemedCodes(of, { now, limit: most })).length
+    for await (const record of readGrants({ store, runtime }, of)) {
+      if (isLive(record, now)) count += 1
+      if (count >= most) return most
+    }
   }
   return Math.min(count, most)
 }
