@@ -67,6 +67,15 @@ describe('a list of grants', () => {
     ])
   })
 
+  it('leaves others a turn between two reads of a long list', async () => {
+    for (let index = 0; index < 450; index += 1) await addGrant(store, grantSample(`${index}`))
+    let turns = 0
+    const sleep = async (): Promise<void> => void (turns += 1)
+    const ports = { store, providerIssuer: 'https://provider', runtime: { now: () => now, sleep } }
+    await listGrants({ ...everybody, user: 'nobody@example.com' }, { after: '', limit: 9 }, ports)
+    expect(turns).toBe(2)
+  })
+
   it('lists what is fetched while it is read as the grant that it is now, once', async () => {
     const { code, session, tokens } = grantSample('a')
     await store.addAuthorizationCode({ ...code, expiresAt: now + 60 }, session)
