@@ -18,6 +18,7 @@ export function readDocument<Value>(schema: z.ZodType<Value>, document: unknown)
   return success ? { kind: 'read', value: data } : { kind: 'faulty', faults: error.issues.map(faultText) }
 }
 
+/** Returns `fallback` for a document whose faults are already reported. */
 export function valueOr<Value>(reading: DocumentReading<Value>, fallback: Value): Value {
   return reading.kind === 'read' ? reading.value : fallback
 }

@@ -15,6 +15,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return true
 }
 
+/** True for a name that matches a pattern of `allow` and none of `deny`. */
 export function isAllowed(
   { allow, deny }: { allow: readonly string[]; deny: readonly string[] },
   name: string,

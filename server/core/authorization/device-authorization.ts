@@ -135,6 +135,7 @@ export async function approveDevice(
   return true
 }
 
+/** Returns false if the device was already decided or has expired. */
 export function denyDevice(device: PendingDevice, { devices, runtime }: DevicePorts): Promise<boolean> {
   return devices.decideDevice(device.deviceHash, 'denied', runtime.now())
 }

@@ -22,6 +22,7 @@ type DocumentClient = DescribedClient & Pick<Client, 'id' | 'authMethod'>
 /** A valid document's client, or the reason it is invalid, written for the document's author. */
 export type DocumentReading = { kind: 'client'; client: DocumentClient } | { kind: 'invalid'; reason: string }
 
+/** True for every http and https URL, allowed or not. */
 export function looksLikeDocumentUrl(id: string): boolean {
   return /^https?:/i.test(id)
 }

@@ -25,6 +25,7 @@ export function isInUse({ kind, document, createdAt, expiresAt }: Client): boole
   }
 }
 
+/** True when this client registered itself and no user has signed in with it. */
 export function isUnusedRegistration(client: Client): boolean {
   return client.kind === 'registered' && !isInUse(client)
 }

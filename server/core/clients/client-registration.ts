@@ -136,6 +136,7 @@ export function readAuthMethod(value: unknown): ClientAuthMethod {
   return known
 }
 
+/** True when clients of that method share a secret with this server. */
 export function usesSecret(method: ClientAuthMethod): boolean {
   return method === 'client_secret_basic' || method === 'client_secret_post'
 }

@@ -63,6 +63,7 @@ export interface ClientFinder {
   findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
 }
 
+/** Counts the fetches of `finder` for `source`. */
 export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFinder {
   return { findClient: (id, purpose) => finder.findClient(id, purpose, source) }
 }

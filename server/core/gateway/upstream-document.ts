@@ -36,10 +36,12 @@ const neverForwarded =
 /** Shorter values are ordinary words in the log rather than secrets. */
 const minSecretLength = 4
 
+/** The upstream at `url`, with the defaults of a document. */
 export function upstreamAt(url: string): UpstreamReading {
   return readUpstreamDocument({ url }, {})
 }
 
+/** The upstream that is a local command, with the defaults of a document. */
 export function upstreamOf(command: string, args: readonly string[]): UpstreamReading {
   return readUpstreamDocument({ command, args }, {})
 }

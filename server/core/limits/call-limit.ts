@@ -16,6 +16,7 @@ export interface CallLoad {
   requests: number
 }
 
+/** A signed-in user, whatever their address. */
 export function personCalling(userId: string): readonly AddressBlock[] {
   return [{ name: userId, factor: 1 }]
 }
@@ -28,6 +29,7 @@ export function strangerCalling(address: string | undefined): readonly AddressBl
   return [...named, { name: 'without a credential', factor: everyoneFactor }]
 }
 
+/** Limits the rate and the number of concurrent requests, in this process. */
 export class CallLimit {
   readonly #limits: CallLimits
   readonly #sources: SourceLimit

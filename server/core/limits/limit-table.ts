@@ -114,6 +114,7 @@ export function strangersShare(everyone: number): number {
   return everyone - Math.floor(everyone / knownShare)
 }
 
+/** The share of `everyone` open to one site. */
 export function siteMax(everyone: number): number {
   return everyone / siteShare
 }

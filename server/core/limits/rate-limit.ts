@@ -64,6 +64,7 @@ const oneAtOnce: SourceLoad = { count: 1, underWay: 1 }
 const maxSources = 100_000
 const atOnceRetrySeconds = 1
 
+/** Limits how often sources do something in this process, and how often at once. */
 export class SourceLimit {
   readonly #rates = new RateLimit({ burst: 0, perSecond: 0 }, maxSources)
   readonly #underWay = new Map<string, number>()

@@ -23,6 +23,7 @@ interface ClientListPorts {
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
+/** Lists clients by id, expired ones too. */
 export async function listStoredClients(
   { store, runtime }: ClientListPorts,
   most: number,

@@ -24,6 +24,7 @@ export async function revokeGrant(
   return [record.grant]
 }
 
+/** Also ends future grants whose tokens have not been fetched, as {@link endAllGrants} does. */
 export async function* revokeGrantsOf(
   owners: readonly GrantOwner[],
   store: GrantStore,
@@ -32,6 +33,7 @@ export async function* revokeGrantsOf(
   for (const of of owners) yield* endAllGrants(store, of, reason, now)
 }
 
+/** Counts what {@link revokeGrantsOf} would end, up to `most`. */
 export async function countRevocable(
   owners: readonly GrantOwner[],
   most: number,

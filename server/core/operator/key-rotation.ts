@@ -146,6 +146,7 @@ async function tryRound(ports: ResealPorts, note: (text: string) => void): Promi
   }
 }
 
+/** The count with its noun, as reports print it. */
 export function countOf(sessions: number): string {
   return sessions === 1 ? '1 session' : `${sessions} sessions`
 }

@@ -26,6 +26,7 @@ export interface ConnectionOverview {
   ended: readonly EndedConnection[]
 }
 
+/** Selects the grants shown to their owner, and the ends reported to them. */
 export function overviewOf(records: readonly GrantRecord[], now: number): ConnectionOverview {
   const live = records
     .filter((record) => isLive(record, now))

@@ -19,6 +19,7 @@ export function userIdOf(sub: string, providerIssuer: string): string {
   return `${providerIssuer}#${sub}`
 }
 
+/** The user of a provider's identity, as this server keeps them. */
 export function userOf(identity: Identity, providerIssuer: string): User {
   return {
     id: userIdOf(identity.sub, providerIssuer),

@@ -38,6 +38,7 @@ export type SessionOpening =
   | { kind: 'unreadable' } // no key of the ring opens it
   | { kind: 'foreign' } // another provider issued it: this one must not see it, and would refuse it for good
 
+/** Opens `stored` for use at the provider `issuer`. */
 export function openSessionOf(issuer: string, stored: StoredProviderSession, sealer: Sealer): SessionOpening {
   const opened = openProviderSession(stored, sealer)
   if (!opened) return { kind: 'unreadable' }

@@ -36,6 +36,7 @@ export function withNotice(
   return { ...session, notice: { kind, clientName: clientName?.slice(0, maxNameLength) } }
 }
 
+/** Starts the hour of a user who has just signed in at the provider with that issuer. */
 export function createAccountSession(
   identity: Identity,
   providerIssuer: string,
@@ -82,6 +83,7 @@ export function sealAccountForm(
   return sealForBrowser(id, { use: formUse, binding, expiresAt }, ports)
 }
 
+/** True for a form of this session in this browser. */
 export function isAccountForm(
   sealed: string,
   session: AccountSession,

@@ -33,6 +33,7 @@ export function markOfAccount(known: KnownAccounts, account: string, issuer: str
   return known.find((other) => other.hash === hash)?.mark
 }
 
+/** Adds a completed sign-in to `account` at that provider, with a new mark. */
 export function rememberAccount(
   known: KnownAccounts,
   account: string,
@@ -45,6 +46,7 @@ export function rememberAccount(
   return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, maxAccounts)
 }
 
+/** Makes the value of the device cookie. */
 export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'seal'>): string {
   return sealer.seal(JSON.stringify(known), knownAccountsUse)
 }

@@ -109,6 +109,7 @@ async function checkedRequest(
   return { email, captchaToken: checkedCaptcha(captcha, posted), method, send }
 }
 
+/** Seconds until another mail may be asked for. */
 export function emailWaitSeconds({ sentAt }: EmailPrompt, now: number): number {
   return Math.max(0, sentAt + emailPause.windowSeconds - now)
 }

@@ -24,6 +24,7 @@ const transactionUse = 'drawbridge login transaction'
 /** Random value in the CSRF cookie: ties a login page, and its later steps, to the browser that opened it. */
 export type BrowserBinding = string
 
+/** Draws 256 random bits. */
 export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
   return encodeBase64url(randomBytes(32))
 }
@@ -51,6 +52,7 @@ export function sealTransaction(
   return sealForBrowser(transaction, { use: transactionUse, binding, expiresAt }, ports)
 }
 
+/** Refuses another browser, and a page open for more than an hour. */
 export function openTransaction(
   sealed: string,
   binding: BrowserBinding | undefined,

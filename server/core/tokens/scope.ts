@@ -64,6 +64,7 @@ export function requireScopeText(scope = ''): void {
   throw new OAuthError('invalid_scope', 'scope contains an invalid character.')
 }
 
+/** Undefined `allowed`: all of `scope`. Never drops `offline_access`. */
 export function limitScope(scope: string, allowed: readonly string[] | undefined): string {
   if (allowed === undefined) return scope
   return scope

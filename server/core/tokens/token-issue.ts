@@ -47,6 +47,7 @@ export function issueTimeOf(token: string): number | undefined {
   return time === undefined ? undefined : Number.parseInt(time, 36)
 }
 
+/** Draws the 128 random bits that all refresh tokens of one grant share. */
 export function createFamily({ randomBytes }: Pick<Runtime, 'randomBytes'>): string {
   return encodeBase64url(randomBytes(16))
 }
