@@ -35,10 +35,12 @@ export interface SignInAttempt {
 
 /**
  * Counts a sign-in attempt before anything is sent to the provider, and returns the part that {@link judgeSignIn} may give back;
- * rejects with `rate_limited` over a limit. With the default of twenty a minute in total, these are ten a minute from one address
- * or site; sixty an hour from one address, 240 from a site; ten in fifteen minutes on one account from browsers new to it, five
- * of them from one site, and ten from each browser that has signed in to it before; and the total, a third of which is reserved
- * for trusted browsers. It protects the provider: all users reach it from one address.
+ * rejects with `rate_limited` over a limit. With the default of twenty a minute in total, the limits are
+ *
+ * - ten a minute from one address or one site; sixty an hour from one address, 240 from one site,
+ * - ten in fifteen minutes on one account from browsers new to it, five of them from one site,
+ * - ten in fifteen minutes on one account from each browser that has signed in to it before, whatever others do,
+ * - and the total, a third of which is reserved for trusted browsers: all users reach the provider from one address.
  *
  * Unknown accounts count like known ones: a refusal does not reveal whether an account exists. All instances of a store count
  * together, and only hashes are stored (NIST SP 800-63B section 3.2.2).
